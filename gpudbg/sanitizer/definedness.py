@@ -100,6 +100,23 @@ class GlobalShadow:
             self._rows[allocation] = made
         return self._rows[allocation]
 
+    def rows(self) -> list[tuple[Allocation, U8]] | None:
+        """Allocations with undefined bytes and their rows; None: of some it is not known."""
+        found = []
+        for allocation in self._memory.allocations():
+            if allocation.uninitialized and allocation.marks is None:
+                return None
+            row = self.row(allocation)
+            if row is not None:
+                found.append((allocation, row))
+        return found
+
+    def written(self) -> None:
+        """Take what compiled code has marked as written."""
+        for allocation, row in self._rows.items():
+            if row is not None and allocation.marks is not None:
+                row[allocation.marks[: allocation.size] != 0] = 0
+
 
 class DefinednessCheck(RunCheck):
     """Follows undefined values through one launch.

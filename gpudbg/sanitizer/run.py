@@ -42,6 +42,7 @@ from gpudbg.sanitizer.performance import PerformanceCheck
 from gpudbg.sanitizer.places import AccessPlaces
 from gpudbg.sanitizer.races import RaceCheck, emulated_atomics
 from gpudbg.sanitizer.report import CheckReport
+from gpudbg.sanitizer.screening import can_screen, screening_of
 from gpudbg.sanitizer.suppressions import Suppressions
 from gpudbg.sanitizer.views import ViewCheck, promised, storage_of
 
@@ -170,7 +171,9 @@ def check_plan(
     options = _Options(wanted, performance, portability, init == "load", volatile == "data", views)
     begin = time.perf_counter()
     findings, gpu = FindingCollector(max_findings), program.device.gpu
-    own_seed = gpu.seed
+    own_seed, own_marking = gpu.seed, gpu.marking
+    # What compiled code stores to memory without contents is marked.
+    gpu.marking |= "init" in wanted
     # The first seed last: its results are what stays in memory.
     for number in reversed(range(schedules)):
         kept = gpu.memory.checkpoint() if number else None
@@ -180,7 +183,7 @@ def check_plan(
             run.all(plan)
         finally:
             run.close()
-            gpu.seed = own_seed
+            gpu.seed, gpu.marking = own_seed, own_marking
         if kept is not None:
             kept.restore()
     return replace(
@@ -226,6 +229,7 @@ class _Run:
     shadow: GlobalShadow | None = None
     heap: dict[Any, Any] = field(default_factory=dict)
     unfinished: list[AsyncRaceCheck] = field(default_factory=list)
+    screening: bool = True
 
     def all(self, plan: Sequence[Begin]) -> None:
         """Run launches until one does not end, and look at what they leave."""
@@ -240,7 +244,73 @@ class _Run:
         session = begin(self.program)
         self.sessions.append(session)
         self.started(session)
+        hazards = session.check("hazards") if "hazards" in self.options.checks else None
+        for hazard in hazards.findings if hazards is not None else ():
+            self.findings.add(("hazard", hazard.second.pc, hazard.kind), partial(_hazard, hazard))
+        try:
+            screened = self._screen(session)
+        except ModelGap as gap:
+            self.gap = str(gap)
+            return False
         places = AccessPlaces(session.symbols)
+        if screened is not None:
+            self._count(session, screened)
+            return self._ended(screened, places, HeapSites(places, self.program.device.gpu.memory))
+        return self._exact(session, places)
+
+    def _screen(self, session: DebugSession) -> Stop | None:
+        """Run a launch on compiled code; its end, where nothing can be wrong with it.  Else it
+        stands at its beginning again."""
+        checks = self.options.checks
+        instructions = list(_code(session))
+        if not self._screens(session) or not can_screen(session, instructions, checks):
+            return None
+        undefined: list[Any] = []
+        if "init" in checks:
+            rows = self._shadow().rows()
+            if rows is None:
+                return None
+            undefined = rows
+        screening = screening_of(
+            session, instructions, checks, emulated=emulated_atomics(instructions),
+            volatile_data=self.options.volatile_data, undefined=undefined,
+        )  # fmt: skip
+        with session.subscribe(screening):
+            stop = session.runner.run(self.limit, prove_hangs=True)
+        screening.finish()
+        if not screening.suspected and not stop.errors and not isinstance(stop, DeadlockStop):
+            if "init" in checks:
+                self._shadow().written()
+            return stop
+        session.restart()
+        self.started(session)
+        return None
+
+    def _screens(self, session: DebugSession) -> bool:
+        """Whether a first pass on compiled code may save the exact one."""
+        options, number = self.options, len(self.launched)
+        if options.performance or options.portability or not self.screening:
+            return False
+        if not {"race", "init", "sync"} & set(options.checks) or any(self.overlap):
+            return False
+        if number < len(self.given) and options.views != "ignore" and "memory" in options.checks:
+            memory = self.program.device.gpu.memory
+            return not promised(memory, self.given[number], [])
+        return True
+
+    def _shadow(self) -> GlobalShadow:
+        if self.shadow is None:
+            self.shadow = GlobalShadow(self.program.device.gpu.memory)
+        return self.shadow
+
+    def _count(self, session: DebugSession, stop: Stop) -> None:
+        """A launch has run."""
+        self.stop = stop
+        self.instructions += stop.instructions
+        self.launched.append(_title(session))
+
+    def _exact(self, session: DebugSession, places: AccessPlaces) -> bool:
+        """Run a launch with all checks; whether the next may follow."""
         performance = PerformanceCheck(places)
         sites = HeapSites(places, self.program.device.gpu.memory)
         members = self._members(session, places, sites)
@@ -250,7 +320,6 @@ class _Run:
         monitor: Monitor | RefusedMonitor = Monitor(members, layout.shared_window)
         if self._only_refused(session, members):
             monitor = RefusedMonitor(members, lambda pc: dict(_code(session)).get(pc))
-        hazards = session.check("hazards") if "hazards" in self.options.checks else None
         with session.subscribe(monitor):
             try:
                 stop = session.runner.run(self.limit, prove_hangs=True)
@@ -261,12 +330,8 @@ class _Run:
         if self.unfinished:
             self.unfinished[-1].ended()
         self.heap |= sites.made
-        self.stop = stop
-        self.instructions += stop.instructions
-        self.launched.append(_title(session))
+        self._count(session, stop)
         self.sites += performance.sites()
-        for hazard in hazards.findings if hazards is not None else ():
-            self.findings.add(("hazard", hazard.second.pc, hazard.kind), partial(_hazard, hazard))
         return self._ended(stop, places, sites)
 
     def _only_refused(self, session: DebugSession, members: Sequence[RunCheck]) -> bool:
@@ -314,10 +379,9 @@ class _Run:
                     )
                 )  # fmt: skip
         if "init" in options.checks:
-            if self.shadow is None:
-                self.shadow = GlobalShadow(memory)
+            shadow = self._shadow()
             members.append(
-                DefinednessCheck(findings, places, memory, self.shadow, at_load=options.at_load)
+                DefinednessCheck(findings, places, memory, shadow, at_load=options.at_load)
             )
         if "sync" in options.checks:
             members.append(BarrierCheck(findings, places))

@@ -10,6 +10,9 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
     # Programs are loaded without the machine, which takes its time.
     from gpudbg.mem.faults import MemoryFault
     from gpudbg.sm.asynchronous.events import AsyncEvent
@@ -23,6 +26,8 @@ EVENTS = (
     "instructions",
     "access",
     "accesses",
+    "ordered",
+    "near_ordered",
     "refused",
     "asynchronous",
     "barrier",
@@ -89,6 +94,13 @@ class Observer:
         As with `instructions`, compiled code calls it too, with the same accesses in the same
         order; those of one batch and of one of `instructions` are not in order to one another.
         """
+
+    def ordered(self, rows: npt.NDArray[np.int64]) -> None:
+        """Accesses and what orders them (barriers, `__syncwarp`, shuffles), many at a time in the
+        order they were issued: rows of `gpudbg.sm.trace`, valid during the call."""
+
+    def near_ordered(self, rows: npt.NDArray[np.int64]) -> None:
+        """The same without accesses to global memory by instructions that have no other."""
 
     def refused(self, warp: WarpState, fault: MemoryFault, access: str, size: int) -> None:
         """Lanes of a load, store or atomic (`access`) may not touch memory where they point.
@@ -173,8 +185,13 @@ class Observers:
             trace.access_readers = self.hooks["accesses"]
             if trace.instructions is not None:
                 self.hooks["instruction"] += (trace.instruction,)
-            if trace.accesses is not None:
+            trace.ordered_readers = self.hooks["ordered"]
+            trace.near_readers = self.hooks["near_ordered"]
+            orders = trace.ordered is not None or trace.near is not None
+            if trace.accesses is not None or orders:
                 self.hooks["access"] += (trace.access,)
+            if orders:
+                self.hooks["instruction"] += (trace.order,)
 
     def with_added(self, observer: Observer) -> Observers:
         """A set with one more."""

@@ -6,11 +6,17 @@ the mask of its lanes, and the CTA's number (high half) with the warp's index in
 slot (from bit 8) and SM (from bit 20).  For each access of a warp it is 35: its pc; from the lowest
 bit the mask of its lanes (32 bits), what it is (16, `kind_of`) and the warp's index in the CTA;
 slot (from bit 8) and SM (from bit 20) of the warp, and the CTA's number (high half); and the
-addresses of 32 lanes.
+addresses of 32 lanes.  The lowest bit of the third word says that all 32 lanes are active,
+whatever their guard.
+
+Rows of `ordered` are those of accesses, as they are emitted, and between them rows of kind `sync`
+for instructions that order accesses or ask something of the lanes (`sync_of`); `near_ordered` is
+the same without accesses to global memory.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -30,9 +36,12 @@ ACCESSES: Final = 4096
 """Accesses of a batch at most (1.1 MB)."""
 ACCESS_WORDS: Final = WORDS + 32
 ACCESS_BYTES: Final = 8 * ACCESS_WORDS
-BATCHED: Final = ("instructions", "accesses")
+BATCHED: Final = ("instructions", "accesses", "ordered", "near_ordered")
 """Events that come in batches."""
-KINDS: Final = ("load", "store", "atomic")
+KINDS: Final = ("load", "store", "atomic", "sync")
+SYNCS: Final = ("barrier", "other_barrier", "warp", "shuffle")
+"""What a row of kind `sync` is, in the place of a space: BAR.SYNC or BAR.RED of barrier 0 by all
+threads, another BAR, `__syncwarp`, a shuffle."""
 SPACES: Final = ("global", "shared", "local", "generic", "cluster")
 """`cluster`: shared memory of another CTA, by addresses that have its rank in bits 24 to 31."""
 MOST_SMS: Final = 1 << 9
@@ -120,6 +129,25 @@ def what_of(kind: str, space: str, size: int) -> int:
     return KINDS.index(kind) | SPACES.index(space) << 4 | size << 8
 
 
+def sync_of(insn: Any) -> int | None:
+    """What an instruction is in `ordered`, but for its accesses; None: it has no row there."""
+    op = insn.op
+    if op == "BAR":
+        whole = _WHOLE_BARRIER.search(insn.text()) is not None
+        return _SYNC | SYNCS.index("barrier" if whole else "other_barrier") << 4
+    if op in ("WARPSYNC", "NOP"):
+        return _SYNC | SYNCS.index("warp") << 4
+    if op == "SHFL":
+        return _SYNC | SYNCS.index("shuffle") << 4
+    return None
+
+
+_SYNC: Final = KINDS.index("sync")
+_WHOLE_BARRIER: Final = re.compile(
+    r"BAR\.(SYNC(\.DEFER_BLOCKING)? (0x)?0|RED[.A-Z]* (0x)?0, !?U?P\w+) *;?$"
+)
+
+
 def kind_of(what: int) -> tuple[str, str, int]:
     """(Kind, space, size) of an access."""
     return KINDS[what & 15], SPACES[what >> 4 & 15], what >> 8
@@ -161,8 +189,10 @@ class Trace:
     Attributes:
         kinds: what is noted, of `BATCHED`.
         instructions, accesses: rows, where somebody wants them.
+        ordered, near: rows of accesses and of what orders them, where somebody wants them.
         readers: hooks that take a `Batch`.
         access_readers: hooks that take an `AccessBatch`.
+        ordered_readers, near_readers: hooks that take such rows, valid during the call.
     """
 
     def __init__(self, kinds: tuple[str, ...] = BATCHED, layout: AddressLayout = SM_5X) -> None:
@@ -170,14 +200,19 @@ class Trace:
         self.kinds = kinds
         self.instructions = Buffer(ROWS, WORDS) if "instructions" in kinds else None
         self.accesses = Buffer(ACCESSES, ACCESS_WORDS) if "accesses" in kinds else None
+        self.ordered = Buffer(ACCESSES, ACCESS_WORDS) if "ordered" in kinds else None
+        self.near = Buffer(ACCESSES, ACCESS_WORDS) if "near_ordered" in kinds else None
         self.readers: tuple[Callable[[Batch], None], ...] = ()
         self.access_readers: tuple[Callable[[AccessBatch], None], ...] = ()
+        self.ordered_readers: tuple[Callable[[npt.NDArray[np.int64]], None], ...] = ()
+        self.near_readers: tuple[Callable[[npt.NDArray[np.int64]], None], ...] = ()
         self._layout = layout
 
     def buffers(self) -> dict[str, Buffer]:
         """By kind."""
-        both = zip(BATCHED, (self.instructions, self.accesses), strict=True)
-        return {kind: buffer for kind, buffer in both if buffer is not None}
+        buffers = (self.instructions, self.accesses, self.ordered, self.near)
+        all_ = zip(BATCHED, buffers, strict=True)
+        return {kind: buffer for kind, buffer in all_ if buffer is not None}
 
     def instruction(self, warp: WarpState, pc: int, instruction: Any, lanes: int) -> None:
         """The step engine's: one instruction more."""
@@ -193,26 +228,33 @@ class Trace:
         self, warp: WarpState, space: str, kind: str, address: Any, lanes: int, size: int
     ) -> None:
         """The step engine's: one access more."""
-        buffer = self.accesses
-        assert buffer is not None
-        count = buffer.count + 1
-        row = buffer.words[count]
-        what = what_of(kind, space, size) << 32 | warp.index << 48
-        row[:WORDS] = (
-            warp.pc,
-            lanes | what,
-            _place(warp),
-        )
-        row[WORDS:].view(np.uint64)[:] = address
-        buffer.count = count
-        if buffer.full:
-            self._tell_accesses()
+        what = what_of(kind, space, size)
+        if self.accesses is not None:
+            _add(self.accesses, warp, warp.pc, what, lanes, address)
+            if self.accesses.full:
+                self._tell_accesses()
+        for buffer in (self.ordered, self.near if space != "global" else None):
+            if buffer is not None:
+                _add(buffer, warp, warp.pc, what, lanes, address)
+                if buffer.full:
+                    self._tell_ordered()
+
+    def order(self, warp: WarpState, pc: int, instruction: Any, lanes: int) -> None:
+        """The step engine's: an instruction that may order accesses."""
+        what = sync_of(instruction)
+        for buffer in (self.ordered, self.near) if what is not None else ():
+            if buffer is not None:
+                assert what is not None
+                _add(buffer, warp, pc, what, lanes, 0)
+                if buffer.full:
+                    self._tell_ordered()
 
     def flush(self, event: str = "") -> None:
         """Hand over what there is, before an event: instructions are not parted by their own."""
         if event != "instruction":
             self._tell_instructions()
         self._tell_accesses()
+        self._tell_ordered()
 
     # A reader that raises does not see them again.
     def _tell_instructions(self) -> None:
@@ -226,6 +268,24 @@ class Trace:
             batch = AccessBatch(_by_space(self.accesses.take(), self._layout))
             for reader in self.access_readers:
                 reader(batch)
+
+    def _tell_ordered(self) -> None:
+        both = (self.ordered, self.ordered_readers), (self.near, self.near_readers)
+        for buffer, readers in both:
+            if buffer is not None and buffer.count:
+                rows = buffer.take()
+                for reader in readers:
+                    reader(rows)
+
+
+def _add(buffer: Buffer, warp: WarpState, pc: int, what: int, lanes: int, address: Any) -> None:
+    """One row more, of an access or of `ordered`."""
+    count = buffer.count + 1
+    row = buffer.words[count]
+    place = _place(warp) | (warp.active == FULL)
+    row[:WORDS] = (pc, lanes | what << 32 | warp.index << 48, place)
+    row[WORDS:].view(np.uint64)[:] = address
+    buffer.count = count
 
 
 def _place(warp: WarpState) -> int:

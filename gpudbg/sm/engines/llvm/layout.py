@@ -44,7 +44,16 @@ TRACE: Final = 0x280
 """ptr: rows of executed instructions (`gpudbg.sm.trace`), where somebody reads them."""
 ACCESSES: Final = 0x268
 """ptr: rows of accesses (`gpudbg.sm.trace`), where somebody reads them."""
-TRACES: Final = {"instructions": TRACE, "accesses": ACCESSES}
+ORDERED: Final = 0x288
+"""ptr: rows of accesses and of what orders them (`gpudbg.sm.trace`), where somebody reads them."""
+NEAR_ORDERED: Final = 0x290
+"""The same without accesses to global memory."""
+TRACES: Final = {
+    "instructions": TRACE,
+    "accesses": ACCESSES,
+    "ordered": ORDERED,
+    "near_ordered": NEAR_ORDERED,
+}
 """Those by what they hold."""
 RUNNING: Final = 0x260
 """ptr: the record of the warp whose turn it is, or was; for `crash`."""

@@ -315,9 +315,10 @@ class RunEngine:
         """Bail out: have the step engine execute a warp's instructions from its pc on."""
         launched, program = self.launched, self.program
         if why == Left.BARRIER and launched.trace is not None:
-            rows = launched.trace.instructions
-            if rows is not None:
-                rows.count -= 1
+            # The step engine writes them again.
+            for rows in (launched.trace.instructions, launched.trace.ordered, launched.trace.near):
+                if rows is not None:
+                    rows.count -= 1
         if why == Left.GUESS:
             program.refute(warp.pc, GOOD if self.good else QUICK)
             self._mark(self._stops)

@@ -185,7 +185,11 @@ class Emitter:
         registers.uniform.bail_unless = exits.bail_unless
         if not options.full:
             registers.uniform.carried = frozenset()
-        self.rows = TraceRows(ir, values, cursor, exits, options.traced) if options.traced else None
+        self.rows = (
+            TraceRows(ir, values, cursor, exits, options.traced, options.full)
+            if options.traced
+            else None
+        )
         self.sites = Sites(ir, cursor, options.first_site)
         self.marks = Marks(ir, options.marking)
         self.addresses = Addresses(ir, values, ints, cursor, self.sites, self.marks, options.run)
@@ -459,6 +463,7 @@ class Emitter:
             self._guard(*insn.guard)
         if self.rows is not None:
             self.rows.note_instruction()
+            self.rows.note_order(insn)
         goal = insn.o.get("d")
         self.cursor.wants_old = isinstance(goal, Reg) and goal.index != RZ
         function(self.machine, insn)

@@ -7,6 +7,7 @@ middle gives back those of what has not executed.
 from __future__ import annotations
 
 from dataclasses import field
+from typing import Any
 
 from gpudbg.dataclass import dataclass
 from gpudbg.sm.engines.llvm import layout
@@ -18,10 +19,25 @@ from gpudbg.sm.engines.llvm.kernel.special import VIRTUAL
 from gpudbg.sm.engines.llvm.layout import Left
 from gpudbg.sm.record import FIELDS
 from gpudbg.sm.schedule.turns import LONGEST
-from gpudbg.sm.trace import ACCESS_BYTES, ACCESSES, PLACE, ROW_BYTES, ROWS, WORDS, what_of
+from gpudbg.sm.trace import (
+    ACCESS_BYTES,
+    ACCESSES,
+    PLACE,
+    ROW_BYTES,
+    ROWS,
+    WORDS,
+    sync_of,
+    what_of,
+)
 
 INDEX = FIELDS["index"].offset
-SIZES = {"instructions": (ROWS, ROW_BYTES), "accesses": (ACCESSES, ACCESS_BYTES)}
+SIZES = {
+    "instructions": (ROWS, ROW_BYTES),
+    "accesses": (ACCESSES, ACCESS_BYTES),
+    "ordered": (ACCESSES, ACCESS_BYTES),
+    "near_ordered": (ACCESSES, ACCESS_BYTES),
+}
+_ORDERED = ("ordered", "near_ordered")
 """Rows of a trace and bytes of one."""
 
 
@@ -58,7 +74,10 @@ class TraceRows:
         cursor: Cursor,
         exits: Exits,
         traced: tuple[str, ...],
+        full: bool,
     ) -> None:
+        """Args: full: the code is for warps whose lanes are all active."""
+        self.full = full
         self.ir, self.values, self.cursor, self.exits = ir, values, cursor, exits
         self.traced = traced
         self._taken: dict[str, _Taken] = {}
@@ -95,8 +114,10 @@ class TraceRows:
         place = ir.op(f"and i64 {place}, {PLACE}")
         self._warp = ir.op(f"or i64 {cta}, {place}")
         self._who = ir.op(f"or i64 {self._warp}, {index}")
-        if "accesses" in taken:
+        if taken.keys() - {"instructions"}:
             self._index_word = ir.op(f"shl i64 {index}, 48")
+            if self.full:
+                self._warp = ir.op(f"or i64 {self._warp}, 1")
         self._taken = taken
         self.exits.new_point()
 
@@ -138,19 +159,37 @@ class TraceRows:
     def note_access(self, kind: str, space: str, address: Num, size: int) -> None:
         """Write the row of an access, which is given back where the access leaves."""
         ir = self.ir
-        if "accesses" not in self._taken:
+        rows = [
+            self._access_row(trace, what_of(kind, space, size))
+            for trace in ("accesses", *_ORDERED)
+            if trace in self._taken and not (trace == "near_ordered" and space == "global")
+        ]
+        if not rows:
             return
-        row = self._row_here("accesses")
-        what = ir.op(f"or i64 {self._index_word}, {what_of(kind, space, size) << 32}")
-        ir.put("i64", self.cursor.pc, row)
-        ir.put("i64", ir.op(f"or i64 {what}, {self._executing()}"), row, 8)
-        ir.put("i64", self._warp, row, 16)
         if space in ("shared", "local"):
             wide = vector("i64")
             places = f"{wide} {ir.op(f'zext {self.values.whole(address, 32)} to {wide}')}"
         else:
             places = self.values.whole(address, 64)
-        ir.line(f"store {places}, ptr {ir.at(row, 8 * WORDS)}, align 8")
+        for row in rows:
+            ir.line(f"store {places}, ptr {ir.at(row, 8 * WORDS)}, align 8")
+
+    def _access_row(self, trace: str, what: int) -> str:
+        """A row with all but its addresses."""
+        ir, row = self.ir, self._row_here(trace)
+        word = ir.op(f"or i64 {self._index_word}, {what << 32}")
+        ir.put("i64", self.cursor.pc, row)
+        ir.put("i64", ir.op(f"or i64 {word}, {self._executing()}"), row, 8)
+        ir.put("i64", self._warp, row, 16)
+        return row
+
+    def note_order(self, insn: Any) -> None:
+        """Write the row of an instruction that orders accesses; a shuffle of all lanes has none."""
+        traces = [trace for trace in _ORDERED if trace in self._taken]
+        what = sync_of(insn) if traces else None
+        if what is not None and not (insn.op == "SHFL" and self.cursor.exec == FULL):
+            for trace in traces:
+                self._access_row(trace, what)
 
     def note_atomic(self, space: str, op: str, type_: str, address: Num) -> None:
         """Write the row of an atomic, if it has a compiled version."""

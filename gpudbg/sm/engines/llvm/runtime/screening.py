@@ -1,0 +1,621 @@
+"""Compiled code that reads rows of accesses (`gpudbg.sm.trace`, `ordered`) and says whether any of
+them could be a data race, read what nobody has written, or be a barrier that not all come to.
+
+It answers "cannot be" or "may be": an exact check of the same launch follows the latter.  So it
+knows few orders (program order, lanes that are active together, barriers of whole CTAs, lanes after
+`__syncwarp`), and forgets details of accesses rather than keep lists of them.
+
+Beside every four bytes of memory that is touched lie three words: the last write, the last reads
+and the last strong accesses (atomics).  A word holds, from the lowest bit, when (24 bits: a count
+of the CTA), the CTA (24), who (11: a lane of a warp; many lanes of a warp; many warps; many CTAs),
+whether it read through the path of memory that nobody writes (1), and which bytes (4; of a strong
+access, the size).  A later access that is not ordered after the earlier one, and does not conflict
+with it, widens who it was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final
+
+from gpudbg.dataclass import dataclass
+from gpudbg.sm.engines.llvm.ir.builder import Builder
+from gpudbg.sm.engines.llvm.ir.typed import Int, TypedPointer, Variable
+from gpudbg.sm.trace import ACCESS_BYTES, KINDS, SPACES, SYNCS, WORDS
+
+FUNCTION: Final = "gpudbg_screen"
+FIELDS: Final = (
+    "first_page", "pages", "page_count", "pool", "pool_end", "shared", "shared_stride",
+    "shared_bytes", "ctas", "slots", "warps", "last_valid", "code", "flags", "lock_step",
+    "window", "window_bytes", "local_window", "undefined", "undefined_count", "local",
+    "local_stride", "local_low", "local_start", "local_bytes", "races", "definedness", "barriers",
+    "found", "found_at", "found_address",
+)  # fmt: skip
+"""Words that the function is given and returns, 64 bits each:
+
+first_page, pages, page_count: number of the first page of memory, pointers to pages of words, 0
+    where there is none yet; pool, pool_end: where new ones are taken from.
+shared, shared_stride, shared_bytes: words of shared memory of the first resident CTA, bytes to the
+    next one's, bytes of a CTA's shared memory.
+ctas: what is kept of resident CTAs; slots, warps: warp slots of an SM, warps of a CTA; last_valid:
+    lanes of the last one.
+code, flags: address of the first instruction, and a byte for every eight of code (`STRONG`...).
+window, window_bytes, local_window: where shared and local memory are in generic addresses.
+undefined, undefined_count: rows of (begin, end, bytes that are not 0 where undefined).
+local and the rest: bytes that were written of local memory, a byte of bits for a word of a lane.
+races, definedness, barriers: whether to look for them.
+found, found_at, found_address: reasons (`REASONS`) that were found, pc and address of the first.
+"""
+FIELD: Final = {name: 8 * n for n, name in enumerate(FIELDS)}
+REASONS: Final = ("race", "undefined", "barrier", "shuffle", "too_long")
+STRONG: Final = 1
+READ_ONLY: Final = 2
+WEAK: Final = 4
+"""Flags of an instruction: its accesses are strong for the whole GPU; it reads through the path of
+memory that nobody writes; its atomics are not strong for the whole GPU."""
+
+PAGE_SHIFT: Final = 12
+GRANULE_BYTES: Final = 24
+PAGE_BYTES: Final = GRANULE_BYTES << PAGE_SHIFT - 2
+WRITE, READ, ATOMIC = 0, 8, 16
+WARP_BYTES: Final = 16
+CTA_BYTES: Final = 56 + 32 * WARP_BYTES
+"""Of a resident CTA: its number + 1, its count, the count at its last barrier, who has arrived,
+pc of the first that did, its shared words, bytes of its shared memory that nobody has written; of
+each warp: lanes of the last access (all where all
+were active), counts when those lanes began, when all lanes were last together, at `__syncwarp`."""
+_NUMBER, _COUNT, _BARRIER, _ARRIVED, _PC, _SHARED, _UNWRITTEN, _WARPS = range(0, 64, 8)
+_LAST, _BEGAN, _TOGETHER, _SYNCED = range(0, 16, 4)
+
+LATEST: Final = (1 << 24) - 64
+_CTA_SHIFT, _WHO_SHIFT, _RO_BIT, _MASK_SHIFT = 24, 48, 59, 60
+_SIZES: Final = (15 << _MASK_SHIFT) - (1 << 64)
+_MOMENT: Final = (1 << _WHO_SHIFT) - 1
+_WHO_MASK: Final = (1 << 11) - 1
+_LANES, _WARPS_MANY, _CTAS_MANY = 1024, 1056, 1057
+
+
+@dataclass(slots=True)
+class _Row:
+    """What is known of the row that is looked at."""
+
+    pc: Int
+    lanes: Int
+    warp: Int
+    cta: Int
+    size: Int
+    together: Int
+    state: TypedPointer
+    own: TypedPointer
+    strong: Int
+    writes: Int
+    read_only: Int
+    made: _Made | None = None
+
+
+@dataclass(slots=True)
+class _Made:
+    """What is the same for all lanes of an access, once its count is known.
+
+    Attributes:
+        count, me: the CTA's count, and a word with it and the CTA.
+        barrier, joined, began, synced: counts of the CTA's last barrier, and of the warp.
+        many: the number of many lanes of the warp; `whole`: it stands for those that access.
+        code: the size of a strong access as a word has it.
+        shared: words of the CTA's shared memory.
+        uniform: many lanes load from one place, of which one is looked at.
+    """
+
+    count: Int
+    me: Int
+    barrier: Int
+    joined: Int
+    began: Int
+    synced: Int
+    many: Int
+    whole: Int
+    code: Int
+    shared: Int
+    uniform: Int
+
+
+class Screen:
+    """Emits the function."""
+
+    def __init__(self) -> None:
+        self.ir = ir = Builder()
+        self.ctx = TypedPointer(ir, "%ctx")
+        self._wanted = {n: self._field(n) for n in ("races", "definedness", "barriers")}
+        self._lock_step = self._field("lock_step").differs(0)
+        self._races = self._wanted["races"].differs(0)
+        self._definedness = self._wanted["definedness"].differs(0)
+        self._barriers = self._wanted["barriers"].differs(0)
+
+    def text(self) -> str:
+        """`i64 gpudbg_screen(ctx, rows, first, count)`: the row it stopped at, `count` at the end;
+        before that it wants a page."""
+        ir = self.ir
+        at = Variable(ir, 64, Int(ir, 64, "%first"))
+        with ir.loop() as (head, done):
+            index = at.get()
+            ir.unless(index.compare("uge", Int(ir, 64, "%count")).ref, done)  # type: ignore[arg-type]
+            self._row(TypedPointer(ir, "%rows").at(index * ACCESS_BYTES), at)
+            at.set(at.get() + 1)
+            del head
+        ir.line(f"ret i64 {at.get().ref}")
+        return ir.close(f"define i64 @{FUNCTION}(ptr %ctx, ptr %rows, i64 %first, i64 %count)")
+
+    # ---- pieces ------------------------------------------------------------------------
+    def _field(self, name: str) -> Int:
+        return self.ctx.load(64, FIELD[name])
+
+    @contextmanager
+    def _when(self, condition: Int) -> Iterator[None]:
+        with self.ir.when(str(condition.ref)):
+            yield
+
+    def _found(self, reason: str, pc: Int, address: Int | int = 0) -> None:
+        before = self._field("found")
+        with self._when(before.equals(0)):
+            self.ctx.store(64, pc, FIELD["found_at"])
+            self.ctx.store(64, address, FIELD["found_address"])
+        self.ctx.store(64, before | (1 << REASONS.index(reason)), FIELD["found"])
+
+    # ---- a row -------------------------------------------------------------------------
+    def _row(self, row: TypedPointer, at: Variable) -> None:
+        ir = self.ir
+        pc, second, third = row.load(64), row.load(64, 8), row.load(64, 16)
+        lanes = second.trunc(32)
+        what = second >> 32 & 0xFFFF
+        kind, space, size = what & 15, what >> 4 & 15, what >> 8
+        warp, cta = second >> 48, third >> 32
+        with self._when(lanes.differs(0)):
+            slot = (third >> 8 & 0xFF) + (third >> 20 & 511) * self._field("slots") - warp
+            state = TypedPointer(ir, ir.op(f"inttoptr i64 {self._field('ctas').ref} to ptr"))
+            state = state.at(slot * CTA_BYTES)
+            with self._when(state.load(64, _NUMBER).differs(cta + 1)):
+                self._begin(state, cta, slot)
+            own = state.at(warp * WARP_BYTES).at(_WARPS)
+            with self._when((state.load(64, _ARRIVED) >> warp & 1).differs(0)):
+                # It goes on, and others have not come.
+                state.store(64, 0, _ARRIVED)
+                with self._when(self._barriers | self._races):
+                    self._found("barrier", pc)
+            last = warp.equals(self._field("warps") - 1)
+            valid = last.select(self._field("last_valid").trunc(32), Int(ir, 32, -1))
+            together = (third & 1).differs(0) | lanes.equals(valid)
+            sync = kind.equals(KINDS.index("sync"))
+            then, other, after = ir.fresh("sync"), ir.fresh("access"), ir.fresh("row")
+            ir.choose(str(sync.ref), then, other)
+            ir.label(then)
+            self._sync(space, pc, lanes, valid, warp, state, own)
+            ir.br(after)
+            ir.label(other)
+            flags = self._flags(pc)
+            atomic = kind.equals(KINDS.index("atomic"))
+            strong = (flags & STRONG).differs(0) | (atomic & (flags & WEAK).equals(0))
+            about = _Row(
+                pc, lanes, warp, cta, size, together, state, own,
+                strong & (size >= 4), kind.differs(KINDS.index("load")),
+                (flags & READ_ONLY).differs(0),
+            )  # fmt: skip
+            # Where all of shared memory has been written, nothing undefined is read there.
+            shared = space.equals(SPACES.index("shared"))
+            whole = state.load(64, _UNWRITTEN).equals(0) & ~self._races & shared
+            ir.unless(str(whole.ref), after)
+            self._access(about, row, space, kind, at)
+            ir.br(after)
+            ir.label(after)
+
+    def _flags(self, pc: Int) -> Int:
+        flags = TypedPointer(self.ir, self.ir.op(f"inttoptr i64 {self._field('flags').ref} to ptr"))
+        return flags.at((pc - self._field("code")) >> 3).load(8)
+
+    def _begin(self, state: TypedPointer, cta: Int, slot: Int) -> None:
+        """A CTA has come in the place of another."""
+        ir = self.ir
+        waits = state.load(64, _ARRIVED).differs(0)
+        with self._when(waits & (self._barriers | self._races)):
+            self._found("barrier", state.load(64, _PC))
+        ir.line(f"call void @llvm.memset.p0.i64(ptr {state.ref}, i8 0, i64 {CTA_BYTES}, i1 false)")
+        for warp in range(32):
+            state.store(32, -1, _WARPS + warp * WARP_BYTES + _LAST)
+        state.store(64, cta + 1, _NUMBER)
+        state.store(64, 1, _COUNT)
+        state.store(64, self._field("shared_bytes"), _UNWRITTEN)
+        place = slot // self._field("warps")
+        state.store(64, self._field("shared") + place * self._field("shared_stride"), _SHARED)
+        stride = self._field("local_stride")
+        with self._when(stride.differs(0)):
+            bytes_ = stride * self._field("warps")
+            start = self._field("local") + slot * stride
+            at = ir.op(f"inttoptr i64 {start.ref} to ptr")
+            ir.line(f"call void @llvm.memset.p0.i64(ptr {at}, i8 0, i64 {bytes_.ref}, i1 false)")
+
+    def _tick(self, state: TypedPointer, pc: Int) -> Int:
+        """A new count of the CTA."""
+        count = state.load(64, _COUNT) + 1
+        state.store(64, count, _COUNT)
+        with self._when(count >= LATEST):
+            self._found("too_long", pc)
+            state.store(64, LATEST, _COUNT)
+        return count
+
+    # ---- what orders -------------------------------------------------------------------
+    def _sync(
+        self, which: Int, pc: Int, lanes: Int, valid: Int, warp: Int, state: TypedPointer,
+        own: TypedPointer,
+    ) -> None:  # fmt: skip
+        whole = lanes.equals(valid)
+        asked = self._barriers | self._races
+        with self._when(which.equals(SYNCS.index("barrier"))):
+            arrived = state.load(64, _ARRIVED)
+            with self._when(arrived.equals(0)):
+                state.store(64, pc, _PC)
+            with self._when(asked & (~whole | state.load(64, _PC).differs(pc))):
+                self._found("barrier", pc)
+            now = arrived | Int(self.ir, 64, 1) << warp
+            state.store(64, now, _ARRIVED)
+            all_ = (Int(self.ir, 64, 1) << self._field("warps")) - 1
+            with self._when(now.equals(all_)):
+                state.store(64, 0, _ARRIVED)
+                state.store(64, self._tick(state, pc), _BARRIER)
+        with self._when(which.equals(SYNCS.index("other_barrier")) & asked):
+            self._found("barrier", pc)
+        with self._when(which.equals(SYNCS.index("warp")) & whole):
+            own.store(32, self._tick(state, pc).trunc(32), _SYNCED)
+        with self._when(which.equals(SYNCS.index("shuffle")) & lanes.differs(-1) & self._barriers):
+            self._found("shuffle", pc)
+
+    # ---- accesses ----------------------------------------------------------------------
+    def _access(self, row: _Row, rows: TypedPointer, space: Int, kind: Int, at: Variable) -> None:
+        ir = self.ir
+        self._lanes_of(row)
+        with self._when(row.writes):
+            self._tick(row.state, row.pc)
+        uniform, few = self._uniform(row, rows)
+        row.made = self._made(row, uniform)
+        reads = kind.differs(KINDS.index("store"))
+        shared_space = space.equals(SPACES.index("shared"))
+        local_space = space.equals(SPACES.index("local"))
+        generic = space.equals(SPACES.index("generic"))
+        left = Variable(ir, 32, few)
+        with ir.loop() as (_, done):
+            lanes = left.get()
+            ir.unless(str(lanes.equals(0).ref), done)
+            lane = Int(ir, 32, ir.op(f"call i32 @llvm.cttz.i32(i32 {lanes.ref}, i1 true)"))
+            left.set(lanes & (lanes - 1))
+            address = rows.at((lane.zext(64) << 3) + 8 * WORDS).load(64)
+            into = address - self._field("window")
+            shared = shared_space | (generic & (into < self._field("window_bytes")))
+            deep = address - self._field("local_window")
+            local = local_space | (generic & ~shared & (deep < (1 << 24)))
+            offset = (shared_space | local_space).select(address, shared.select(into, address))
+            here, there, on = ir.fresh("local"), ir.fresh("memory"), ir.fresh("on")
+            ir.choose(str(local.ref), here, there)
+            ir.label(here)
+            with self._when(self._definedness & self._field("local_stride").differs(0)):
+                self._local(row, local_space.select(address, deep) & 0xFFFFFF, lane, reads)
+            ir.br(on)
+            ir.label(there)
+            self._granules(row, shared, offset, lane, reads, at)
+            ir.br(on)
+            ir.label(on)
+
+    def _uniform(self, row: _Row, rows: TypedPointer) -> tuple[Int, Int]:
+        """Whether lanes load from one place, and the lanes to look at: then the first of them."""
+        ir = self.ir
+        first = row.lanes & (Int(ir, 32, 0) - row.lanes)
+        lane = Int(ir, 32, ir.op(f"call i32 @llvm.cttz.i32(i32 {first.ref}, i1 true)"))
+        address = rows.at((lane.zext(64) << 3) + 8 * WORDS).load(64)
+        given = ir.get("<32 x i64>", rows.at(8 * WORDS).ref, 0, 8)
+        one = ir.op(f"insertelement <32 x i64> poison, i64 {address.ref}, i32 0")
+        zeros = "<32 x i32> zeroinitializer"
+        all_ = ir.op(f"shufflevector <32 x i64> {one}, <32 x i64> poison, {zeros}")
+        same = ir.op(f"icmp eq <32 x i64> {given}, {all_}")
+        equal = Int(ir, 32, ir.op(f"bitcast <32 x i1> {same} to i32"))
+        uniform = (row.lanes & ~equal).equals(0) & ~row.writes & row.lanes.differs(first)
+        return uniform, uniform.select(first, row.lanes)
+
+    def _made(self, row: _Row, uniform: Int) -> _Made:
+        state, own = row.state, row.own
+        count = state.load(64, _COUNT)
+        return _Made(
+            count, row.cta << _CTA_SHIFT | count, state.load(64, _BARRIER),
+            own.load(32, _TOGETHER).zext(64), own.load(32, _BEGAN).zext(64),
+            own.load(32, _SYNCED).zext(64), row.warp + _LANES,
+            uniform | (self._lock_step & row.together), self._code(row.size) << _MASK_SHIFT,
+            state.load(64, _SHARED), uniform,
+        )  # fmt: skip
+
+    def _lanes_of(self, row: _Row) -> None:
+        """What the lanes of an access say of the warp: they have parted, or are together."""
+        ir, own = self.ir, row.own
+        last = own.load(32, _LAST)
+        whole, part, after = ir.fresh("whole"), ir.fresh("part"), ir.fresh("known")
+        ir.choose(str(row.together.ref), whole, part)
+        ir.label(whole)
+        own.store(32, -1, _LAST)
+        ir.br(after)
+        ir.label(part)
+        first = last.equals(-1)
+        with self._when(first | (row.lanes & ~last).differs(0)):
+            count = self._tick(row.state, row.pc).trunc(32)
+            own.store(32, count, _BEGAN)
+            with self._when(first):
+                own.store(32, count, _TOGETHER)
+        own.store(32, row.lanes, _LAST)
+        ir.br(after)
+        ir.label(after)
+
+    def _local(self, row: _Row, address: Int, lane: Int, reads: Int) -> None:
+        """Bytes of a lane's local memory."""
+        ir = self.ir
+        low, start = self._field("local_low"), self._field("local_start")
+        place = (address < low).select(address, address - start + low)
+        with self._when((place + row.size) <= self._field("local_bytes")):
+            slot = self._slot(row)
+            base = self._field("local") + slot * self._field("local_stride")
+            table = TypedPointer(ir, ir.op(f"inttoptr i64 {base.ref} to ptr"))
+            bits = self._bits(row.size, place)
+            words = Variable(ir, 64, (row.size >> 2) + (row.size & 3).differs(0).zext(64))
+            at = Variable(ir, 64, (place >> 2 << 5) + lane.zext(64))
+            with ir.loop() as (_, done):
+                ir.unless(str(words.get().equals(0).ref), done)
+                words.set(words.get() - 1)
+                cell = table.at(at.get())
+                at.set(at.get() + 32)
+                written = cell.load(8)
+                with self._when(reads & (bits.trunc(8) & ~written).differs(0)):
+                    self._found("undefined", row.pc, address)
+                with self._when(row.writes):
+                    cell.store(8, written | bits.trunc(8))
+
+    def _slot(self, row: _Row) -> Int:
+        """A number of the warp among the resident ones."""
+        ir = self.ir
+        state = ir.op(f"ptrtoint ptr {row.state.ref} to i64")
+        return (Int(ir, 64, state) - self._field("ctas")) // CTA_BYTES + row.warp
+
+    def _bits(self, size: Int, address: Int) -> Int:
+        """Which bytes of a word are meant."""
+        small = ((Int(self.ir, 64, 1) << size) - 1) << (address & 3)
+        return (size >= 4).select(Int(self.ir, 64, 15), small)
+
+    def _granules(
+        self, row: _Row, shared: Int, offset: Int, lane: Int, reads: Int, at: Variable
+    ) -> None:
+        """The words of four bytes each that a lane touches."""
+        ir = self.ir
+        bits = self._bits(row.size, offset)
+        begin, end = Variable(ir, 64, offset >> 2), (offset + row.size + 3) >> 2
+        with ir.loop() as (head, done):
+            number = begin.get()
+            ir.unless(str((number >= end).ref), done)
+            begin.set(number + 1)
+            place = Variable(ir, 64)
+            with self._when(shared):
+                ir.unless(str(((number << 2) >= self._field("shared_bytes")).ref), head)
+                assert row.made is not None
+                place.set(row.made.shared + number * GRANULE_BYTES)
+            with self._when(~shared):
+                page = (number >> PAGE_SHIFT - 2) - self._field("first_page")
+                ir.unless(str((page >= self._field("page_count")).ref), head)
+                pages = ir.op(f"inttoptr i64 {self._field('pages').ref} to ptr")
+                slot = TypedPointer(ir, pages).at(page << 3)
+                with self._when(slot.load(64).equals(0)):
+                    pool = self._field("pool")
+                    with ir.returning(str((pool >= self._field("pool_end")).ref)):
+                        ir.line(f"ret i64 {at.get().ref}")
+                    slot.store(64, pool)
+                    self.ctx.store(64, pool + PAGE_BYTES, FIELD["pool"])
+                inside = number & (1 << PAGE_SHIFT - 2) - 1
+                place.set(slot.load(64) + inside * GRANULE_BYTES)
+            cell = TypedPointer(ir, ir.op(f"inttoptr i64 {place.get().ref} to ptr"))
+            self._judge(row, cell, bits, lane.zext(64), shared, number, reads)
+
+    # ---- words -------------------------------------------------------------------------
+    def _judge(
+        self, row: _Row, cell: TypedPointer, bits: Int, lane: Int, shared: Int, number: Int,
+        reads: Int,
+    ) -> None:  # fmt: skip
+        """Hold an access against those before it, and keep it."""
+        ir, made = self.ir, row.made
+        assert made is not None
+        mine = made.whole.select(made.many, (row.warp << 5) + lane)
+        known, judged = ir.fresh("known"), ir.fresh("judged")
+        ir.unless(str((~self._races).ref), judged)
+        self._hold(row, cell, bits, lane, shared, number, reads, mine, known)
+        ir.br(known)
+        ir.label(judged)
+        self._define(row, cell, bits, shared, number, reads)
+        ir.br(known)
+        ir.label(known)
+
+    def _define(
+        self, row: _Row, cell: TypedPointer, bits: Int, shared: Int, number: Int, reads: Int
+    ) -> None:  # fmt: skip
+        """Of an access, only whether it reads what nobody has written, and what it writes."""
+        write = self._held(cell.load(64, WRITE), row, shared)
+        missing = bits & ~(write >> _MASK_SHIFT)
+        with self._when(missing.differs(0)):
+            with self._when(reads & self._definedness):
+                self._undefined(row, shared, number, bits)
+            with self._when(row.writes):
+                assert row.made is not None
+                held = write & (15 << _MASK_SHIFT) - (1 << 64)
+                cell.store(64, row.made.me | bits << _MASK_SHIFT | held, WRITE)
+                with self._when(shared):
+                    count = self.ir.op(f"call i64 @llvm.ctpop.i64(i64 {missing.ref})")
+                    left = row.state.load(64, _UNWRITTEN) - Int(self.ir, 64, count)
+                    row.state.store(64, left, _UNWRITTEN)
+
+    def _hold(
+        self, row: _Row, cell: TypedPointer, bits: Int, lane: Int, shared: Int, number: Int,
+        reads: Int, mine: Int, known: str,
+    ) -> None:  # fmt: skip
+        """Look for a race, too."""
+        ir, made = self.ir, row.made
+        assert made is not None
+        raw = cell.load(64, READ)
+        with self._when(~row.writes & ~row.strong):
+            # The same has been read since the CTA last wrote anything: that was looked at.
+            who = raw >> _WHO_SHIFT & _WHO_MASK
+            alike = (raw & _MOMENT).equals(made.me) & (who.equals(mine) | (who >= _WARPS_MANY))
+            alike = alike & (bits & ~(raw >> _MASK_SHIFT)).equals(0)
+            alike = alike & (row.read_only.zext(64) & ~(raw >> _RO_BIT)).equals(0)
+            ir.unless(str(alike.ref), known)
+        write, read, atomic = (
+            self._held(word, row, shared)
+            for word in (cell.load(64, WRITE), raw, cell.load(64, ATOMIC))
+        )
+        with self._when(self._definedness & reads):
+            missing = (bits & ~(write >> _MASK_SHIFT)).differs(0) & atomic.equals(0)
+            with self._when(missing):
+                self._undefined(row, shared, number, bits)
+        self._conflicts(row, (write, read, atomic), bits, lane, number)
+        strong, plain, after = ir.fresh("strong"), ir.fresh("plain"), ir.fresh("kept")
+        ir.choose(str(row.strong.ref), strong, plain)
+        ir.label(strong)
+        # Two atomics of one size are not ordered, so that what was before says nothing of others.
+        sized = (atomic & _SIZES).equals(made.code) | atomic.equals(0)
+        size = sized.select(made.code, Int(ir, 64, _SIZES))
+        cell.store(64, self._joined(atomic, row, lane, mine) | size, ATOMIC)
+        ir.br(after)
+        ir.label(plain)
+        here = bits << _MASK_SHIFT
+        stores, loads = ir.fresh("stores"), ir.fresh("loads")
+        ir.choose(str(row.writes.ref), stores, loads)
+        ir.label(stores)
+        held = write & _SIZES
+        cell.store(64, self._joined(write, row, lane, mine) | here | held, WRITE)
+        ir.br(after)
+        ir.label(loads)
+        held = read & (31 << _RO_BIT) - (1 << 64)
+        path = row.read_only.zext(64) << _RO_BIT
+        cell.store(64, self._joined(read, row, lane, mine) | here | held | path, READ)
+        ir.br(after)
+        ir.label(after)
+
+    def _conflicts(
+        self, row: _Row, words: tuple[Int, Int, Int], bits: Int, lane: Int, number: Int
+    ) -> None:
+        """Hold an access against the last write, reads and strong accesses."""
+        write, read, atomic = words
+        meets = (write >> _MASK_SHIFT & bits).differs(0)
+        self._race_unless(meets, write, row, lane, number)
+        # Strong accesses of another size, or to the same bytes as plain ones.
+        assert row.made is not None
+        sized = row.strong & (atomic >> _MASK_SHIFT).equals(row.made.code >> _MASK_SHIFT)
+        self._race_unless(atomic.differs(0) & ~sized, atomic, row, lane, number)
+        read_meets = row.writes & (read >> _MASK_SHIFT & bits).differs(0)
+        self._race_unless(read_meets, read, row, lane, number)
+        # Through the path of memory that nobody writes: no order helps.
+        path = row.read_only & (meets | atomic.differs(0))
+        path = path | (read_meets & (read >> _RO_BIT & 1).differs(0))
+        with self._when(path & self._races):
+            self._found("race", row.pc, number << 2)
+
+    def _race_unless(self, meets: Int, word: Int, row: _Row, lane: Int, number: Int) -> None:
+        """A race, where bytes meet, unless the earlier accesses happen before."""
+        maybe = meets & self._races & ~self._before_barrier(word, row)
+        with self._when(maybe), self._when(~self._ordered(word, row, lane)):
+            self._found("race", row.pc, number << 2)
+
+    def _held(self, word: Int, row: _Row, shared: Int) -> Int:
+        """What a word says; nothing where it is of a CTA that was there before."""
+        other = (word >> _CTA_SHIFT & 0xFFFFFF).differs(row.cta)
+        return (shared & other).select(Int(self.ir, 64, 0), word)
+
+    def _code(self, size: Int) -> Int:
+        """The size of a strong access in four bits."""
+        return size >> 2
+
+    def _same_cta(self, word: Int, row: _Row) -> Int:
+        who = word >> _WHO_SHIFT & _WHO_MASK
+        return (word >> _CTA_SHIFT & 0xFFFFFF).equals(row.cta) & who.differs(_CTAS_MANY)
+
+    def _before_barrier(self, word: Int, row: _Row) -> Int:
+        """i1: the CTA has met at a barrier since."""
+        assert row.made is not None
+        return self._same_cta(word, row) & ((word & 0xFFFFFF) < row.made.barrier)
+
+    def _ordered(self, word: Int, row: _Row, lane: Int) -> Int:
+        """i1: the accesses of a word happen before this one."""
+        made = row.made
+        assert made is not None
+        count = word & 0xFFFFFF
+        who = word >> _WHO_SHIFT & _WHO_MASK
+        one = who.equals((row.warp << 5) + lane) & ~made.uniform
+        single = who < _LANES
+        warp = single.select(who >> 5, who - _LANES)
+        same_warp = (who < _WARPS_MANY) & warp.equals(row.warp)
+        # Lanes that are together are ordered after all that the warp has done before.
+        earlier = ~(row.writes & count.equals(made.count))
+        phases = (
+            row.together
+            | (count < made.joined)
+            | (count >= made.began)
+            | (single & ((row.lanes.zext(64) >> (who & 31)) & 1).differs(0))
+        )
+        synced = count < made.synced
+        in_warp = same_warp & self._lock_step.select(earlier & phases, synced)
+        before = self._before_barrier(word, row)
+        return before | (self._same_cta(word, row) & (one | in_warp))
+
+    def _joined(self, old: Int, row: _Row, lane: Int, mine: Int) -> Int:
+        """Who made the accesses of a word, with this one."""
+        ir, made = self.ir, row.made
+        assert made is not None
+        result = Variable(ir, 64, mine)
+        with self._when(old.differs(0) & ~self._before_barrier(old, row)):
+            who_before = old >> _WHO_SHIFT & _WHO_MASK
+            same_cta = self._same_cta(old, row)
+            single = who_before < _LANES
+            warp = single.select(who_before >> 5, who_before - _LANES)
+            same_warp = (who_before < _WARPS_MANY) & warp.equals(row.warp) & same_cta
+            now = (old & 0xFFFFFF).equals(made.count)
+            # Of one instruction: many lanes; of what is ordered: this one; else wider.
+            instruction = who_before.equals(mine).select(mine, made.many)
+            wider = same_cta.select(Int(ir, 64, _WARPS_MANY), Int(ir, 64, _CTAS_MANY))
+            who = self._ordered(old, row, lane).select(mine, wider)
+            result.set((same_warp & now).select(instruction, who))
+        return made.me | result.get() << _WHO_SHIFT
+
+    def _undefined(self, row: _Row, shared: Int, number: Int, bits: Int) -> None:
+        """Bytes that this launch has not written."""
+        ir = self.ir
+        with self._when(shared):
+            self._found("undefined", row.pc, number << 2)
+        with self._when(~shared & self._field("undefined_count").differs(0)):
+            table = Variable(ir, 64, self._field("undefined"))
+            left = Variable(ir, 64, self._field("undefined_count"))
+            with ir.loop() as (head, done):
+                ir.unless(str(left.get().equals(0).ref), done)
+                left.set(left.get() - 1)
+                entry = TypedPointer(ir, ir.op(f"inttoptr i64 {table.get().ref} to ptr"))
+                table.set(table.get() + 24)
+                address = number << 2
+                begin, end = entry.load(64), entry.load(64, 8)
+                ir.unless(str((address < begin).ref), head)
+                ir.unless(str((address >= end).ref), head)
+                marks = TypedPointer(ir, ir.op(f"inttoptr i64 {entry.load(64, 16).ref} to ptr"))
+                for byte in range(4):
+                    inside = (address + byte) < end
+                    with self._when(inside & (bits >> byte & 1).differs(0)):
+                        mark = marks.at(address - begin + byte).load(8)
+                        with self._when(mark.differs(0)):
+                            self._found("undefined", row.pc, address)
+
+
+def screen_text() -> str:
+    """The module."""
+    return "\n".join(
+        [
+            "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)",
+            "declare i32 @llvm.cttz.i32(i32, i1)",
+            "declare i64 @llvm.ctpop.i64(i64)",
+            Screen().text(),
+        ]
+    )

@@ -1,0 +1,206 @@
+"""The first pass of a check: it never passes what the exact checks would report, and passes what is
+plainly clean."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gpudbg
+from gpudbg.mem.pages import address_of
+from gpudbg.sanitizer import run
+from gpudbg.sanitizer.assignment import reads_unwritten
+from gpudbg.sanitizer.screening import _function, can_screen, screening_of
+from gpudbg.sm.engines.llvm.runtime import screening as code
+from gpudbg.sm.trace import ACCESS_WORDS, SYNCS, what_of
+from tests.sanitizer.test_twins import HERE, TWINS
+
+ALL = ("memory", "race", "init", "sync", "leak")
+
+
+def suspected(kernel: str, arch: str) -> tuple[str, ...]:
+    twin = TWINS[kernel]
+    program = gpudbg.load(str(HERE / f"twins.{arch}.cubin"), engine="run")
+    with program.launch(kernel, grid=twin.grid, block=twin.block, args=twin.args) as session:
+        instructions = list(run._code(session))
+        assert can_screen(session, instructions, ALL)
+        emulated = run.emulated_atomics(instructions)
+        screening = screening_of(session, instructions, ALL, emulated=emulated)
+        with session.subscribe(screening):
+            session.run()
+        screening.finish()
+        return screening.suspected
+
+
+@pytest.mark.parametrize(
+    ("kernel", "arch", "bad"),
+    [("vec", "sm_52", False), ("vec_bad", "sm_52", True), ("wred_bad", "sm_80", True)],
+)
+def test_compiled_code_tells_clean_from_suspect(kernel: str, arch: str, bad: bool) -> None:
+    assert bool(suspected(kernel, arch)) == bad
+
+
+def test_a_clean_launch_is_not_run_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(run, "Monitor", None)
+    twin = TWINS["dbuf"]
+    program = gpudbg.load(str(HERE / "twins.sm_52.cubin"))
+    report = gpudbg.check(program, "dbuf", grid=twin.grid, block=twin.block, args=twin.args)
+    assert report.status == "clean"
+    assert report.instructions == report.stop.instructions > 0
+
+
+# ---- definite assignment ---------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("body", "unwritten"),
+    [
+        ("MOV R0, 0x1\n IADD R1, R0, 0x1", False),
+        ("IADD R1, R0, 0x1", True),
+        ("S2R R0, SR_TID.X\n ISETP.LT.AND P0, PT, R0, 0x4, PT\n"
+         "@P0 MOV R2, 0x1\n @P0 IADD R3, R2, 0x1", False),
+        ("S2R R0, SR_TID.X\n ISETP.LT.AND P0, PT, R0, 0x4, PT\n"
+         "@P0 MOV R2, 0x1\n @!P0 IADD R3, R2, 0x1", True),
+        ("S2R R0, SR_TID.X\n ISETP.LT.AND P0, PT, R0, 0x4, PT\n"
+         "@P0 MOV R2, 0x1\n @!P0 MOV R2, 0x2\n IADD R3, R2, 0x1", False),
+        ("S2R R0, SR_TID.X\n ISETP.LT.AND P0, PT, R0, 0x4, PT\n @P0 MOV R2, 0x1\n"
+         "ISETP.LT.AND P0, PT, R0, 0x8, PT\n @P0 IADD R3, R2, 0x1", True),
+        ("@P1 MOV R0, 0x1", True),
+    ],
+)  # fmt: skip
+def test_definite_assignment(body: str, unwritten: bool) -> None:
+    program = gpudbg.assemble_program(f"{body}\nEXIT")
+    kernel = next(iter(program.program.kernels.values()))
+    image = program.module.image
+    assert reads_unwritten(program.program, image, kernel.section) == unwritten
+
+
+# ---- the compiled function against vector clocks ----------------------------------------------
+WARPS, LANES, CTAS = 2, 4, 2
+CODE, MEMORY = 0x1000, 0x10000
+
+
+@dataclass
+class Clocks:
+    """Every thread with a clock of its own, and all accesses of each byte."""
+
+    lock_step: bool
+    now: dict[tuple[int, int, int], dict[Any, int]] = field(default_factory=dict)
+    tick: int = 0
+    past: dict[Any, list[Any]] = field(default_factory=dict)
+    arrived: dict[int, set[int]] = field(default_factory=dict)
+    raced: bool = False
+
+    def clock(self, who: tuple[int, int, int]) -> dict[Any, int]:
+        return self.now.setdefault(who, {})
+
+    def join(self, threads: list[tuple[int, int, int]]) -> None:
+        known: dict[Any, int] = {}
+        for who in threads:
+            for other, tick in {**self.clock(who), who: self.tick}.items():
+                known[other] = max(known.get(other, 0), tick)
+        for who in threads:
+            self.now[who] = dict(known)
+
+    def access(
+        self, cta: int, warp: int, accesses: dict[int, int], kind: str, size: int, space: str
+    ) -> None:
+        threads = [(cta, warp, lane) for lane in accesses]
+        if self.lock_step:
+            self.join(threads)
+        self.tick += 1
+        for lane, address in accesses.items():
+            who = (cta, warp, lane)
+            for byte in range(address, address + size):
+                key = (space, cta if space == "shared" else None, byte)
+                for other, tick, before, at, bytes_ in self.past.setdefault(key, []):
+                    if other == who or (kind == before == "load"):
+                        continue
+                    if kind == before == "atomic" and (at, bytes_) == (address, size):
+                        continue
+                    self.raced |= self.clock(who).get(other, 0) < tick
+            for byte in range(address, address + size):
+                key = (space, cta if space == "shared" else None, byte)
+                self.past[key].append((who, self.tick, kind, address, size))
+        if self.lock_step:
+            # They part by a branch that they take together.
+            self.join(threads)
+
+    def barrier(self, cta: int, warp: int) -> None:
+        arrived = self.arrived.setdefault(cta, set())
+        if self.lock_step:
+            self.join([(cta, warp, lane) for lane in range(LANES)])
+        self.tick += 1
+        arrived.add(warp)
+        if len(arrived) == WARPS:
+            arrived.clear()
+            self.join([(cta, w, lane) for w in range(WARPS) for lane in range(LANES)])
+
+
+def made(lock_step: bool) -> tuple[Any, list[Any]]:
+    """What the function is given, and what must be kept with it."""
+    kept = [np.zeros(1 << 16, np.int64) for _ in range(5)]
+    shared, pages, ctas, pool, flags = (address_of(k) for k in kept)
+    fields = dict.fromkeys(code.FIELDS, 0) | {
+        "first_page": MEMORY >> 12, "pages": pages, "page_count": 1, "pool": pool,
+        "pool_end": pool + 4 * code.PAGE_BYTES, "shared": shared, "shared_stride": 1024,
+        "shared_bytes": 64, "ctas": ctas, "slots": 64, "warps": WARPS,
+        "last_valid": (1 << LANES) - 1, "code": CODE, "flags": flags, "lock_step": lock_step,
+        "window": 1 << 40, "local_window": 1 << 41, "races": 1,
+    }  # fmt: skip
+    return np.array([int(fields[n]) for n in code.FIELDS], np.int64), kept
+
+
+def row(cta: int, warp: int, lanes: int, what: int) -> Any:
+    words = np.zeros(ACCESS_WORDS, np.int64)
+    words[0], words[1] = CODE, lanes | what << 32 | warp << 48
+    words[2] = cta << 32 | (2 * cta + warp) << 8
+    return words
+
+
+def test_it_misses_no_race_of_random_accesses() -> None:
+    call, dice, races, passed = _function(), random.Random(7), 0, 0
+    whole = (1 << LANES) - 1
+    for n in range(1500):
+        lock_step = bool(n & 1)
+        words, kept = made(lock_step)
+        model, rows = Clocks(lock_step), []
+        waiting: dict[int, set[int]] = {}
+        for _ in range(dice.choice((3, 5, 9))):
+            cta, warp = dice.randrange(CTAS), dice.randrange(WARPS)
+            if warp in waiting.get(cta, ()):
+                continue
+            if dice.random() < 0.3:
+                # Only the last warp has few lanes; the first one's others never come.
+                lanes = whole if warp == WARPS - 1 else 0xFFFFFFFF
+                rows.append(row(cta, warp, lanes, 3 | SYNCS.index("barrier") << 4))
+                model.barrier(cta, warp)
+                held = waiting.setdefault(cta, set())
+                held.add(warp)
+                if len(held) == WARPS:
+                    held.clear()
+                continue
+            kind, size = dice.choice(("load", "store", "atomic")), dice.choice((1, 4, 4, 8))
+            size = max(size, 4) if kind == "atomic" else size
+            space = dice.choice(("shared", "global"))
+            chosen = [lane for lane in range(LANES) if dice.random() < 0.7] or [0]
+            apart = dice.choice((0, size))
+            start = dice.randrange(0, 3) * 8
+            at = {lane: start + apart * lane for lane in chosen}
+            found = row(cta, warp, sum(1 << lane for lane in chosen), what_of(kind, space, size))
+            base = MEMORY if space == "global" else 0
+            for lane, address in at.items():
+                found[3 + lane] = base + address
+            rows.append(found)
+            model.access(cta, warp, at, kind, size, space)
+        table = np.array(rows)
+        assert call(address_of(words), address_of(table), 0, len(rows)) == len(rows)
+        suspects = bool(words[code.FIELD["found"] // 8])
+        assert suspects or not model.raced
+        races += model.raced
+        passed += not suspects
+        assert len(kept) == 5
+    assert races > 300
+    assert passed > 300
