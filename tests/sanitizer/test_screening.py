@@ -14,6 +14,7 @@ import gpudbg
 from gpudbg.mem.pages import address_of
 from gpudbg.sanitizer import run
 from gpudbg.sanitizer.assignment import reads_unwritten
+from gpudbg.sanitizer.races import emulated_atomics
 from gpudbg.sanitizer.screening import _function, can_screen, screening_of
 from gpudbg.sm.engines.llvm.runtime import screening as code
 from gpudbg.sm.trace import ACCESS_WORDS, SYNCS, what_of
@@ -28,7 +29,7 @@ def suspected(kernel: str, arch: str) -> tuple[str, ...]:
     with program.launch(kernel, grid=twin.grid, block=twin.block, args=twin.args) as session:
         instructions = list(run._code(session))
         assert can_screen(session, instructions, ALL)
-        emulated = run.emulated_atomics(instructions)
+        emulated = emulated_atomics(instructions)
         screening = screening_of(session, instructions, ALL, emulated=emulated)
         with session.subscribe(screening):
             session.run()
