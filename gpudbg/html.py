@@ -7,13 +7,19 @@ program, and a notebook would run what they say.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from html import escape
 from typing import Any
 
 ROWS = 200
 """Rows of a table that are drawn; the rest is counted."""
 HERE = "font-weight:bold"
 """The style of the row that a view is about."""
+
+
+def escape(text: str) -> str:
+    """Text without marks of HTML."""
+    from html import escape  # Not at the top: it loads a table of entities at every start.
+
+    return escape(text)
 
 
 def pre(lines: Iterable[str]) -> str:

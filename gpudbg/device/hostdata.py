@@ -6,6 +6,7 @@ what lies in a real GPU's memory is refused, since nothing here can read it.
 
 from __future__ import annotations
 
+import sys
 from array import array
 from typing import Any
 
@@ -28,8 +29,7 @@ def host_value(value: Any, what: str) -> Any:
     Raises:
         UsageError: an array that cannot be read here, or a list, whose element type is open.
     """
-    if isinstance(value, np.ma.MaskedArray):
-        raise UsageError(f"{what} is a masked array", "fill it first: `x.filled(0)`")
+    _refuse_masked(value, what)
     if isinstance(value, np.ndarray | np.generic | int | float | bytes | bytearray | memoryview):
         return value
     if isinstance(value, list | tuple | range | set | dict):
@@ -49,8 +49,7 @@ def host_value(value: Any, what: str) -> Any:
 
 def host_array(value: Any, what: str) -> npt.NDArray[Any]:
     """Anything array-like, lists included, as a NumPy array; errors as `host_value`."""
-    if isinstance(value, np.ma.MaskedArray):
-        raise UsageError(f"{what} is a masked array", "fill it first: `x.filled(0)`")
+    _refuse_masked(value, what)
     found = value if isinstance(value, np.ndarray) else _array_of(value, what)
     try:
         made = np.asarray(value) if found is None else found
@@ -68,6 +67,13 @@ def converted(value: Any, dtype: np.dtype[Any], what: str) -> npt.NDArray[Any]:
         return np.ascontiguousarray(np.asarray(value if found is None else found, dtype))
     except (TypeError, ValueError, OverflowError) as error:
         raise UsageError(f"{what} cannot become {dtype}: {error}") from None
+
+
+def _refuse_masked(value: Any, what: str) -> None:
+    # `np.ma` would be loaded by its name; there are no such arrays before it is.
+    masked = sys.modules.get("numpy.ma")
+    if masked is not None and isinstance(value, masked.MaskedArray):
+        raise UsageError(f"{what} is a masked array", "fill it first: `x.filled(0)`")
 
 
 def _kind(value: Any) -> str:

@@ -121,6 +121,8 @@ def _check_not_compiled(path: str | Path, options: Sequence[str] | CompileOption
     Raises:
         UsageError: names file and flags.
     """
+    if not options:
+        return
     given = options if isinstance(options, CompileOptions) else word_options(options)
     words = given_flags(given)
     if words:
@@ -161,6 +163,8 @@ def _assembled(
 ) -> Program:
     from gpudbg.assembler.loading import program_of_file
 
+    if not options:
+        return
     given = options if isinstance(options, CompileOptions) else word_options(options, arch)
     if replace(given, arch=None) != CompileOptions():
         raise UsageError(f"{path}: SASS is assembled as it stands; it takes no compiler options")
