@@ -29,7 +29,8 @@ def host_value(value: Any, what: str) -> Any:
     Raises:
         UsageError: an array that cannot be read here, or a list, whose element type is open.
     """
-    _refuse_masked(value, what)
+    if isinstance(value, np.ndarray) and type(value) is not np.ndarray:
+        _refuse_masked(value, what)
     if isinstance(value, np.ndarray | np.generic | int | float | bytes | bytearray | memoryview):
         return value
     if isinstance(value, list | tuple | range | set | dict):
@@ -49,7 +50,8 @@ def host_value(value: Any, what: str) -> Any:
 
 def host_array(value: Any, what: str) -> npt.NDArray[Any]:
     """Anything array-like, lists included, as a NumPy array; errors as `host_value`."""
-    _refuse_masked(value, what)
+    if isinstance(value, np.ndarray) and type(value) is not np.ndarray:
+        _refuse_masked(value, what)
     found = value if isinstance(value, np.ndarray) else _array_of(value, what)
     try:
         made = np.asarray(value) if found is None else found

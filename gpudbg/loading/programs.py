@@ -163,8 +163,6 @@ def _assembled(
 ) -> Program:
     from gpudbg.assembler.loading import program_of_file
 
-    if not options:
-        return
     given = options if isinstance(options, CompileOptions) else word_options(options, arch)
     if replace(given, arch=None) != CompileOptions():
         raise UsageError(f"{path}: SASS is assembled as it stands; it takes no compiler options")

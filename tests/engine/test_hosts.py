@@ -12,7 +12,7 @@ import pytest
 import gpudbg
 from gpudbg.sm.engines.llvm import build, layout, program, workers
 from gpudbg.sm.engines.llvm.kernel.emitter import Emitter, EmitterOptions
-from gpudbg.sm.engines.llvm.runtime.library import control_text, library_text, tensor_text
+from gpudbg.sm.engines.llvm.runtime.library import CONTROL, library_text, tensor_text
 from tests import kernel_cases as kc
 from tests.engine import machines, test_addresses
 
@@ -85,7 +85,8 @@ def test_aarch64_assembles() -> None:
     ]
     products = [tensor_text(name, True, False) for name in PRODUCTS]
     assert set(PRODUCTS) <= set(layout.TENSOR)
-    for text in (library_text(False), control_text(), *products, *kernels):
+    control = [text() for text in CONTROL.values()]
+    for text in (library_text(False), *control, *products, *kernels):
         context = binding.create_context()
         module = binding.parse_assembly(text, context=context)
         assert "ret" in machine.emit_assembly(module)

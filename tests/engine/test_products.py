@@ -55,7 +55,7 @@ def _call(name: str, operands: list[Words], count: int) -> tuple[bool, Words]:
     """What a function of the library gives."""
     given = _aligned(sum(len(o) for o in operands) + count)
     given[:-count] = np.concatenate(operands)
-    address = build.library().tensor(name)
+    address = build.library().address(layout.symbol(name))
     function = ctypes.CFUNCTYPE(ctypes.c_bool, *[ctypes.c_void_p] * len(given))(address)
     done = function(*[row.ctypes.data for row in given])
     return done, given[-count:]
@@ -113,7 +113,7 @@ def test_integer_products(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
 def _with_least_effort(monkeypatch: pytest.MonkeyPatch) -> None:
     made = build.object_of
     monkeypatch.setattr(build, "object_of", lambda text, _, passes="none": made(text, 0, passes))
-    monkeypatch.setattr(build.library(), "_tensor", {})
+    monkeypatch.setattr(build.library(), "_made", {})
 
 
 @pytest.mark.parametrize("name", FLOATS)

@@ -249,35 +249,29 @@ def _loader() -> Any:
 
 
 class Library:
-    """The functions that compiled kernels call, and the grid loop."""
+    """The functions that compiled kernels call, each built when it is first wanted, and the grid
+    loop."""
 
     def __init__(self) -> None:
-        from gpudbg.sm.engines.llvm.runtime.library import CONTROL, control_text, library_text
-
-        both = (False, True)
-        eager = layout.FUNCTION_INDEX.keys() - set(layout.TENSOR)
-        names = {layout.symbol(n, shared) for n in eager for shared in both}
-        self._control = Code(object_of(control_text(), 2, "all"), CONTROL)
-        text = library_text(host().wide_vectors)
-        self._rest = Code(object_of(text, 2, "variables"), sorted(names - CONTROL))
-        self._in_control = CONTROL
-        self._tensor: dict[str, Code] = {}
+        self._made: dict[str, Code] = {}
+        self._making = threading.Lock()
+        self.address(layout.GRID_LOOP)
 
     def address(self, name: str) -> int:
-        """Where a function begins."""
-        code = self._control if name in self._in_control else self._rest
+        """Where a function begins, by its name in IR."""
+        with self._making:
+            if name not in self._made:
+                self._make(name)
+            code = self._made[name]
         return code.address(name)
 
-    def tensor(self, name: str) -> int:
-        """Where a product of `layout.TENSOR` begins; it is built when it is first wanted."""
-        found = self._tensor.get(name)
-        if found is None:
-            from gpudbg.sm.engines.llvm.runtime.library import tensor_text
+    def _make(self, name: str) -> None:
+        from gpudbg.sm.engines.llvm.runtime.library import module_with
 
-            here = host()
-            text = tensor_text(name, here.half_conversions, here.directed)
-            found = self._tensor[name] = Code(object_of(text, 2, "variables"))
-        return found.address(layout.symbol(name))
+        here = host()
+        made = module_with(name, here.wide_vectors, here.half_conversions, here.directed)
+        code = Code(object_of(made.text, 2, made.passes), made.names)
+        self._made |= dict.fromkeys(made.names, code)
 
 
 @cache

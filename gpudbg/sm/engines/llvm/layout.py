@@ -219,8 +219,7 @@ TENSOR: Final = (
     *(f"bmma.{operation}.{count}" for operation in ("and", "xor") for count in (1, 2, 4)),
     "dmma.884",
 )
-"""Products of matrices (`gpudbg.sm.engines.llvm.runtime.tensor`).  Each is built when code that
-calls it is first made; until then its place in the table is empty."""
+"""Products of matrices (`gpudbg.sm.engines.llvm.runtime.tensor`)."""
 
 
 def _names() -> list[str]:
@@ -240,7 +239,8 @@ def _names() -> list[str]:
 
 
 FUNCTION_INDEX: Final = {name: n for n, name in enumerate(_names())}
-"""Library function -> its place in the environment's table."""
+"""Library function -> its place in the environment's table.  Each is built when code that calls it
+is first made; until then its place is empty."""
 
 assert FUNCTIONS + 8 * len(FUNCTION_INDEX) <= SCRATCH
 

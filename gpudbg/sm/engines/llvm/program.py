@@ -15,7 +15,7 @@ from dataclasses import field
 from gpudbg.dataclass import dataclass
 from gpudbg.formats.program import CodeImage
 from gpudbg.sm.conditions import Condition
-from gpudbg.sm.engines.llvm import RefusedModuleError, build, compiling, layout
+from gpudbg.sm.engines.llvm import RefusedModuleError, build, compiling
 from gpudbg.sm.engines.llvm.kernel.emitter import Emitter, EmitterOptions
 from gpudbg.sm.engines.llvm.kernel.listing import KernelListing
 from gpudbg.sm.engines.llvm.kernel.patterns import Pattern, patterns_of, row_of
@@ -47,7 +47,7 @@ class Version:
         code: keeps the function alive.
         writes: site cache entries of accesses that write, or that find places for one that does.
         before_stores: addresses of the loads among them.
-        products: functions of `layout.TENSOR` that it calls.
+        called: functions of the library that it calls.
     """
 
     address: int
@@ -58,7 +58,7 @@ class Version:
     code: build.Code
     writes: frozenset[int] = frozenset()
     before_stores: frozenset[int] = frozenset()
-    products: frozenset[str] = frozenset()
+    called: frozenset[str] = frozenset()
 
 
 @dataclass(slots=True)
@@ -167,9 +167,8 @@ class CompiledProgram:
             effort = GOOD
         code = build.Code(build.object_of(text, effort))
         writes = frozenset(emitter.sites.writes), frozenset(emitter.sites.before_stores)
-        products = emitter.runtime.called & set(layout.TENSOR)
         what = emitter.blocks.extents, emitter.slow, effort, refuted, code, *writes
-        made = Version(code.address(FUNCTION), *what, frozenset(products))
+        made = Version(code.address(FUNCTION), *what, frozenset(emitter.runtime.called))
         self.seconds += time.perf_counter() - start
         return made
 
@@ -229,10 +228,10 @@ class CompiledProgram:
         versions = (self.full, self.masked)
         return frozenset[int]().union(*(v.writes for v in versions if v is not None))
 
-    def products(self) -> frozenset[str]:
-        """Functions of `layout.TENSOR` that every version calls."""
+    def called(self) -> frozenset[str]:
+        """Functions of the library that the versions call."""
         versions = (self.full, self.masked)
-        return frozenset[str]().union(*(v.products for v in versions if v is not None))
+        return frozenset[str]().union(*(v.called for v in versions if v is not None))
 
     def before_store(self, pc: int) -> bool:
         """Whether a load finds places for a store, which relies on it."""

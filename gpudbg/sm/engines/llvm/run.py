@@ -394,7 +394,7 @@ class RunEngine:
         """Have workers run the best code there is."""
         self.program.version(True, GOOD if self.good else QUICK)
         self._code = self._addresses()
-        self.workers.use(*self._code, self.program.writes(), self.program.products())
+        self.workers.use(*self._code, self.program.writes(), self.program.called())
 
     def _addresses(self) -> tuple[int, int]:
         """Addresses of the best code, for full warps and for any mask; 0: there is none."""

@@ -53,7 +53,7 @@ class Worker:
         address: of its environment, behind which it has the counts and the ring it writes.
         ctas: its CTAs by identity; in the ring, each has its warps in a row, in this order.
         why: what the last call returned.
-        linked: its function table is filled: for one thread (False) or for several (True).
+        linked: the functions in its table, and whether they are those for several threads.
     """
 
     def __init__(self, launched: Launched, counter: int, first: bool) -> None:
@@ -79,7 +79,7 @@ class Worker:
         self.ctas: dict[int, Cta] = {}
         self._before = [0] * sms
         self.why = layout.LIMIT
-        self.linked: bool | None = None
+        self.linked: tuple[frozenset[str], bool] | None = None
         self.set(layout.LOCAL_START, WINDOW_BYTES)
         self.put("next", counter)
         self.put("ring", self.address + 8 * self._ring)
@@ -102,11 +102,6 @@ class Worker:
     def ask_to_stop(self, stop: bool = True) -> None:
         """Set or clear the request to return at the next turn; safe from any thread."""
         self._fields[_STOP] = stop
-
-    def link(self, functions: memoryview) -> None:
-        """Fill its function table."""
-        start = layout.FUNCTIONS // 8
-        self._fields[start : start + len(functions)] = functions
 
     def new_sites(self, count: int) -> None:
         """Allocate empty site cache entries for the accesses of a program."""

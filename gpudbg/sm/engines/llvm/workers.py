@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import ctypes
 import itertools
-from array import array
 from collections.abc import Callable
 from functools import cache
 
@@ -44,14 +43,17 @@ _EPOCHS = itertools.count(arena.UNTOUCHED + 1)
 
 
 @cache
-def _functions(library: build.Library, shared: bool) -> memoryview:
-    """The library's addresses by `layout.FUNCTION_INDEX`."""
-    lazy = frozenset(layout.TENSOR)
-    found = (
-        0 if name in lazy else library.address(layout.symbol(name, shared))
-        for name in layout.FUNCTION_INDEX
+def _functions(called: frozenset[str], shared: bool) -> tuple[tuple[int, int], ...]:
+    """(Place in the environment's table, address) of library functions, which are built if need
+    be; `shared`: with atomics for memory that other threads access."""
+    library = build.library()
+    return tuple(
+        (
+            layout.FUNCTIONS + 8 * layout.FUNCTION_INDEX[name],
+            library.address(layout.symbol(name, shared)),
+        )
+        for name in sorted(called)
     )
-    return memoryview(array("q", found))
 
 
 @cache
@@ -87,6 +89,7 @@ class Workers:
         self._short = self._alone_until = 0
         self._pool: ThreadPool | None = None
         self._homes: set[arena.Arena | None] = set()
+        self._called: frozenset[str] = frozenset()
         self._call = _loop(build.library())
         crash.install()
         self.made = [self._worker(n == 0) for n in range(self._most())]
@@ -119,19 +122,15 @@ class Workers:
         for worker in self.made:
             self._equip(worker)
 
-    def use(self, full: int, masked: int, writes: frozenset[int], products: frozenset[str]) -> None:
+    def use(self, full: int, masked: int, writes: frozenset[int], called: frozenset[str]) -> None:
         """Have workers run the code at these addresses, with these sites that write, and which
-        calls these functions of `layout.TENSOR`."""
-        places = {
-            layout.FUNCTIONS + 8 * layout.FUNCTION_INDEX[name]: build.library().tensor(name)
-            for name in products
-        }
+        calls these functions of the library."""
+        self._called = called
         for worker in self.workers:
             worker.mark_writes(writes)
             worker.set(layout.FULL_CODE, full)
             worker.set(layout.MASKED_CODE, masked)
-            for place, address in places.items():
-                worker.set(place, address)
+            self._link(worker, len(self.workers) > 1)
 
     # ---- threads -----------------------------------------------------------------------
 
@@ -299,9 +298,11 @@ class Workers:
 
     def _link(self, worker: Worker, shared: bool) -> None:
         """Fill its function table; `shared`: with atomics for memory that other threads access."""
-        if worker.linked is not shared:
-            worker.linked = shared
-            worker.link(_functions(build.library(), shared))
+        wanted = self._called, shared
+        if worker.linked != wanted:
+            worker.linked = wanted
+            for place, address in _functions(*wanted):
+                worker.set(place, address)
 
     def reassign(self, worker: Worker) -> None:
         """A CTA of the worker has ended in Python: assign it the one that took its place."""

@@ -1,4 +1,5 @@
-"""Functions that compiled kernels call, as LLVM IR: made once for a host, not for a kernel.
+"""Functions that compiled kernels call, as LLVM IR: made once for a host, not for a kernel,
+and each when code that calls it is first made.
 
 Accesses check all executing lanes before they touch memory and return whether all were good.
 Lanes next to each other in memory, 16 at a time, take plain vector loads and stores; the others
@@ -6,6 +7,11 @@ are gathered and scattered in ascending lane order.
 """
 
 from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import cache
+from typing import Final, Literal, NamedTuple
 
 from gpudbg.sm.atomics.compiled import atomic_functions, sum_functions
 from gpudbg.sm.barriers.compiled import barrier_functions
@@ -425,27 +431,70 @@ def _tables() -> list[str]:
     return lines
 
 
+@cache
+def _definitions(wide_vectors: bool) -> dict[str, str]:
+    """Name in IR -> the text of a function or table that is straight code and needs few passes."""
+    found = [
+        *_tables(),
+        _resolve(),
+        _shuffle(),
+        *directed_functions(),
+        *outlined_functions(),
+        *access_functions(wide_vectors),
+        *generic_functions(),
+        *constant_functions(),
+        *matrix_functions(),
+        *atomic_functions(),
+        *sum_functions(),
+    ]
+    return {_NAME.findall(text)[0]: text for text in found}
+
+
+_NAME = re.compile(r"@(\w+)")
+
+
 def library_text(wide_vectors: bool) -> str:
-    """The module of vector functions: straight code, which needs few passes.
+    """The module of all vector functions.
 
     Args:
         wide_vectors: for a host with AVX-512.
     """
-    return "\n".join(
-        [
-            *_tables(),
-            _resolve(),
-            _shuffle(),
-            *directed_functions(),
-            *outlined_functions(),
-            *access_functions(wide_vectors),
-            *generic_functions(),
-            *constant_functions(),
-            *matrix_functions(),
-            *atomic_functions(),
-            *sum_functions(),
-        ]
-    )
+    return "\n".join(_definitions(wide_vectors).values())
+
+
+class LibraryModule(NamedTuple):
+    """What is built at once: IR, the passes it needs, the functions that may be called."""
+
+    text: str
+    passes: Literal["variables", "all"]
+    names: tuple[str, ...]
+
+
+def module_with(
+    symbol: str, wide_vectors: bool, half_conversions: bool, directed: bool
+) -> LibraryModule:
+    """The module of a function: alone with those that it calls, or with its kin.
+
+    Args:
+        symbol: its name in IR.
+        wide_vectors, half_conversions, directed: as of `library_text` and `tensor_text`.
+    """
+    for names, text in CONTROL.items():
+        if symbol in names:
+            return LibraryModule(text(), "all", names)
+    if symbol in _TENSOR:
+        text_ = tensor_text(_TENSOR[symbol], half_conversions, directed)
+        return LibraryModule(text_, "variables", (symbol,))
+    known = _definitions(wide_vectors)
+    wanted, left = set[str](), {symbol}
+    while left:
+        wanted |= left
+        left = {n for each in left for n in _NAME.findall(known[each])} & known.keys() - wanted
+    found = "\n".join(text for name, text in known.items() if name in wanted)
+    return LibraryModule(found, "variables", (symbol,))
+
+
+_TENSOR = {layout.symbol(name): name for name in layout.TENSOR}
 
 
 def tensor_text(name: str, half_conversions: bool, directed: bool) -> str:
@@ -461,23 +510,21 @@ def tensor_text(name: str, half_conversions: bool, directed: bool) -> str:
     return integer_product(name)
 
 
-_STACK = map(layout.symbol, ("pop", "exit", "spread", *layout.GROUPS))
-CONTROL = frozenset((GRID_LOOP, LEAD, FOLLOW, *_STACK))
-"""The functions of `control_text`."""
-
-
-def control_text() -> str:
-    """The module of the grid loop and the divergence stack: variables and branches."""
+def _loop_text() -> str:
     return "\n".join(
-        [
-            *stack_functions(),
-            *group_functions(),
-            *barrier_functions(),
-            *residency_functions(),
-            grid_loop(),
-            *stealing_functions(),
-        ]
+        [*barrier_functions(), *residency_functions(), grid_loop(), *stealing_functions()]
     )
 
 
-__all__ = ["CONTROL", "Msk", "control_text", "library_text", "splat", "tensor_text"]
+CONTROL: Final[dict[tuple[str, ...], Callable[[], str]]] = {
+    (GRID_LOOP, LEAD, FOLLOW): _loop_text,
+    tuple(map(layout.symbol, ("pop", "exit", "spread"))): lambda: "\n".join(stack_functions()),
+    tuple(map(layout.symbol, layout.GROUPS)): lambda: "\n".join(group_functions()),
+}
+"""Functions that are built together -> their IR, which has variables and branches: the grid loop,
+the divergence stack, groups of lanes."""
+
+
+__all__ = [
+    "CONTROL", "LibraryModule", "Msk", "library_text", "module_with", "splat", "tensor_text",
+]  # fmt: skip
