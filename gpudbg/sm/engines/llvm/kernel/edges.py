@@ -109,6 +109,9 @@ class Edges:
         behind = self.behind + cursor.index + 1
         if pc not in self.listing.code or behind + self.listing.stretch(pc) > self.longest:
             return self.edge(pc)
+        if self._goes_back() and self.listing.ends_at(pc):
+            # A warp gets there once: a copy would only take longer to compile.
+            return self.edge(pc)
         left = cursor.budget, cursor.index + 1
         self.ahead = Fallthrough(
             self.ir.fresh("f"),
@@ -122,6 +125,12 @@ class Edges:
         if same:
             self.ahead.active = copy_of(cursor.active)
         return self.ahead.label
+
+    def _goes_back(self) -> bool:
+        """Whether the present instruction may begin a turn of a loop."""
+        pc = self.cursor.pc
+        target = self.listing.direct_target(self.listing.code[pc], pc)
+        return target is not None and target <= pc
 
     def text(self) -> list[str]:
         """Blocks on the way to a head where the turn may end, and to code that is not here."""

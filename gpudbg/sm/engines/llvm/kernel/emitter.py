@@ -84,6 +84,11 @@ is touched in turn: a host's guard page ends who has too little."""
 _LONGEST_TRACE = 64
 """Instructions of a block and the copies of blocks that follow it."""
 
+_LONGEST_RESUMED = 16
+"""The same where only a turn that has ended, or a group of lanes, begins at the block: what falls
+into it has copies of its own, and compiling each rest of a chain of blocks costs the square of its
+length.  128-bit code has longer chains, for its pieces are longer."""
+
 
 @dataclass(frozen=True, slots=True)
 class EmitterOptions:
@@ -316,7 +321,7 @@ class Emitter:
         self.registers.read = set()
         self.loop.begin(-1 if fresh else head, carried)
         self._spare = _MOST_POINTS
-        edges.longest = 0 if head == self.listing.entry and not fresh else _LONGEST_TRACE
+        edges.longest = self._longest(head, fresh)
         edges.behind = 0
         if fresh:
             self.blocks.fresh.append(head)
@@ -329,6 +334,15 @@ class Emitter:
             return None
         self.listing.heads.add(cut)
         return cut
+
+    def _longest(self, head: int, fresh: bool) -> int:
+        """Instructions of a block and of the copies that follow it."""
+        if fresh:
+            return _LONGEST_TRACE
+        if head == self.listing.entry:
+            return 0
+        fallen_into = self._wide and head not in self.listing.targets
+        return _LONGEST_RESUMED if fallen_into else _LONGEST_TRACE
 
     def _straight(self, head: int, ahead: Fallthrough | None) -> int | None:
         """Emit one block; the following address where it was cut short, else None."""

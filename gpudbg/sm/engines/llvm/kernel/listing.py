@@ -31,6 +31,7 @@ class KernelListing:
         code: instructions by address.
         heads: where blocks begin.
         merge_points: heads that are reached otherwise than from the instruction before.
+        targets: heads that code goes to.
     """
 
     arch: str
@@ -39,6 +40,7 @@ class KernelListing:
     code: dict[int, Any] = field(default_factory=dict)
     heads: set[int] = field(default_factory=set)
     merge_points: set[int] = field(default_factory=set)
+    targets: set[int] = field(default_factory=set)
     layout: CodeLayout = field(init=False)
     turns: TurnPoints = field(init=False)
     _written: Access | None = None
@@ -58,6 +60,7 @@ class KernelListing:
             pc = work.pop()
             found.heads.add(pc)
             found.merge_points.add(pc)
+            found.targets.add(pc)
             while pc not in found.code:
                 insn = _decoded(image, pc, found.arch)
                 if insn is None:
@@ -121,6 +124,12 @@ class KernelListing:
             count += 1
             pc = self.following(pc)
         return count
+
+    def ends_at(self, pc: int) -> bool:
+        """Whether the block at a pc is a warp's last one."""
+        while self.following(pc) in self.code and self.following(pc) not in self.heads:
+            pc = self.following(pc)
+        return self.code[pc].op == "EXIT" and self.always(self.code[pc])
 
 
 def _decoded(image: CodeImage, pc: int, arch: str) -> Any:
