@@ -16,6 +16,7 @@ from gpudbg.formats.initdata import suggest
 from gpudbg.formats.launch_text import split_name
 from gpudbg.formats.program import SUPPORTED_ARCHS
 from gpudbg.options import FLAGS, MAX_INTEGER, OptionKind, OptionScope, OptionSpec
+from gpudbg.sm.schedule.plan import SchedulePlan
 from gpudbg.toolchain.options import add_compile_flags
 
 if TYPE_CHECKING:
@@ -44,6 +45,10 @@ def add_launch_flags(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("launch (flags win over PROG.toml)")
     for option in FLAGS:
         _add_flag(group, option)
+    group.add_argument(
+        "--schedule", dest="seed", type=_schedule, metavar="FILE", default=argparse.SUPPRESS,
+        help="a schedule that `gpudbg check --schedules` has found: a file, or as 3:17,40",
+    )  # fmt: skip
     add_compile_flags(parser)
 
 
@@ -64,6 +69,11 @@ def _add_flag(group: argparse._ArgumentGroup, option: OptionSpec) -> None:
         case OptionKind.CHOICE:
             more |= {"choices": option.choices}
     group.add_argument(*names, **more)
+
+
+def _schedule(text: str) -> int:
+    """The value of --schedule, as a seed."""
+    return SchedulePlan.read(text).seed
 
 
 def _arch(text: str) -> str:

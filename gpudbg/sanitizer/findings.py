@@ -5,11 +5,14 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from dataclasses import field, replace
-from typing import Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from gpudbg.architectures import is_wide
 from gpudbg.dataclass import dataclass
 from gpudbg.sm.policy_checks import CHECK_POLICIES
+
+if TYPE_CHECKING:
+    from gpudbg.sanitizer.schedules import ShownSchedule
 
 Severity = Literal["error", "warning", "note"]
 Status = Literal["clean", "findings", "fault", "gap"]
@@ -256,6 +259,7 @@ class CheckResults:
         launches: (kernel, grid, block) in words, by launch.
         program: file, sha256 and architecture.
         unused: suppressions that matched nothing.
+        schedule: one that leaves other results than the first, where some were searched.
     """
 
     findings: tuple[CheckFinding, ...] = ()
@@ -271,6 +275,7 @@ class CheckResults:
     launches: tuple[str, ...] = ()
     program: Mapping[str, str] = field(default_factory=dict)
     unused: tuple[str, ...] = ()
+    schedule: ShownSchedule | None = None
     fail_on: Severity = "warning"
 
     @property

@@ -42,6 +42,7 @@ from gpudbg.sanitizer.performance import PerformanceCheck
 from gpudbg.sanitizer.places import AccessPlaces
 from gpudbg.sanitizer.races import RaceCheck, emulated_atomics
 from gpudbg.sanitizer.report import CheckReport
+from gpudbg.sanitizer.schedules import Outcome, outcome_of, plan_of, shortened
 from gpudbg.sanitizer.screening import can_screen, screening_of
 from gpudbg.sanitizer.suppressions import Suppressions
 from gpudbg.sanitizer.views import ViewCheck, promised, storage_of
@@ -93,7 +94,8 @@ def check(
         portability: say what only lock-step orders, as notes.
         init: "use" reports undefined values where they decide something, "load" their loads.
         volatile: "relaxed" is PTX's rule; "data": volatile accesses race as others do.
-        schedules: how many seeds to run, from `seed` on; findings of all are reported.
+        schedules: how many schedules to run; findings of all are reported, and the shortest one
+            is looked for that leaves other results than the first (`report.schedule`).
         suppressions: a file of rules, or rules.
         baseline: a file of fingerprints that are known.
         max_instructions: warp instructions of a launch after which it counts as not ending.
@@ -171,29 +173,98 @@ def check_plan(
     options = _Options(wanted, performance, portability, init == "load", volatile == "data", views)
     begin = time.perf_counter()
     findings, gpu = FindingCollector(max_findings), program.device.gpu
+    search = _Search(
+        program, plan, options, findings, max_instructions, started, given, overlap, seed
+    )
     own_seed, own_marking = gpu.seed, gpu.marking
     # What compiled code stores to memory without contents is marked.
     gpu.marking |= "init" in wanted
-    # The first seed last: its results are what stays in memory.
-    for number in reversed(range(schedules)):
-        kept = gpu.memory.checkpoint() if number else None
-        gpu.seed = seed + number
-        run = _Run(program, options, findings, max_instructions, started, given, overlap)
-        try:
-            run.all(plan)
-        finally:
-            run.close()
-            gpu.seed, gpu.marking = own_seed, own_marking
-        if kept is not None:
-            kept.restore()
+    try:
+        report = search.report(schedules)
+    finally:
+        gpu.seed, gpu.marking = own_seed, own_marking
     return replace(
-        run.report(),
+        report,
         findings=rules.applied(_without_consequences(findings.sorted())),
         schedules_run=schedules,
         seconds=time.perf_counter() - begin,
         unused=rules.unused(),
         fail_on=fail_on,
     )
+
+
+@dataclass(slots=True)
+class _Search:
+    """Runs of the same launches under several schedules."""
+
+    program: LoadedProgram
+    plan: Sequence[Begin]
+    options: _Options
+    findings: FindingCollector
+    limit: int | None
+    started: Callable[[DebugSession], None]
+    given: Sequence[Sequence[object]]
+    overlap: Sequence[bool]
+    seed: int
+
+    def report(self, schedules: int) -> CheckReport:
+        """Run under so many schedules; the first one last: its results stay in memory."""
+        turns, others, faults = 0, [], []
+        for number in range(1, schedules):
+            plan = plan_of(number, self.seed, turns)
+            run = self._checked(plan.seed, keep=False)
+            turns = max(turns, run.outcome.turns)
+            faults += [f"schedule {plan.text}: {fault}" for fault in run.faults]
+            others.append((plan, run.outcome))
+        if others:
+            first = self._bare(self.seed)
+        last = self._checked(self.seed)
+        report = last.report()
+        report = replace(report, faults=(*report.faults, *faults))
+        for plan, outcome in others:
+            if outcome.difference(first):
+                shown = shortened(plan, first, lambda p: self._bare(p.seed))
+                if shown is not None:
+                    return replace(report, schedule=shown)
+        return report
+
+    def _checked(self, seed: int, keep: bool = True) -> _Run:
+        """Run all launches with checks; `keep`: what they leave in memory stays."""
+        gpu = self.program.device.gpu
+        kept = None if keep else gpu.memory.checkpoint()
+        gpu.seed = seed
+        run = _Run(
+            self.program, self.options, self.findings, self.limit, self.started, self.given,
+            self.overlap,
+        )  # fmt: skip
+        try:
+            run.all(self.plan)
+            if not keep:
+                run.outcome = outcome_of(run.sessions, run.stops)
+        finally:
+            run.close()
+        if kept is not None:
+            kept.restore()
+        return run
+
+    def _bare(self, seed: int) -> Outcome:
+        """How the launches end without checks; bad accesses are left out as checks do."""
+        gpu = self.program.device.gpu
+        kept, sessions, stops = gpu.memory.checkpoint(), [], []
+        gpu.seed = seed
+        try:
+            for begin in self.plan:
+                session = begin(self.program)
+                sessions.append(session)
+                with session.subscribe(RefusedMonitor((), lambda pc: None)):
+                    stops.append(session.runner.run(self.limit, prove_hangs=True))
+                if not isinstance(stops[-1], ExitStop):
+                    break
+            return outcome_of(sessions, stops)
+        finally:
+            for session in sessions:
+                session.close()
+            kept.restore()
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,6 +301,8 @@ class _Run:
     heap: dict[Any, Any] = field(default_factory=dict)
     unfinished: list[AsyncRaceCheck] = field(default_factory=list)
     screening: bool = True
+    stops: list[Stop] = field(default_factory=list)
+    outcome: Outcome = Outcome((), (), 0)
 
     def all(self, plan: Sequence[Begin]) -> None:
         """Run launches until one does not end, and look at what they leave."""
@@ -306,6 +379,7 @@ class _Run:
     def _count(self, session: DebugSession, stop: Stop) -> None:
         """A launch has run."""
         self.stop = stop
+        self.stops.append(stop)
         self.instructions += stop.instructions
         self.launched.append(_title(session))
 

@@ -37,11 +37,22 @@ def main(argv: list[str]) -> int:
             print("\n".join(r.lines()[-1] for r in reports))
     else:
         sys.stdout.write(text)
+    if args.write_schedule:
+        _write_schedule(args.write_schedule, reports)
     if args.write_baseline:
         known = sorted({f.fingerprint for r in reports for f in r.findings})
         _write(args.write_baseline, json.dumps(known, indent=1) + "\n")
     codes = {r.exit_code for r in reports}
     return next(code for code in _WORST if code in codes)
+
+
+def _write_schedule(path: str, reports: Sequence[CheckReport]) -> None:
+    """Write the first schedule that shows something, for `--schedule`."""
+    shown = next((r.schedule for r in reports if r.schedule is not None), None)
+    if shown is None:
+        print("gpudbg: no schedule to write: all leave the same results", file=sys.stderr)
+    else:
+        _write(path, json.dumps(shown.to_json(), indent=1) + "\n")
 
 
 PROGRAMS: Final = (".cubin", ".cu", ".ptx", ".fatbin", ".sass")
@@ -111,7 +122,10 @@ def _parser() -> Parser:
     p.add_argument("--portability", action="store_true", help="note what only lock-step orders")
     p.add_argument("--init", choices=("use", "load"), default="use")
     p.add_argument("--volatile", choices=("relaxed", "data"), default="relaxed")
-    p.add_argument("--schedules", type=whole(1), default=1, metavar="N", help="run so many seeds")
+    p.add_argument(
+        "--schedules", type=whole(1), default=1, metavar="N", help="search so many schedules"
+    )
+    p.add_argument("--write-schedule", metavar="FILE", help="write the schedule that shows a fault")
     p.add_argument("--suppressions", metavar="FILE", help="rules: `kind[:cause] glob` a line")
     p.add_argument("--baseline", metavar="FILE", help="findings that are known")
     p.add_argument("--write-baseline", metavar="FILE", help="write the findings as known ones")

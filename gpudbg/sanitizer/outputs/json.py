@@ -21,6 +21,7 @@ def document(report: CheckResults) -> dict[str, Any]:
         "launches_run": report.launches_run,
         "instructions": report.instructions,
         "schedules_run": report.schedules_run,
+        "schedule": report.schedule.to_json() if report.schedule is not None else None,
         "checks": list(report.checks),
         "faults": list(report.faults),
         "gap": report.gap,

@@ -22,6 +22,14 @@ def lines(report: CheckResults) -> list[str]:
     out += [f"fault: {fault}" for fault in report.faults]
     if report.gap:
         out.append(f"could not judge: {report.gap}")
+    shown = report.schedule
+    if shown is not None:
+        count = len(shown.plan.switches)
+        out += [
+            f"another schedule shows it: {shown.what}",
+            f"  {_plural(count, 'switch', 'switches')}; replay with --schedule {shown.text}",
+            "",
+        ]
     out += [f"suppression matched nothing: {rule}" for rule in report.unused]
     return [*out, summary(report)]
 

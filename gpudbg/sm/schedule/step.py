@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from gpudbg.sm import record as rec
+from gpudbg.sm.schedule.plan import PATIENCE, SchedulePlan
 
 if TYPE_CHECKING:
     from gpudbg.sm.state import WarpState
@@ -26,9 +27,13 @@ class Schedule:
         position: place in the order behind the warp that had the last turn; 0: none had any.
         polls: the last turn ended because its warp polls an mbarrier.
         stay: instructions left before the blocks of another place have their turns.
+        turns: turns of a planned schedule so far.
     """
 
-    __slots__ = ("_draw", "left", "polls", "position", "quantum", "seed", "stay", "warp")
+    __slots__ = (
+        "_behind", "_draw", "_plan", "_row", "left", "polls", "position", "quantum", "seed", "stay",
+        "turns", "warp",
+    )  # fmt: skip
 
     def __init__(self, seed: int = 0, quantum: int = DEFAULT_QUANTUM) -> None:
         self.seed = seed
@@ -38,6 +43,9 @@ class Schedule:
         self.position = 0
         self.stay = 0
         self.polls = False
+        self.turns = self._row = 0
+        self._plan = SchedulePlan.of(seed)
+        self._behind: dict[tuple[int, int], int] = {}
         self._draw = (seed * 0x9E37_79B9_7F4A_7C15 + 1) & 0xFFFF_FFFF_FFFF_FFFF
 
     @property
@@ -58,6 +66,8 @@ class Schedule:
         warp = self.warp
         if warp is not None and self.left > 0 and warp.words[rec.STATUS] == rec.READY:
             return warp
+        if self._plan is not None:
+            return self._planned(ring, self._plan)
         if self.seed:
             return self._drawn(ring)
         return (
@@ -121,6 +131,32 @@ class Schedule:
         """
         self.left = 0 if over else max(self.left, 1)
         self.polls = polls
+
+    def _planned(self, ring: Sequence[WarpState], plan: SchedulePlan) -> WarpState | None:
+        """The ready warp of the highest priority, after the switches that are due."""
+        ready = [warp for warp in ring if warp.words[rec.STATUS] == rec.READY]
+        if not ready:
+            return None
+        self.turns += 1
+        last = self.warp
+        if last is not None and (
+            self.polls or self._row >= PATIENCE or self.turns in plan.switches
+        ):
+            self._behind[last.cta.number, last.index] = self.turns
+        self.warp = min(ready, key=self._rank)
+        self._row = self._row + 1 if self.warp is last else 0
+        self.left, self.polls = 1, False
+        return self.warp
+
+    def _rank(self, warp: WarpState) -> tuple[int, int, int, int]:
+        """Those that fell behind last come last; else by the plan's order."""
+        assert self._plan is not None
+        key = warp.cta.number, warp.index
+        place = 0
+        if self._plan.order:
+            place = (key[0] * 64 + key[1] + 1) * 0x9E37_79B9_7F4A_7C15 * (2 * self._plan.order + 1)
+            place = (place & 0xFFFF_FFFF_FFFF_FFFF) >> 24
+        return self._behind.get(key, 0), place, *key
 
     def _drawn(self, ring: Sequence[WarpState]) -> WarpState | None:
         ready = [warp for warp in ring if warp.words[rec.STATUS] == rec.READY]

@@ -1,0 +1,98 @@
+"""Schedules that are directed: priorities of warps, and turns at which the running one yields.
+
+A planned schedule (after PCT, Burckhardt et al., ASPLOS 2010) always runs the ready warp of the
+highest priority, and gives every turn back at the next turn point.  At a *switch* the warp that had
+the last turn falls behind all others.  A warp that has had many turns in a row falls behind, too,
+so that one which spins lets others go on.  A plan is written as a seed above 32 bits, so that
+everything that takes a seed replays it.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, Final
+
+from gpudbg.dataclass import dataclass
+from gpudbg.errors import UsageError
+
+_ORDERS: Final = 32
+_TURN_BITS: Final = 24
+MOST_TURNS: Final = (1 << _TURN_BITS) - 2
+PATIENCE: Final = 400
+"""Turns in a row after which a warp lets others go on."""
+SCHEMA: Final = "gpudbg-schedule/1"
+
+
+@dataclass(frozen=True, slots=True)
+class SchedulePlan:
+    """A directed schedule.
+
+    Attributes:
+        order: what the priorities are drawn from; 0: by block and warp, the first ones first.
+        switches: turns, counted from 1, before which the last turn's warp falls behind.
+    """
+
+    order: int = 0
+    switches: tuple[int, ...] = ()
+
+    @property
+    def seed(self) -> int:
+        """The plan as a seed."""
+        turns = 0
+        for turn in reversed(self.switches):
+            turns = turns << _TURN_BITS | turn + 1
+        return (turns << 1 | 1) << _ORDERS | self.order
+
+    @staticmethod
+    def of(seed: int) -> SchedulePlan | None:
+        """The plan that a seed is; None: it is a number to draw from."""
+        turns, order = seed >> _ORDERS + 1, seed & (1 << _ORDERS) - 1
+        if not seed >> _ORDERS:
+            return None
+        switches = []
+        while turns:
+            switches.append((turns & (1 << _TURN_BITS) - 1) - 1)
+            turns >>= _TURN_BITS
+        return SchedulePlan(order, tuple(switches))
+
+    @property
+    def text(self) -> str:
+        """`3:17,40`"""
+        return f"{self.order}:{','.join(map(str, self.switches))}"
+
+    def to_json(self) -> dict[str, Any]:
+        """What a schedule file holds."""
+        return {"schema": SCHEMA, "order": self.order, "switches": list(self.switches)}
+
+    @staticmethod
+    def read(given: str) -> SchedulePlan:
+        """A schedule file, or the same as text.
+
+        Raises:
+            UsageError: it is neither.
+        """
+        order, colon, turns = given.partition(":")
+        if colon and order.isdigit():
+            parts = [part for part in turns.split(",") if part]
+            if not all(part.isdigit() for part in parts):
+                raise UsageError(f"--schedule {given}: no schedule", "such as 3:17,40")
+            return _checked(given, int(order), [int(part) for part in parts])
+        try:
+            data = json.loads(Path(given).read_text(encoding="utf-8"))
+        except OSError as error:
+            raise UsageError(f"{given}: cannot be read: {error.strerror or error}") from None
+        except ValueError as error:
+            line = getattr(error, "lineno", 1)
+            raise UsageError(f"{given}:{line}: no schedule file: {error}") from None
+        if not isinstance(data, dict) or data.get("schema") != SCHEMA:
+            raise UsageError(f"{given}:1: no schedule file: its schema is not {SCHEMA}")
+        return _checked(given, data.get("order"), data.get("switches"))
+
+
+def _checked(given: str, order: Any, switches: Any) -> SchedulePlan:
+    good = type(order) is int and 0 <= order < 1 << _ORDERS and isinstance(switches, list)
+    if not good or not all(type(n) is int and 0 < n <= MOST_TURNS for n in switches):
+        wanted = "`order` is a number below 2^32, `switches` turns from 1 on"
+        raise UsageError(f"{given}: no schedule: {wanted}")
+    return SchedulePlan(order, tuple(switches))

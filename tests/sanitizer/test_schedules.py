@@ -1,0 +1,104 @@
+"""Schedules that show what a race does: found, made short, written down and replayed."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import gpudbg
+from gpudbg.cli import main
+from gpudbg.errors import UsageError
+from gpudbg.sanitizer.schedules import Outcome, plan_of, shortened
+from gpudbg.sm.schedule.plan import SchedulePlan
+from tests.sanitizer.cases import Case, cases, prepare
+
+
+@pytest.mark.parametrize("plan", [SchedulePlan(), SchedulePlan(7, (1, 2, 4000)), plan_of(8, 3, 90)])
+def test_a_plan_is_a_seed_a_text_and_a_file(plan: SchedulePlan, tmp_path: Path) -> None:
+    file = tmp_path / "a.json"
+    file.write_text(json.dumps(plan.to_json()))
+    assert SchedulePlan.of(plan.seed) == plan
+    assert SchedulePlan.read(plan.text) == plan
+    assert SchedulePlan.read(str(file)) == plan
+    assert SchedulePlan.of(4_000_000_000) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("{", "a.json:1: no schedule file"),
+        ('{"schema": "other"}', "its schema is not gpudbg-schedule/1"),
+        ('{"schema": "gpudbg-schedule/1", "order": 1, "switches": [0]}', "turns from 1 on"),
+    ],
+)
+def test_what_is_no_schedule_is_refused(text: str, said: str, tmp_path: Path) -> None:
+    file = tmp_path / "a.json"
+    file.write_text(text)
+    with pytest.raises(UsageError, match=said):
+        SchedulePlan.read(str(file))
+    with pytest.raises(UsageError, match="such as 3:17,40"):
+        SchedulePlan.read("3:x")
+
+
+def test_only_the_switches_that_matter_are_kept() -> None:
+    """Here a switch at turn 20 or later than that shows it."""
+    tried: list[SchedulePlan] = []
+
+    def run(plan: SchedulePlan) -> Outcome:
+        tried.append(plan)
+        wrong = any(turn >= 20 for turn in plan.switches)
+        return Outcome(("exited",), (("out", str(wrong), bytes([wrong, 0, 0, 0])),), 50)
+
+    shown = shortened(SchedulePlan(3, (5, 11, 40)), run(SchedulePlan()), run)
+    assert shown is not None
+    assert shown.plan.order == 0
+    assert len(shown.plan.switches) == 1
+    assert 20 <= shown.plan.switches[0] < 40
+    assert shown.what == "out differs from byte 0 on: 0x00000001, not 0x00000000"
+    assert shortened(SchedulePlan(3, (5,)), run(SchedulePlan()), run) is None
+
+
+def case(name: str) -> Case:
+    return next(c for c in cases() if c.id == name)
+
+
+def results(program: Any, launches: list[dict[str, Any]], made: dict[str, Any]) -> bytes:
+    for launch in launches:
+        with program.launch(**launch) as session:
+            session.run()
+    return b"".join(buffer.array().tobytes() for buffer in made.values())
+
+
+def test_a_race_is_shown_and_replayed() -> None:
+    program, _, launches = prepare(case("shift-no_barrier"))
+    report = gpudbg.check(program, launches=launches, schedules=3)
+    assert report.schedule is not None
+    text = "\n".join(report.lines())
+    assert f"replay with --schedule {report.schedule.text}" in text
+    assert report.to_json()["schedule"]["switches"] == list(report.schedule.plan.switches)
+    found = []
+    for seed in (0, report.schedule.plan.seed, report.schedule.plan.seed):
+        program, made, launches = prepare(case("shift-no_barrier"))
+        program.device.gpu.seed = seed
+        found.append(results(program, launches, made))
+    assert found[0] != found[1] == found[2]
+
+
+def test_a_clean_program_has_nothing_to_show() -> None:
+    program, _, launches = prepare(case("shift-clean"))
+    report = gpudbg.check(program, launches=launches, schedules=4)
+    assert report.schedule is None
+    assert report.status == "clean"
+
+
+def test_the_command_line_refuses_a_broken_schedule(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "a.json"
+    file.write_text("no")
+    kernel = "sessions/first_steps/first_steps.cubin"
+    assert main(["check", kernel, "--schedule", str(file)]) == 2
+    assert f"{file}:1: no schedule file" in capsys.readouterr().err
