@@ -45,6 +45,7 @@ from .parts import (
     Core,
     FloatField,
     Part,
+    Show,
     Sign,
     Signed,
     Site,
@@ -167,6 +168,11 @@ def _place(token: str, arch: str) -> Part:
     )
 
 
+def _spaced(show: Show) -> Show:
+    """A constant of which a suffix chooses a piece: nvdisasm sets its brackets apart."""
+    return lambda word, pc: show(word, pc).replace("][", "] [")
+
+
 def refused_zero(token: str, arch: str) -> Site:
     """The field of a register that must not be RZ."""
     core = Core(token, arch)
@@ -199,6 +205,8 @@ def _operand(text: str, form: Form, arch: str) -> tuple[Part, list[Site]]:
             sites += [made] if isinstance(made, Site) else []
         elif a[0] in "-|~!":
             signs.append(Sign.parse(a))
+    if suffix and token[0] == "c":
+        core = replace(core, show=_spaced(core.show))
     mask, show, scan = core.mask, core.show, core.scan
     if signs or suffix or reuse >= 0:
         signed = Signed(core, signs, suffix, (reuse, form.reuse_mask(low)), inside)

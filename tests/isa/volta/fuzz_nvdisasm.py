@@ -35,8 +35,8 @@ TESTS = Path(__file__).parents[2]
 
 
 def squeezed(text: str | None) -> str | None:
-    """A text without blanks, which nvdisasm sets by columns."""
-    return None if text is None else re.sub(r"\s+", "", text)
+    """A text with single blanks: some, nvdisasm sets by columns."""
+    return None if text is None else re.sub(r"\s+", " ", text).strip()
 
 
 def read(word: int, pc: int, arch: str) -> str | None:
