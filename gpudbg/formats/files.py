@@ -149,11 +149,7 @@ def cubins_for(
     Raises:
         LoadError: there is none.
     """
-    cubins = [i for i in images if i.kind == "elf" and i.arch in archs]
-    if arch is not None:
-        cubins = _matching(cubins, arch)
-    elif any(i.arch in NARROW for i in cubins):
-        cubins = [i for i in cubins if i.arch in NARROW]
+    cubins = _fitting(images, arch, archs)
     if not cubins:
         held = ", ".join(sorted({f"{i.kind} for {i.arch}" for i in images})) or "nothing"
         wanted = arch or "a supported architecture"
@@ -168,6 +164,39 @@ def cubins_for(
         if image.arch == best:
             contents.setdefault(image.stored, image)
     return list(contents.values())
+
+
+def _fitting(
+    images: tuple[FatbinImage, ...], arch: str | None, archs: Sequence[str]
+) -> list[FatbinImage]:
+    """The cubins that run on an architecture; without one, those that run at all."""
+    cubins = [i for i in images if i.kind == "elf" and i.arch in archs]
+    if arch is not None:
+        return _matching(cubins, arch)
+    narrow = [i for i in cubins if i.arch in NARROW]
+    return narrow or cubins
+
+
+def ptx_of(data: bytes, path: str, arch: str | None = None) -> FatbinImage | None:
+    """The PTX that stands for a cubin which a fat binary or host file lacks; None in any other.
+
+    Args:
+        data: the file.
+        path: its name, for messages.
+        arch: the architecture to run on; None: any.
+
+    Raises:
+        LoadError: damaged.
+    """
+    from gpudbg.formats.fatbin import read_images
+
+    if is_cubin(data) or not holds_code(data):
+        return None
+    images = read_images(data, path)
+    if _fitting(images, arch, LISTED):
+        return None
+    texts = [i for i in images if i.kind == "ptx" and (arch is None or age(i.arch) <= age(arch))]
+    return max(texts, key=lambda i: age(i.arch), default=None)
 
 
 def _matching(cubins: Sequence[FatbinImage], arch: str) -> list[FatbinImage]:
@@ -223,7 +252,8 @@ def read_members(
 ) -> Iterator[tuple[FatbinImage, Program | None]]:
     """Every entry of a fat binary or host file in order, with the program of a cubin.
 
-    Entries that cannot be listed (PTX, an unknown architecture) have none.
+    Entries that cannot be listed (PTX, an unknown architecture) have none; where the file has
+    PTX alone there are no others.
 
     Args:
         data: the file.
@@ -237,7 +267,8 @@ def read_members(
 
     images = read_images(data, path)
     wanted = {id(i) for i in images if i.kind == "elf" and i.arch in LISTED}
-    if arch is not None or not wanted:
+    listed = bool(wanted) or any(i.kind == "ptx" for i in images)
+    if arch is not None or not listed:
         best = cubins_for(images, path, arch, LISTED)[0].arch
         wanted = {id(i) for i in images if i.kind == "elf" and i.arch == best}
     for image in images:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from gpudbg.formats.launch import Launch
     from gpudbg.formats.program import Program
 
+LOG = logging.getLogger("gpudbg.loading")
 SASS_SUFFIX = ".sass"
 """Files that are assembled before they are read."""
 
@@ -51,20 +53,24 @@ def open_program(
     from gpudbg.formats.files import is_cubin, read_program
     from gpudbg.formats.reading import read_bytes
 
-    _check_not_compiled(path, options)
     data = read_bytes(path)
     cubin = is_cubin(data)
+    if cubin:
+        _check_not_compiled(path, options)
     # Plugins are looked for only where a file may be theirs: that takes longer than to read it.
     found = None if cubin else _foreign(data, path)
     if found is not None:
         return found
     try:
-        return read_program(path, launch=launch, arch=arch)
+        program = read_program(path, launch=launch, arch=arch)
     except LoadError:
-        found = _foreign(data, path) if cubin else None
+        wanted = arch or (launch.sm.arch if launch else None)
+        found = _foreign(data, path) if cubin else _from_ptx(data, path, wanted, options)
         if found is None:
             raise
         return found
+    _check_not_compiled(path, options)
+    return program
 
 
 def open_programs(
@@ -79,9 +85,9 @@ def open_programs(
     from gpudbg.formats.reading import read_bytes
 
     made = is_source(path) or Path(path).suffix.lower() == SASS_SUFFIX
-    if not made:
-        _check_not_compiled(path, options)
     data = b"" if made else read_bytes(path)
+    if not made and (is_cubin(data) or not holds_code(data)):
+        _check_not_compiled(path, options)
     if arch is not None and is_cubin(data):
         _check_architecture(data, str(path), arch)
     # A cubin with kernels opens as ever; plugins may know what is no cubin.
@@ -90,7 +96,8 @@ def open_programs(
     if found is not None:
         yield found
     elif ours:
-        yield from read_programs(data, str(path), arch)
+        programs = read_programs(data, str(path), arch)
+        yield from _or_compiled(programs, data, path, arch, options)
     else:
         yield open_program(path, arch=arch, options=options)
 
@@ -108,11 +115,69 @@ def open_members(
     if not is_source(path) and Path(path).suffix.lower() != SASS_SUFFIX:
         data = read_bytes(path)
         if holds_code(data) and not is_cubin(data) and _foreign(data, path) is None:
-            _check_not_compiled(path, options)
-            yield from read_members(data, str(path), arch)
+            members = read_members(data, str(path), arch)
+            listed = False
+            try:
+                for image, program in members:
+                    listed = listed or program is not None
+                    yield image, program
+            except LoadError:
+                found = _from_ptx(data, path, arch, options)
+                if found is None:
+                    raise
+                yield None, found
+            else:
+                if not listed:
+                    LOG.warning("%s: PTX alone; with --arch it is compiled and listed", path)
             return
     for program in open_programs(path, arch, options):
         yield None, program
+
+
+def _or_compiled(
+    programs: Iterator[Program],
+    data: bytes,
+    path: str | Path,
+    arch: str | None,
+    options: Sequence[str] | CompileOptions,
+) -> Iterator[Program]:
+    """A file's programs; where it has none for the architecture, that of its PTX."""
+    try:
+        first = next(programs)
+    except LoadError:
+        found = _from_ptx(data, path, arch, options)
+        if found is None:
+            raise
+        yield found
+        return
+    _check_not_compiled(path, options)
+    yield first
+    yield from programs
+
+
+def _from_ptx(
+    data: bytes, path: str | Path, arch: str | None, options: Sequence[str] | CompileOptions
+) -> Program | None:
+    """The program of a fat binary's PTX, which a driver would compile; None without any.
+
+    Raises:
+        UsageError: the compiler is not installed.
+        CompileError: the compiler refuses it.
+    """
+    from gpudbg.formats.files import ptx_of
+
+    image = ptx_of(data, str(path), arch)
+    if image is None:
+        return None
+    from gpudbg.toolchain.compile import compile_ptx, program_of
+
+    if not isinstance(options, CompileOptions):
+        options = word_options(options, arch)
+    made = compile_ptx(image.read().rstrip(b"\0"), str(path), replace(options, arch=arch))
+    program = program_of(str(path), made)
+    lacks = f"no cubin for {arch}" if arch else "no cubin"
+    LOG.warning("%s: %s in it, so its PTX for %s is compiled", path, lacks, image.arch)
+    return program
 
 
 def _check_not_compiled(path: str | Path, options: Sequence[str] | CompileOptions) -> None:

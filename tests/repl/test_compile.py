@@ -7,6 +7,7 @@ import ctypes
 import logging
 import signal
 import stat
+import struct
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -17,7 +18,7 @@ import pytest
 
 import gpudbg
 from gpudbg import cli
-from gpudbg.errors import CompileError, UsageError
+from gpudbg.errors import CompileError, LoadError, UsageError
 from gpudbg.toolchain import installed, nvrtc_process
 from gpudbg.toolchain.compile import compile_cuda
 from gpudbg.toolchain.nvrtc import Nvrtc, said
@@ -293,6 +294,33 @@ def test_ptx_file(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
         program = gpudbg.load(source, arch="sm_50")
     assert list(program.kernels) == ["count_up"]
     assert caplog.messages == ["ptxas info    : -arch=sm_50 -lineinfo"]
+
+
+@pytest.mark.usefixtures("ptxas")
+def test_ptx_of_a_fat_binary_without_a_cubin(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As a driver compiles it: for the architecture asked for, not for older ones."""
+    file = tmp_path / "k.fatbin"
+    text = b".version 7.0\n.target sm_50\n\0\0\0"
+    words = (1, 0x101, 64, len(text), 0, 0, 0, 8, 50, 0, 0, 0x11, 0, 0)
+    body = struct.pack("<HHIQIIHHIIIQQQ", *words) + text
+    file.write_bytes(b"\x50\xed\x55\xba" + struct.pack("<HHQ", 1, 16, len(body)) + body)
+    with caplog.at_level(logging.WARNING, "gpudbg.loading"):
+        assert list(gpudbg.load(file, arch="sm_52").kernels) == ["count_up"]
+    said = "no cubin for sm_52 in it, so its PTX for sm_50 is compiled"
+    assert caplog.messages[-1] == f"{file}: {said}"
+    assert cli.main(["info", str(file)]) == 0
+    assert "count_up" in capsys.readouterr().out
+    assert cli.main(["dis", str(file)]) == 0
+    assert capsys.readouterr().out.startswith(
+        "\nFatbin ptx code:\n================\narch = sm_50\n"
+    )
+    assert cli.main(["dis", str(file), "--arch", "sm_50"]) == 0
+    assert "Function : count_up" in capsys.readouterr().out
+    file.write_bytes(file.read_bytes().replace(struct.pack("<I", 50), struct.pack("<I", 90), 1))
+    with pytest.raises(LoadError, match="no cubin for sm_50; it holds ptx for sm_90"):
+        gpudbg.load(file, arch="sm_50")
 
 
 @pytest.mark.usefixtures("ptxas")
