@@ -57,8 +57,8 @@ fuzz: $(STAMP)
 	$(BIN)/python -m tests.engine.fuzz_stops --stops 1000
 	$(BIN)/python -m tests.engine.fuzz_mufu
 	$(BIN)/python -m tests.engine.replay_tensor || [ $$? = 2 ]
-	GPUDBG_ALL_VARIANTS=1 $(BIN)/python -m pytest -q tests/ptxgen tests/kernels_own \
-		tests/engine/test_kernels.py tests/engine/test_modern_kernels.py tests/sm/test_kernels.py
+	GPUDBG_ALL_VARIANTS=1 $(BIN)/python -m pytest -q tests/ptxgen tests/kernels_own tests/sm/test_kernels.py \
+		tests/engine
 	$(BIN)/python -m tests.ptxgen.modern || [ $$? = 2 ]
 	$(BIN)/python -m tests.tui.fuzz_keys --count 300
 	$(BIN)/python -m tests.mem.soak

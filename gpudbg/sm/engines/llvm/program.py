@@ -29,7 +29,9 @@ _LASTING = 0.05
 long before."""
 _KEPT_PROGRAMS = 32
 _MOST_REFUTED = 4
-"""Wrong guesses about shared memory, after which there are no more."""
+"""Wrong guesses about shared memory, after which there are no more; each has code made again."""
+_REMADE = 1200
+"""Instructions that are compiled again for wrong guesses, at most: large kernels have fewer."""
 _KEEPING = threading.Lock()
 """Held while a program takes a version: a background thread and a launch may both have one."""
 
@@ -182,7 +184,7 @@ class CompiledProgram:
             wrong.add(pc)
         with _KEEPING:
             self.refuted += 1
-            if self.refuted > _MOST_REFUTED:
+            if self.refuted > min(_MOST_REFUTED, _REMADE // len(code)):
                 wrong = set(code)
             guesses = (self.patterns or {}).items()
             wrong = {pc for pc in wrong if code[pc].op in ("LDS", "STS")}
