@@ -23,9 +23,9 @@ class Explicit:
     """A location in parts, as `-source a.cu -function f` and `a.cu:f` write it.
 
     Attributes:
-        source: a file's name; empty where none is told.
-        function: a function's name; empty where a line is told.
-        line: a line's number; empty where a function is told.
+        source: a file's name; empty where none is given.
+        function: a function's name; empty where a line is given.
+        line: a line's number; empty where a function is given.
         qualified: whether the function's name is complete with its namespaces.
     """
 

@@ -146,7 +146,7 @@ class Inferior:
         """UsageError after `close`."""
 
     def require_stopped(self) -> None:
-        """CommandError unless there is a warp to look at, for this thread."""
+        """CommandError unless a warp is in focus, for this thread."""
         if self.ownership.thread:
             self.ownership.require()
         if self.finished or self.focus is None:

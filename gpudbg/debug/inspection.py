@@ -294,7 +294,7 @@ class SessionMemory:
         """Bytes of an address space, also of global memory at the end of a launch.
 
         Raises:
-            CommandError: outside it, or no warp is there to look from.
+            CommandError: outside it, or no warp is in focus.
         """
         return evaluation.read_focused(self._inferior, space, address, size)
 

@@ -79,7 +79,7 @@ def _handler(handler: Callable[[int, FrameType | None], None]) -> Iterator[None]
 
 
 def before_crash_message(message: Callable[[], None]) -> None:
-    """Have something done before compiled code that crashed is told of, which ends the process."""
+    """Have something done before a crash of compiled code is reported, which ends the process."""
     from gpudbg.sm.engines.llvm import crash
 
     crash.before_message(message)

@@ -28,7 +28,7 @@ Subject = TypeVar("Subject")
 """What commands are carried out on."""
 
 Needs = Literal["nothing", "launch", "stopped", "stopped or ended"]
-"""What a command cannot do without: "stopped" is a warp to look at."""
+"""What a command cannot do without: "stopped" is a warp in focus."""
 
 GROUP_ALIASES = {"i": "info"}
 """gdb's short names of command groups that would be ambiguous prefixes."""

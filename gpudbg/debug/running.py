@@ -103,7 +103,7 @@ class Runner(Attached["Inferior"]):
         watching = self.watchpoints.arm()
         event = self.gathering.next_event()
         if event is None:
-            # Whoever sets a limit has it: what goes round is told at the limit.
+            # A limit that was asked for is kept: a loop without progress is reported there.
             check = self._hang_check() if max_instructions is None else None
             event = self._inferior.grid.run(
                 breakpoints=addresses,
@@ -128,7 +128,7 @@ class Runner(Attached["Inferior"]):
         return lambda times: hang_of(inferior, times)
 
     def untold(self) -> Stop | None:
-        """The stop for what ended a gathering and has not been told: it comes before anything."""
+        """The stop for what ended a gathering, if it is still to report: it comes before others."""
         event = self.gathering.untold()
         return None if event is None else self.end_run(event)
 

@@ -194,7 +194,7 @@ ACCEPTED = frozenset(
         "verbose",
     )
 )
-"""Settings without an effect that frontends are known to send as they start: taken, and told."""
+"""Settings without an effect that frontends send as they start: accepted, with a note."""
 
 SAME = {
     "language": ("c", "c++", "auto", "local"),

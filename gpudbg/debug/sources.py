@@ -1,6 +1,6 @@
 """Source files of a program: where they are now, by search path and substitution rules.
 
-A line table names files as the compiler was told.  `SourcePath.find` tries, in this order: the
+A line table has names as the compiler was given them.  `SourcePath.find` tries, in this order: the
 name after the substitution rules (`set substitute-path FROM TO`, first rule that fits), the
 directories of `directory DIR` in order (with the whole recorded path below them, then with its
 last part), and the program's own directory.  Before all that comes the text that the program was

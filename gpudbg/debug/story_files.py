@@ -12,7 +12,7 @@ COMMANDS = "commands.gdb"
 """The story's command file, beside its cubin."""
 
 SCRIPT = "script.py"
-"""A story told by a Python script instead."""
+"""A story that is a Python script instead."""
 
 NOTES = "notes.md"
 

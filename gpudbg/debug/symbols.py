@@ -497,7 +497,7 @@ class Symbols:
 
 
 def as_written(file: str) -> str:
-    """A recorded name as the compiler was told: NVRTC puts `/` before one without a directory."""
+    """A recorded name as the compiler had it: NVRTC puts `/` before one without a directory."""
     path = PurePath(file)
     return path.name if path.parts[:1] == ("/",) and len(path.parts) == 2 else file
 

@@ -12,7 +12,7 @@ class MemoryFault(Exception):  # noqa: N818 - the field says fault
         address: of the first guilty lane, as the program gave it.
         space: "global", "shared", "local", "const" or "generic".
         detail: one line for people.
-        unmapped: nothing is mapped at the address: `told` says so of the access.
+        unmapped: nothing is mapped at the address: `message` says so of the access.
     """
 
     def __init__(
@@ -26,7 +26,7 @@ class MemoryFault(Exception):  # noqa: N818 - the field says fault
         self.space = space
         self.detail = detail
 
-    def told(self, access: str, size: int) -> str:
+    def message(self, access: str, size: int) -> str:
         """`4-byte load from unmapped address 0x1000`: the detail, of a known kind of access."""
         if not self.unmapped:
             return self.detail

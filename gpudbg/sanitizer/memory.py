@@ -64,7 +64,7 @@ class MemoryCheck(RunCheck):
             freed = self._memory.find_freed(fault.address) if kind == "use_after_free" else None
             free = self._frees.get(freed) if freed is not None else None
             sides = (free, one) if free is not None else (one,)
-            where = f"{one.place}: {fault.told(access, size)}"
+            where = f"{one.place}: {fault.message(access, size)}"
             if outside:
                 where += f", {there}"
             return CheckFinding(

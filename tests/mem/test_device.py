@@ -192,8 +192,8 @@ def test_a_null_pointer_is_named() -> None:
         assert memory.describe(address, 4) == words
         with pytest.raises(MemoryFault) as caught:
             memory.gather(addresses([address] * 32), FULL, 4, False)
-        told = caught.value.told("load", 4)
+        told = caught.value.message("load", 4)
         assert told == f"4-byte load from unmapped address 0x{address:x}, {words}"
     with pytest.raises(MemoryFault) as caught:
         memory.gather(addresses([0x9000] * 32), FULL, 4, False)
-    assert caught.value.told("store", 8) == "8-byte store to unmapped address 0x9000"
+    assert caught.value.message("store", 8) == "8-byte store to unmapped address 0x9000"

@@ -77,12 +77,12 @@ class Gathering(Attached["Inferior"]):
         self.arrived = (0, 0)
 
     def take_arrived(self) -> tuple[int, int]:
-        """How many warps and threads a stop is about; it is told once."""
+        """How many warps and threads a stop is about; it is reported once."""
         arrived, self.arrived = self.arrived, (0, 0)
         return arrived
 
     def next_event(self) -> StopEvent | None:
-        """What a gathering met before and no stop has told, if anything; else the machine may
+        """What a gathering met before and no stop has reported, if anything; else the machine may
         run."""
         backlog, grid = self.backlog, self._inferior.grid
         if backlog.events:
@@ -97,7 +97,7 @@ class Gathering(Attached["Inferior"]):
         return None
 
     def untold(self) -> StopEvent | None:
-        """The event that ended a gathering and has not been told: it comes before anything."""
+        """The event that ended a gathering and has not been reported: the next stop is for it."""
         return self.next_event() if self.backlog.events else None
 
     def gather(self, event: StopEvent) -> StopEvent:
@@ -110,7 +110,7 @@ class Gathering(Attached["Inferior"]):
             event: a stop at a breakpoint, that of the warp accepted last.
 
         Returns:
-            The event of the warp that the stop is told from.
+            The event of the warp whose view the stop takes.
         """
         inferior = self._inferior
         grid = inferior.grid
@@ -181,7 +181,7 @@ class Gathering(Attached["Inferior"]):
         return WarpArrival(warp, self._breakpoints.met)
 
     def _left_words(self) -> tuple[str, ...]:
-        """What waits to be told by the next `continue`."""
+        """What the next `continue` is to report."""
         out = []
         for event, seen in self.backlog.events:
             what = "a watchpoint was met" if seen else event.kind.replace("_", " ")
@@ -195,7 +195,7 @@ class Gathering(Attached["Inferior"]):
 
 
 def _chosen(arrivals: list[WarpArrival], previous: Focus | None) -> WarpArrival:
-    """The arrival that the stop is told from: where the user was looking, else the first."""
+    """The arrival whose view the stop takes: the focused warp's, else the first."""
     for arrival in arrivals:
         warp = arrival.warp
         if previous is None or (warp.sm, warp.slot) != (previous.sm, previous.warp):

@@ -265,6 +265,6 @@ class Breakpoints(BreakpointTable, Attached["Inferior"]):
         return True
 
     def take_printed(self) -> list[str]:
-        """Lines that were printed since the last look and that nobody listened to."""
+        """Lines printed since the last call for which there was no listener."""
         text, self._printed = "".join(self._printed), []
         return text.splitlines()

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 Dim3 = tuple[int, int, int]
 
 LISTED = 6
-"""Of a breakpoint's functions, those that are told when it is set."""
+"""Of a breakpoint's functions, how many are listed when it is set."""
 
 
 def _each(point: Breakpoint) -> str:
@@ -76,7 +76,7 @@ class Breakpoint:
 
     @property
     def silent(self) -> bool:
-        """Whether its commands begin with `silent`: the stop is not told."""
+        """Whether its commands begin with `silent`: the stop is not printed."""
         first = self.commands[0] if self.commands else None
         return isinstance(first, ScriptLine) and first.text.strip() == "silent"
 

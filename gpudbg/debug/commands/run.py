@@ -39,7 +39,7 @@ class StopReport:
 
 
 def stop_answer(session: DebugSession, stop: Stop) -> Card:
-    """The stop, its card and the displays; the card is not told where commands are silent."""
+    """The stop, its card and the displays; the card is left out where commands are silent."""
     from gpudbg.debug.views.text import stop_card
 
     report = StopReport(stop, tuple(session.breakpoints.take_printed()))

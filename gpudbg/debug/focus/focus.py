@@ -38,7 +38,7 @@ def first_lane(mask: int) -> int:
 
 
 def describe(grid: Grid, focus: Focus) -> str:
-    """The focus in one line, both ways of naming it."""
+    """The focus in one line, by hardware and by software coordinates."""
     warp = grid.warp(focus.sm, focus.warp)
     return (
         f"block {dim(warp.cta.block)} thread {dim(thread_of(warp, focus.lane))}"

@@ -76,7 +76,7 @@ class WarpIds:
                 yield warp
 
     def title(self, number: int) -> str:
-        """`target_id` of a warp by its number, without a look at the machine."""
+        """`target_id` of a warp by its number, without reading the machine."""
         block, index = next(k for k, n in self._ids.items() if n == number)
         return f"CUDA block {dim(block)} warp {index}"
 

@@ -64,7 +64,7 @@ class SessionHost(Attached["Inferior"]):
     Attributes:
         scope: what its scripts share.
         met: commands of the breakpoints that the last stop was at.
-        silent: one of these breakpoints' commands begin with `silent`: the stop is not told.
+        silent: one of these breakpoints' commands begin with `silent`: the stop is not printed.
         resumed: the program has run since this was asked for.
         interrupted: Ctrl-C was pressed.
         quit_requested: a script or a user said `quit`.

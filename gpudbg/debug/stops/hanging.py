@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from gpudbg.sm.state import WarpState
 
 FIRST_TRIED: Final = 64
-"""Instructions of a warp that the first look tries; each look more tries twice as many."""
+"""Instructions of a warp that the first trial runs ahead; each further trial runs twice as many."""
 MOST_LINES: Final = 8
-"""Barriers, and warps with parked lanes, that are told of."""
+"""Barriers, and warps with parked lanes, that a report lists."""
 
 
 def hang_of(inferior: Inferior, times: int) -> tuple[WarpState, tuple[str, ...]] | None:

@@ -71,7 +71,7 @@ def make_stop(
     watched: bool = False,
     watch: tuple[Trigger, ...] = (),
 ) -> Stop:
-    """The stop that an event is, told from the session's focus.
+    """The stop for an event, seen from the session's focus.
 
     Args:
         inferior: focus already moved to what the stop is about.
@@ -112,7 +112,7 @@ def make_stop(
 
 
 def _class(kind: StopKind, event: StopEvent, watch: tuple[Trigger, ...]) -> type[Stop]:
-    """Which stop it is: what watchpoints saw, and the entry, are told apart here."""
+    """Which stop it is: stops of watchpoints and at the entry are distinguished here."""
     if watch and kind == "breakpoint":
         return WatchpointStop
     if kind == "step" and not event.total:

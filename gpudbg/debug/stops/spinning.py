@@ -1,4 +1,4 @@
-"""Warps that go round in circles: found by trying ahead, told with what they wait for.
+"""Warps in loops without progress: found by running ahead on trial, reported with what they poll.
 
 A ready warp runs on, on its own record, for some instructions; everything is then put back.  It
 *repeats itself* when its whole state comes back while memory stays as it is: without somebody
@@ -159,7 +159,7 @@ class _Probe(Observer):
 
 
 def spin_of(inferior: Inferior, warp: WarpState, budget: int = TRIED) -> Spin | None:
-    """How a warp goes round, or None: it does not, or that cannot be told.
+    """The loop without progress that a warp is in, or None: there is none, or that is undecided.
 
     Args:
         budget: instructions that may be tried.

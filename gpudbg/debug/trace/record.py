@@ -132,7 +132,7 @@ class Record:
 
     def align(self, total: int) -> None:
         """The launch stands at tick `total`: an instruction that did not come to pass is dropped,
-        ticks that nobody told of have no row."""
+        ticks without an event have no row."""
         if total < self.end:
             self._count = max(self._count - (self.end - total), 0)
         elif total > self.end:

@@ -54,7 +54,7 @@ def read(
 
 
 def read_global(inferior: Inferior, address: int, size: int) -> bytes:
-    """Device memory without a warp to look from; errors as `read`."""
+    """Device memory without a focused warp; errors as `read`."""
     try:
         return inferior.grid.gpu.memory.read(address, size)
     except UsageError as e:

@@ -2,7 +2,7 @@
 
 The change is found by trying: a pure instruction runs on the warp's own record, which is put back
 afterwards.  Instructions that write memory, wait or talk to the machine are never tried; of those
-the operands are told.
+the operands are shown.
 """
 
 from __future__ import annotations

@@ -135,7 +135,7 @@ def register_number(text: str) -> int | None:
 
 
 def untouched_registers(inferior: Inferior) -> int:
-    """Registers that no instruction has written on the focused warp's ways, as a mask."""
+    """Registers that no instruction has written on any path the focused warp took, as a mask."""
     if inferior.focus is None:
         return 0
     symbols = inferior.symbols

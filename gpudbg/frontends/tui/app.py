@@ -238,7 +238,7 @@ class GpudbgApp(BaseApp):
             # It has ended, or was ending, by itself.
             return
 
-    # ---- looks and keys ----------------------------------------------------------------
+    # ---- appearance and keys ----------------------------------------------------------------
     def use_keys(self, name: str) -> None:
         """The keys of a map."""
         super().use_keys(name)

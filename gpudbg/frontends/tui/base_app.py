@@ -103,7 +103,7 @@ class BaseApp(App[int]):
             row.say(text, role)
             return
 
-    # ---- looks and keys ----------------------------------------------------------------
+    # ---- appearance and keys ----------------------------------------------------------------
     def set_appearance(self, theme: str | None = None, glyphs: str | None = None) -> None:
         """Another palette or glyph set, everywhere at once; `layout save` keeps it."""
         if theme is not None:

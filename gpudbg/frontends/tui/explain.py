@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 BARRIER = re.compile(r"\bBAR\.\S+ (?:(0x[0-9a-f]+)|R\d+)")
 """A barrier instruction and the number it names."""
 MISSING = 8
-"""Warps that a barrier waits for and are told one by one."""
+"""Warps that a barrier waits for and that are listed one by one."""
 WARPS = 16
 
 

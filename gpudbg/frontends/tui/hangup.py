@@ -1,4 +1,4 @@
-"""Leave when the terminal is gone, or when the program is told to end.
+"""Leave when the terminal is gone, or when a signal asks the program to end.
 
 A terminal that is closed sends SIGHUP, but programs started by nohup, some shells and some session
 managers ignore it.  Reading then gives an end of file at once, for ever: a screen would spin.
@@ -24,7 +24,7 @@ EXIT_TERMINATED = 128 + signal.SIGTERM
 
 
 class Application(Protocol):
-    """What is told."""
+    """The message on standard error."""
 
     def hang_up(self) -> None:
         """The terminal is gone: end; called in another thread."""

@@ -7,7 +7,7 @@ closed one.  Here each input is carried out to its end before the next one is de
 messages it caused are handled, a screen it opened is mounted and focused, and the job it gave the
 engine is done.
 
-A run that lasts is told in the stop line; inputs that come after that are delivered at once,
+A run that lasts is shown in the stop line; inputs that come after that are delivered at once,
 unless earlier ones still wait, so that help, panes and the prompt work during a long run.
 """
 

@@ -26,7 +26,7 @@ def path() -> Path:
 
 
 class Saved:
-    """The layouts of the file; a file that cannot be read is told, kept, and counts as empty.
+    """The layouts of the file; a file that cannot be read is reported, kept, and counts as empty.
 
     Attributes:
         current: the name that the next start takes.

@@ -302,8 +302,8 @@ class MemoryOps:
                 wrote |= 1 << lane
                 if op == "ARRIVE" and self.observers is not None:
                     cta = self.warp.cta
-                    told = MbarrierChanged(cta, 8 * index, lane, 1, 0, False, before, made)
-                    self.observers.emit("asynchronous", self.warp, told)
+                    change = MbarrierChanged(cta, 8 * index, lane, 1, 0, False, before, made)
+                    self.observers.emit("asynchronous", self.warp, change)
             elif before == data[0][lane]:
                 view[index] = data[1][lane]
                 wrote |= 1 << lane
@@ -446,7 +446,7 @@ class MemoryOps:
 
     def _error(self, fault: MemoryFault, access: str, size: int) -> WarpErrorRaised:
         """The warp error that a memory fault is."""
-        code, detail = fault.code, fault.told(access, size)
+        code, detail = fault.code, fault.message(access, size)
         start = self.warp.local.start
         if fault.space == "local" and code == "OOR_ADDR" and STACK_REACH <= fault.address < start:
             # Modelled: the hardware has one code for the divergence stack and none for this.

@@ -177,7 +177,7 @@ class StepEngine(ValueOps, AsyncOps):
 
     @contextmanager
     def trial(self, warp: WarpState, sm: Sm, observer: Observer | None = None) -> Iterator[None]:
-        """Execute instructions of a warp on trial: only `observer` is told of them, no store is
+        """Execute instructions of a warp on trial: only `observer` hears of them, no store is
         marked, and the warp's state and the engine's are put back at the end.  Memory is the
         caller's to put back."""
         saved = warp.saved()

@@ -264,7 +264,7 @@ def _probe(engine: StepEngine, access: SurfaceAccess) -> None:
 
 
 def _fault(engine: StepEngine, fault: MemoryFault, access: SurfaceAccess) -> WarpErrorRaised:
-    text = f"{access.op} on {access.image.name}: {fault.told(access.kind, access.size)}"
+    text = f"{access.op} on {access.image.name}: {fault.message(access.kind, access.size)}"
     return WarpErrorRaised(
         fault.code, fault.lanes, text, address=fault.address, space=fault.space,
         access=access.kind, size=access.size,

@@ -1,7 +1,7 @@
 """Time travel: how did it get here, when did this change, take me there.
 
 One cursor, a tick, goes over the timeline; the other panes show the kept stop at or before it.
-Nothing is executed anew: between two stops only what was recorded can be told.
+Nothing is executed anew: between two stops only what was recorded can be shown.
 """
 
 from __future__ import annotations

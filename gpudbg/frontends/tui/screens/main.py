@@ -364,7 +364,7 @@ class MainScreen(Screen[None]):
         self.guarded(lambda: HANDLERS[name](self))
 
     def guarded(self, act: Callable[[], None]) -> None:
-        """A bug in what a key or the mouse does is told; the session goes on."""
+        """A bug in what a key or the mouse does is reported; the session goes on."""
         try:
             act()
         except Exception as error:
@@ -398,7 +398,7 @@ class MainScreen(Screen[None]):
         if answer == "go" and self.current is not None and self.current.fault is not None:
             self.query_one(CodePane).go_to(self.current.code.row(self.current.fault.pc))
             if self.focused_pane() != "notes":
-                # A story goes on where it told to run into the fault.
+                # A story goes on where it asked to run into the fault.
                 self.set_focus(self.query_one(CodePane))
         elif answer == "memory" and self.current is not None and self.current.fault is not None:
             EVENTS["fault_memory"](self)

@@ -82,7 +82,7 @@ class PaneScreen(SideScreen):
         self.again()
 
     def on_unmount(self) -> None:
-        """Nobody looks at it any more."""
+        """It is no longer shown."""
         if self.OPTION:
             setattr(self.main.options, self.OPTION, False)
 

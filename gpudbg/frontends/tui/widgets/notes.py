@@ -1,4 +1,4 @@
-"""Notes: a shipped story told beside its program; Enter on a command carries it out."""
+"""Notes: a shipped story beside its program; Enter on a command carries it out."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ LUMINANCE = " .:-=+*#%@"
 STRETCH = 8
 """Half rows that the only row of a one-dimensional picture gets."""
 COLOUR_BITS = np.uint8(0xFC)
-"""Colours are told apart to 6 bits: equal neighbours are sent as one."""
+"""Colours are distinguished to 6 bits: equal neighbours are sent as one."""
 SCALE_CELLS = 32
 _PLACES = np.array([1 << 16, 1 << 8, 1])
 _WEIGHTS = np.array([0.2126, 0.7152, 0.0722])

@@ -223,12 +223,12 @@ def before_message(call: Callable[[], None]) -> None:
 
 
 class CrashWatch:
-    """`with Watch(shares):` around compiled code: whose crash it is, if there is one."""
+    """`with CrashWatch(launch):` around compiled code: a crash in it is the launch's."""
 
     __slots__ = ("_reference",)
 
-    def __init__(self, shares: CrashedLaunch) -> None:
-        self._reference = weakref.ref(shares)
+    def __init__(self, launch: CrashedLaunch) -> None:
+        self._reference = weakref.ref(launch)
 
     def __enter__(self) -> None:
         own_signal_stack()
@@ -311,7 +311,7 @@ def add_range(begin: int, end: int) -> None:
 
 @cache
 def install() -> bool:
-    """Have crashes of compiled code told, from now on; false where that cannot be."""
+    """Report crashes of compiled code from now on; false where the host does not allow it."""
     context = _CONTEXTS.get(os.uname().machine) if sys.platform == "linux" else None
     if context is None:
         return False
@@ -383,18 +383,18 @@ def _facts(number: int, address: int, pc: int) -> dict[str, Any]:
         "thread": threading.current_thread().name,
         "stack": traceback.format_stack(),
     }
-    shares = next((s for s in (r() for r in reversed(_running)) if s is not None), None)
-    if shares is not None:
+    launch = next((s for s in (r() for r in reversed(_running)) if s is not None), None)
+    if launch is not None:
         with suppress(Exception):
-            facts |= _launch(shares)
+            facts |= _launch(launch)
     return facts
 
 
-def _launch(shares: CrashedLaunch) -> dict[str, Any]:
+def _launch(launch: CrashedLaunch) -> dict[str, Any]:
     """The launch, and where its warps were."""
     from gpudbg.sm.engines.llvm import build
 
-    launched = shares.launched
+    launched = launch.launched
     config, host = launched.config, build.host()
     bank = launched.constants.banks.get(0)
     return {
@@ -406,9 +406,9 @@ def _launch(shares: CrashedLaunch) -> dict[str, Any]:
         "block": config.block,
         "shared_bytes": config.shared_bytes,
         "local_bytes": config.local_bytes,
-        "jobs": len(shares.workers),
+        "jobs": len(launch.workers),
         "instructions": launched.total,
-        "turns": [turn for turn in (worker.running() for worker in shares.workers) if turn],
+        "turns": [turn for turn in (worker.running() for worker in launch.workers) if turn],
         "constants": "" if bank is None else bank.data.tobytes().hex(),
         "memory": [(a.name, hex(a.base), a.size) for a in launched.memory.allocations()],
     }
@@ -424,9 +424,9 @@ def _report(facts: dict[str, Any]) -> str:
     content = io.BytesIO()
     with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("crash.json", json.dumps(facts, indent=1, default=str))
-        shares = next((s for s in (r() for r in reversed(_running)) if s is not None), None)
-        if shares is not None:
-            archive.writestr("program", bytes(shares.launched.code.program.data))
+        launch = next((s for s in (r() for r in reversed(_running)) if s is not None), None)
+        if launch is not None:
+            archive.writestr("program", bytes(launch.launched.code.program.data))
     try:
         handle, path = tempfile.mkstemp(prefix="gpudbg-crash-", suffix=".zip")
         with os.fdopen(handle, "wb") as file:

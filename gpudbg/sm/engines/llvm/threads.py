@@ -95,7 +95,7 @@ class ThreadPool:
         for n in range(len(self._boxes), followers + 1):
             at = stealing.HEAD_BYTES + n * stealing.BOX_BYTES
             box = at // 8
-            words[box + stealing.TEAM // 8] = self._at
+            words[box + stealing.POOL // 8] = self._at
             words[box + _MOST_SPINS] = stealing.SPINS
             words[box + stealing.CALLS // 8], words[box + _CALL] = _signal()
             self._boxes.append(box)

@@ -68,7 +68,7 @@ class Workers:
 
     Attributes:
         launched: the launch.
-        workers: the host threads' shares; the first one runs in the caller's thread.
+        workers: one for each host thread; the first one runs in the caller's thread.
         lead: the one whose turn is the schedule's.
     """
 

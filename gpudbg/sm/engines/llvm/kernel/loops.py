@@ -48,7 +48,7 @@ class Loop:
         first = sorted(found.dirty_regs & self.registers.read)
         rest = sorted(found.dirty_regs - self.registers.read)
         found.dirty_regs = set((first + rest)[:MOST_ROUND])
-        # Results of floating-point operations on all ways round, in all lanes.
+        # Results of floating-point operations on all back edges, in all lanes.
         self.single = {
             n
             for n in found.dirty_regs

@@ -33,7 +33,7 @@ HELD: Key = ("held", "")
 
 
 class Merges:
-    """Heads with two ways in: from the record, and with values in names."""
+    """Block heads with two entries: registers in the record, or values in IR names."""
 
     def __init__(
         self,

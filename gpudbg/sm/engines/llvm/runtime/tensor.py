@@ -106,7 +106,7 @@ def float_product(name: str, half_conversions: bool, directed: bool) -> str:
 
     Args:
         half_conversions: the host has instructions between f16 and f32.
-        directed: it is an x86, whose conversions can be told to cut.
+        directed: it is an x86, whose conversions can be set to cut.
     """
     return _Product(SHAPES[name], half_conversions, directed).text()
 

@@ -32,15 +32,15 @@ SPINS: Final = 100
 SPINS_EARLY: Final = 8 * SPINS
 """After a launch, which as a rule is run at once: waking a thread costs as much as it does."""
 
-# ---- bytes of a team, i64 each: a head, then a box for each member, the leader first -------------
+# ---- bytes of a pool, i64 each: a head, then a box for each member, the leader first -------------
 
 READ, WRITE, YIELD, COUNT, MOVED, ENDED, END = range(0, 56, 8)
 """Of the head: pointers to `read`, `write` and `sched_yield` of the C library, members with work,
 whether CTAs went from one to another, and where to read and to write that a follower is done."""
 HEAD_BYTES: Final = arena.LINE
 STATE: Final = 0
-TEAM, ENVIRONMENT, WHY, CALLS, CALL, MOST_SPINS = range(arena.LINE, arena.LINE + 48, 8)
-"""Of a box, behind the line with its state: the team, the environment to run, what that returned,
+POOL, ENVIRONMENT, WHY, CALLS, CALL, MOST_SPINS = range(arena.LINE, arena.LINE + 48, 8)
+"""Of a box, behind the line with its state: the pool, the environment to run, what that returned,
 where to read and to write that there is work, and how often it looks at the state before sleep."""
 ASKED, RUNS = range(2 * arena.LINE, 2 * arena.LINE + 16, 8)
 """Of a box, in a line of their own: the box of a member that wants CTAs, or 0, and whether the
@@ -58,12 +58,12 @@ class _Member(ControlFunction):
 
     def __init__(self) -> None:
         super().__init__()
-        self.team = TypedPointer(self.ir, "%team")
+        self.pool = TypedPointer(self.ir, "%pool")
 
     def box(self, number: Int) -> TypedPointer:
-        """A box of the team."""
+        """A box of the pool."""
         behind = number * BOX_BYTES
-        return self.team.at(HEAD_BYTES).at(behind)
+        return self.pool.at(HEAD_BYTES).at(behind)
 
     def change(self, box: TypedPointer, state: int) -> Int:
         """Set the state of a box; what it was."""
@@ -71,7 +71,7 @@ class _Member(ControlFunction):
 
     def signal(self, way: int, end: Int) -> Int:
         """Read or write a word; how many bytes there were."""
-        function = self.team.follow(way)
+        function = self.pool.follow(way)
         if way == WRITE:
             self.ir.put("i64", 1, "%word")
         call = f"call i64 {function.ref}(i32 {end.trunc(32).ref}, ptr %word, i64 8)"
@@ -107,7 +107,7 @@ class _Member(ControlFunction):
 
     def give_way(self) -> None:
         """Let another thread have the processor."""
-        self.ir.op(f"call i32 {self.team.follow(YIELD).ref}()")
+        self.ir.op(f"call i32 {self.pool.follow(YIELD).ref}()")
 
     def run(self, box: TypedPointer) -> None:
         """Run the grid loop, give CTAs to a thief that asks, and steal when no warp is ready; write
@@ -135,7 +135,7 @@ class _Member(ControlFunction):
         self.exchange(environment.at(layout.STOP), GIVE, 0, again, end)
         ir.label(idle)
         box.store_atomic(0, RUNS)
-        got = self.integer(1, ir.op(f"call i1 @steal(ptr %team, ptr {box.ref})"))
+        got = self.integer(1, ir.op(f"call i1 @steal(ptr %pool, ptr {box.ref})"))
         self.choose(got, again, end)
         ir.label(other)
         with self.each_box(0) as member:
@@ -146,7 +146,7 @@ class _Member(ControlFunction):
 
     def give(self, from_: TypedPointer, to: TypedPointer, all_: str) -> None:
         """Call `_give`."""
-        given = f"ptr %team, ptr {from_.ref}, ptr {to.ref}, i1 {all_}"
+        given = f"ptr %pool, ptr {from_.ref}, ptr {to.ref}, i1 {all_}"
         self.ir.line(f"call void @give({given})")
 
     @contextmanager
@@ -158,7 +158,7 @@ class _Member(ControlFunction):
         ir.br(head)
         ir.label(head)
         at = n.get()
-        self.leave(after, at >= self.team.load(64, COUNT))
+        self.leave(after, at >= self.pool.load(64, COUNT))
         n.set(at + 1)
         yield self.box(at)
         ir.br(head)
@@ -201,7 +201,7 @@ def _lead() -> str:
     with f.each_box() as box:
         _await(f, box)
     f.ret_void()
-    return f.close(f"define void @{LEAD}(ptr %team)")
+    return f.close(f"define void @{LEAD}(ptr %pool)")
 
 
 def _await(f: _Member, box: TypedPointer) -> None:
@@ -219,7 +219,7 @@ def _await(f: _Member, box: TypedPointer) -> None:
     ir.label(tired)
     f.exchange(box, WORKS, WAITED, wait, done)
     ir.label(wait)
-    got = f.signal(READ, f.team.load(64, ENDED))
+    got = f.signal(READ, f.pool.load(64, ENDED))
     # A signal interrupts it.
     f.choose(got.compare("slt", 0), wait, done)
     ir.label(done)
@@ -230,7 +230,7 @@ def _follow() -> str:
     f = _Member()
     ir, box = f.ir, TypedPointer(f.ir, "%box")
     ir.line("%word = alloca i64")
-    ir.line(f"%team = load ptr, ptr {box.at(TEAM).ref}")
+    ir.line(f"%pool = load ptr, ptr {box.at(POOL).ref}")
     ir.br("sleep")
     ir.label("sleep")
     got = f.signal(READ, box.load(64, CALLS))
@@ -249,7 +249,7 @@ def _follow() -> str:
     f.run(box)
     was = f.change(box, DONE)
     with f.when(was.equals(WAITED)):
-        f.signal(WRITE, f.team.load(64, END))
+        f.signal(WRITE, f.pool.load(64, END))
     ir.br("look")
     ir.label("leave")
     f.ret_void()
@@ -293,9 +293,9 @@ def _give() -> str:
             cta.store(64, cta.load(64, arena.ISSUED) + shift_by, arena.ISSUED)
     to["ring_count"] = there + moved
     _share_numbers(f, to, all_)
-    f.team.store(64, 1, MOVED)
+    f.pool.store(64, 1, MOVED)
     f.ret_void()
-    return f.close("define private void @give(ptr %team, ptr %env, ptr %to, i1 %all)")
+    return f.close("define private void @give(ptr %pool, ptr %env, ptr %to, i1 %all)")
 
 
 def _share_numbers(f: _Member, to: Environment, all_: Int) -> None:
@@ -374,4 +374,4 @@ def _steal() -> str:
         ir.br(next_)
         ir.label(next_)
     f.ret("i1", FALSE)
-    return f.close("define private i1 @steal(ptr %team, ptr %box)")
+    return f.close("define private i1 @steal(ptr %pool, ptr %box)")
