@@ -259,6 +259,7 @@ class CheckResults:
         launches: (kernel, grid, block) in words, by launch.
         program: file, sha256 and architecture.
         unused: suppressions that matched nothing.
+        schedule_numbers: which schedules were run, 0 the plain one.
         schedule: one that leaves other results than the first, where some were searched.
     """
 
@@ -276,6 +277,7 @@ class CheckResults:
     program: Mapping[str, str] = field(default_factory=dict)
     unused: tuple[str, ...] = ()
     schedule: ShownSchedule | None = None
+    schedule_numbers: tuple[int, ...] = (0,)
     fail_on: Severity = "warning"
 
     @property

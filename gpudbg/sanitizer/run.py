@@ -153,6 +153,7 @@ def check_plan(
     given: Sequence[Sequence[object]] = (),
     overlap: Sequence[bool] = (),
     started: Callable[[DebugSession], None] = lambda session: None,
+    first_schedule: int = 1,
 ) -> CheckReport:
     """What `check` does with launches, given as functions that begin them.
 
@@ -160,6 +161,7 @@ def check_plan(
         given: the arguments of each launch, where they are known.
         overlap: whether each may begin before the one before it has ended.
         started: is given each session before it runs.
+        first_schedule: number of the first schedule beside the plain one.
     """
     wanted = _checks(checks)
     _one_of(init, ("use", "load"), "init")
@@ -174,7 +176,16 @@ def check_plan(
     begin = time.perf_counter()
     findings, gpu = FindingCollector(max_findings), program.device.gpu
     search = _Search(
-        program, plan, options, findings, max_instructions, started, given, overlap, seed
+        program,
+        plan,
+        options,
+        findings,
+        max_instructions,
+        started,
+        given,
+        overlap,
+        seed,
+        first_schedule,
     )
     own_seed, own_marking = gpu.seed, gpu.marking
     # What compiled code stores to memory without contents is marked.
@@ -185,8 +196,9 @@ def check_plan(
         gpu.seed, gpu.marking = own_seed, own_marking
     return replace(
         report,
-        findings=rules.applied(_without_consequences(findings.sorted())),
+        findings=rules.applied(without_consequences(findings.sorted())),
         schedules_run=schedules,
+        schedule_numbers=(0, *range(first_schedule, first_schedule + schedules - 1)),
         seconds=time.perf_counter() - begin,
         unused=rules.unused(),
         fail_on=fail_on,
@@ -206,11 +218,12 @@ class _Search:
     given: Sequence[Sequence[object]]
     overlap: Sequence[bool]
     seed: int
+    first: int = 1
 
     def report(self, schedules: int) -> CheckReport:
         """Run under so many schedules; the first one last: its results stay in memory."""
         turns, others, faults = 0, [], []
-        for number in range(1, schedules):
+        for number in range(self.first, self.first + schedules - 1):
             plan = plan_of(number, self.seed, turns)
             run = self._checked(plan.seed, keep=False)
             turns = max(turns, run.outcome.turns)
@@ -538,7 +551,7 @@ def _code(session: DebugSession) -> Iterator[tuple[int, Any]]:
             yield pc, decode(word, program.arch)
 
 
-def _without_consequences(found: Sequence[CheckFinding]) -> tuple[CheckFinding, ...]:
+def without_consequences(found: Sequence[CheckFinding]) -> tuple[CheckFinding, ...]:
     """Findings less loads of what a copy or another block, which they race with, has yet to
     write."""
     racing = {

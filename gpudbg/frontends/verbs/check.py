@@ -7,6 +7,7 @@ import json
 import sys
 import threading
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from xml.etree import ElementTree as Xml
@@ -29,7 +30,10 @@ def main(argv: list[str]) -> int:
     """Run the verb."""
     args = _parser().parse_args(argv)
     paths = _programs(args.programs)
-    reports = _all(paths, args) if len(paths) > 1 else [_checked(paths[0], args)]
+    if args.dask:
+        reports = _fanned_out(paths, args)
+    else:
+        reports = _all(paths, args) if len(paths) > 1 else [_checked(paths[0], args)]
     text = _FORMATS[args.format](reports)
     if args.report:
         _write(args.report, text)
@@ -97,6 +101,35 @@ def _all(paths: Sequence[str], args: argparse.Namespace) -> list[CheckReport]:
     return reports
 
 
+def _fanned_out(paths: Sequence[str], args: argparse.Namespace) -> list[CheckReport]:
+    """Reports by tasks on a cluster."""
+    from rich.console import Console
+    from rich.progress import Progress
+
+    from gpudbg.frontends.verbs.check_fanout import fanned_out
+
+    console = Console(stderr=True)
+    with Progress(console=console, transient=True, disable=not console.is_terminal) as progress:
+        task = progress.add_task("checking")
+        return fanned_out(
+            paths, args, _wanted(args), checked_part if len(paths) == 1 else judged_part,
+            lambda done, total: progress.update(task, completed=done, total=total),
+        )  # fmt: skip
+
+
+def checked_part(path: str, args: argparse.Namespace) -> CheckReport:
+    """What a worker does: a part of a program's check, as plain data."""
+    return replace(_checked(path, args), stop=None)
+
+
+def judged_part(path: str, args: argparse.Namespace) -> CheckReport:
+    """The same of one of many programs: what cannot be launched is a report that says so."""
+    try:
+        return checked_part(path, args)
+    except (LoadError, UsageError) as error:
+        return CheckReport(gap=f"no launch: {error}", program={"file": path, "arch": ""})
+
+
 def _parser() -> Parser:
     p = Parser(
         prog="gpudbg check",
@@ -134,6 +167,10 @@ def _parser() -> Parser:
     p.add_argument("--fail-on", choices=SEVERITIES, default="warning")
     p.add_argument("--max-instructions", type=whole(1), metavar="N")
     p.add_argument("--max-findings", type=whole(1), default=1000, metavar="N")
+    p.add_argument(
+        "--dask", metavar="ADDRESS",
+        help="fan out on a Dask cluster at this address, or on one of this machine (local)",
+    )  # fmt: skip
     p.add_argument("--timeout", type=whole(1), metavar="SECONDS")
     return p
 
@@ -162,6 +199,7 @@ def _checked(path: str, args: argparse.Namespace) -> CheckReport:
             schedules=args.schedules, seed=args.seed or 0, suppressions=args.suppressions or (),
             baseline=args.baseline, max_instructions=args.max_instructions,
             max_findings=args.max_findings, fail_on=args.fail_on, started=started,
+            first_schedule=getattr(args, "first_schedule", 1),
         )  # fmt: skip
     finally:
         for timer in timers:

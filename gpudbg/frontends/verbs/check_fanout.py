@@ -1,0 +1,112 @@
+"""`gpudbg check --dask`: programs, checks and schedules on many machines.
+
+Every program's checks and schedules are tasks of their own.  Dask does again what a lost worker was
+doing; a program that loses too many is one that could not be judged.  Workers read programs by
+their paths, so these must be the same everywhere.
+"""
+
+from __future__ import annotations
+
+import argparse
+import copy
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, Final
+
+from gpudbg.errors import UsageError
+from gpudbg.sanitizer import CheckReport, merged
+
+Part = tuple[str, argparse.Namespace]
+"""A program, and the flags of one part of its check."""
+Checked = Callable[[str, argparse.Namespace], CheckReport]
+
+SCHEDULES: Final = 4
+"""Schedules of a task at most."""
+
+
+def parts_of(path: str, args: argparse.Namespace, checks: Sequence[str]) -> list[Part]:
+    """A program's check in parts: a check each, and some schedules each."""
+    found = []
+    for check in checks:
+        for begin in range(0, max(args.schedules - 1, 1), SCHEDULES):
+            part = copy.copy(args)
+            part.checks, part.quick = check, False
+            part.schedules = 1 + min(SCHEDULES, args.schedules - 1 - begin)
+            part.first_schedule = 1 + begin
+            # Of the whole, rules and known findings are applied by every part alike.
+            part.performance = args.performance and check == checks[0] and not begin
+            found.append((path, part))
+    return found
+
+
+def fanned_out(
+    paths: Sequence[str],
+    args: argparse.Namespace,
+    checks: Sequence[str],
+    checked: Checked,
+    done: Callable[[int, int], None],
+) -> list[CheckReport]:
+    """Reports of programs, by tasks on a cluster.
+
+    Args:
+        checked: makes the report of a part; a function that workers can import.
+        done: told how many tasks of how many have ended.
+    """
+    tasks = [part for path in paths for part in parts_of(path, args, checks)]
+    found: dict[str, list[CheckReport]] = {path: [] for path in paths}
+    with _client(args.dask) as client:
+        distributed = _library()
+        futures = {
+            client.submit(checked, path, part, pure=False, retries=2): path for path, part in tasks
+        }
+        try:
+            for number, future in enumerate(distributed.as_completed(futures), 1):
+                found[futures[future]].append(_result(future, futures[future]))
+                done(number, len(tasks))
+        except KeyboardInterrupt:
+            client.cancel(list(futures), force=True)
+            raise
+    return [merged(reports) for reports in found.values()]
+
+
+def _result(future: Any, path: str) -> CheckReport:
+    """What a task gave; a task that never came to its end could not judge."""
+    error = future.exception()
+    if error is None:
+        report: CheckReport = future.result()
+        return report
+    if isinstance(error, UsageError):
+        raise error
+    text = f"a worker was lost or failed: {type(error).__name__}: {error}"
+    return CheckReport(gap=text, program={"file": path, "arch": ""})
+
+
+def _library() -> Any:
+    try:
+        import distributed
+    except ImportError:
+        raise UsageError("--dask needs Dask", "pip install 'gpudbg[dask]'") from None
+    return distributed
+
+
+@contextmanager
+def _client(where: str) -> Iterator[Any]:
+    """A client of a cluster at an address, or of one on this machine."""
+    distributed = _library()
+    if where != "local":
+        try:
+            client = distributed.Client(where, timeout="10s")
+        except (OSError, ValueError) as error:
+            raise UsageError(f"--dask {where}: no scheduler answers: {error}") from None
+        with client:
+            yield client
+        return
+    workers = os.cpu_count() or 1
+    with (
+        distributed.LocalCluster(
+            n_workers=workers, threads_per_worker=1, dashboard_address=None, silence_logs=50
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        yield client
