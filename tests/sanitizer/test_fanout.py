@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import importlib
 import os
 import signal
 import time
@@ -24,12 +25,11 @@ CHECKS = ("race", "init")
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Any]:
     """Two workers, which find the tests."""
-    from distributed import LocalCluster
-
+    distributed: Any = importlib.import_module("distributed")
     kept = os.environ.get("PYTHONPATH")
     os.environ["PYTHONPATH"] = str(ROOT)
     try:
-        with LocalCluster(
+        with distributed.LocalCluster(
             n_workers=2, threads_per_worker=1, dashboard_address=None, silence_logs=50
         ) as made:
             yield made
