@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.mi.grammar import Record, parse
+from tests.starter import Process
 
 KERNELS = Path(__file__).resolve().parent / "kernels"
 PATIENCE = 30.0
@@ -21,6 +22,14 @@ PATIENCE = 30.0
 def command(*args: str) -> list[str]:
     """The command line of a debugger process."""
     return [sys.executable, "-m", "gpudbg", *args]
+
+
+def begin(*args: str, cwd: str | None = None) -> subprocess.Popen[bytes] | Process:
+    """A debugger process, quickly where the system can."""
+    if hasattr(os, "pidfd_open"):
+        return Process(args, cwd)
+    pipe = subprocess.PIPE
+    return subprocess.Popen(command(*args), stdin=pipe, stdout=pipe, cwd=cwd)
 
 
 class Client:
@@ -32,9 +41,7 @@ class Client:
     """
 
     def __init__(self, *args: str, cwd: str | None = None) -> None:
-        self.process = subprocess.Popen(
-            command(*args), stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=cwd
-        )
+        self.process = begin(*args, cwd=cwd)
         self.records: list[Record] = []
         self.chunks: list[bytes] = []
         self._queue: queue.Queue[Record | Exception | None] = queue.Queue()
