@@ -16,7 +16,7 @@ from gpudbg.errors import AssembleError
 from gpudbg.formats.program import MAX_BANK_BYTES, param_base
 
 if TYPE_CHECKING:
-    from gpudbg.assembler.frame import Frame
+    from gpudbg.assembler.frame import FileFrame
     from gpudbg.assembler.reader import Piece
     from gpudbg.isa.control import Control
 
@@ -86,7 +86,7 @@ class DirectiveFiles:
         self.data: Data | None = None
         self.launch_bank: Data | None = None
         self.skipping = False
-        self.frame: Frame | None = None
+        self.frame: FileFrame | None = None
         self._loose: Draft | None = None
 
     # ---- helpers -----------------------------------------------------------------------

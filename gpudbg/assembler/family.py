@@ -32,7 +32,7 @@ class AddressRelocations:
     halves: Mapping[str, int]
 
 
-class Family(Protocol):
+class AssemblyFamily(Protocol):
     """One family, for one architecture."""
 
     layout: CodeLayout
@@ -159,6 +159,6 @@ _EXPLICIT_ADDENDS = 90
 
 
 @cache
-def family_of(arch: str) -> Family:
+def family_of(arch: str) -> AssemblyFamily:
     """The family of an architecture."""
     return Singles(arch) if is_wide(arch) else Bundles(arch)

@@ -69,7 +69,7 @@ class FramePart:
 
 
 @dataclass(slots=True)
-class Frame:
+class FileFrame:
     """A file without its code.
 
     Attributes:
@@ -194,12 +194,12 @@ def _put(out: bytearray, at: int, data: bytes) -> None:
 
 
 # ---- from a file -----------------------------------------------------------------------
-def frame_of(data: bytes) -> Frame:
+def frame_of(data: bytes) -> FileFrame:
     """The frame of a cubin that has been read without mistakes."""
     head = _HEADER.unpack_from(data)
     ident, rest = head[4:6], head[6:]
     header = dict(zip(HEADER_KEYS, (*ident, *rest[:7], rest[12]), strict=True))
-    frame = Frame(header)
+    frame = FileFrame(header)
     rows = [
         dict(zip(PART_KEYS, _PART.unpack_from(data, header["parts"] + n * _PART.size), strict=True))
         for n in range(rest[11])
@@ -230,7 +230,7 @@ def frame_directives(data: bytes) -> Iterator[str]:
         for part in whole.parts
         if is_code(part.name, part.fields["type"])
     }
-    short = Frame(
+    short = FileFrame(
         {key: value for key, value in whole.header.items() if value},
         [_short_part(part) for part in whole.parts],
         whole.segments,
@@ -282,7 +282,7 @@ def _fields(fields: Mapping[str, int]) -> str:
     return " ".join(f"{key}={value:#x}" for key, value in fields.items())
 
 
-def _part_lines(part: FramePart, whole: Frame) -> Iterator[str]:
+def _part_lines(part: FramePart, whole: FileFrame) -> Iterator[str]:
     name, fields = part.name, dict(part.fields)
     kind = fields.get("type", 0)
     if name and not _PLAIN.match(name):
@@ -317,7 +317,7 @@ def _strings(content: bytes) -> Iterator[str]:
         yield f".strings {line}"
 
 
-def _symbols(content: bytes, whole: Frame, link: int) -> Iterator[str]:
+def _symbols(content: bytes, whole: FileFrame, link: int) -> Iterator[str]:
     strings = bytes(whole.parts[link].content) if link < len(whole.parts) else b""
     places = _places(strings)
     for row in _SYMBOL.iter_unpack(content):

@@ -11,7 +11,7 @@ from gpudbg.assembler.frame import (
     PART_KEYS,
     SEGMENT_FIELDS,
     SYMBOL_KEYS,
-    Frame,
+    FileFrame,
     FramePart,
 )
 
@@ -23,7 +23,7 @@ _STRING = re.compile(r'\s*"([^"]*)"\s*(?:,|$)')
 MAX_PARTS = 1 << 17
 
 
-def _frame(files: DirectiveFiles, line: SassLine) -> Frame:
+def _frame(files: DirectiveFiles, line: SassLine) -> FileFrame:
     if files.frame is None:
         raise files.error(line, "outside of a frame", ".elf before")
     return files.frame
@@ -60,7 +60,7 @@ def elf(files: DirectiveFiles, line: SassLine) -> None:
     """.elf: a frame begins"""
     if files.frame is not None:
         raise files.error(line, "a second frame", "one .elf")
-    files.frame = Frame(_fields(files, line, line.argument.split(), HEADER_KEYS))
+    files.frame = FileFrame(_fields(files, line, line.argument.split(), HEADER_KEYS))
 
 
 def part(files: DirectiveFiles, line: SassLine) -> None:

@@ -11,7 +11,7 @@ from gpudbg.dataclass import dataclass
 from gpudbg.errors import UsageError
 
 if TYPE_CHECKING:
-    from gpudbg.assembler.frame import Frame
+    from gpudbg.assembler.frame import FileFrame
     from gpudbg.formats.program import Program
 
 
@@ -149,7 +149,7 @@ class SassProgram:
     arch: str
     functions: tuple[SassFunction, ...]
     sections: tuple[SassSection, ...] = ()
-    frame: Frame | None = None
+    frame: FileFrame | None = None
 
     def function(self, name: str | None = None) -> SassFunction:
         """A function by name, or the only one.

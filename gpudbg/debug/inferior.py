@@ -37,7 +37,7 @@ AGAIN = "`run` launches it again; in Python `session.restart()`"
 """What to do where nothing is left to run."""
 
 
-class Launch(Protocol):
+class Launchable(Protocol):
     """What a session needs of a launch: how to begin it, and begin it again."""
 
     @property
@@ -94,7 +94,7 @@ class Inferior:
         list_state, examine_state: where `list` and `x` go on.
     """
 
-    def __init__(self, launch: Launch, scope: Scope) -> None:
+    def __init__(self, launch: Launchable, scope: Scope) -> None:
         self.launch = launch
         self.program = launch.program
         self.kernel = launch.kernel

@@ -31,7 +31,7 @@ from gpudbg.debug.checks import Checks
 from gpudbg.debug.displays import Displays
 from gpudbg.debug.focus import focus as focus_module
 from gpudbg.debug.focus.focus import Focus
-from gpudbg.debug.inferior import Inferior, Launch
+from gpudbg.debug.inferior import Inferior, Launchable
 from gpudbg.debug.inspection import SessionMemory
 from gpudbg.debug.interruption import interruptible
 from gpudbg.debug.registry import Command, CommandTable, Output
@@ -101,7 +101,7 @@ class DebugSession(Inferior):
     block_max ended after 1,258 warp instructions
     """
 
-    def __init__(self, launch: Launch, commands: Commands) -> None:
+    def __init__(self, launch: Launchable, commands: Commands) -> None:
         """A session before its kernel's first instruction.
 
         Args:
@@ -248,7 +248,7 @@ class DebugSession(Inferior):
             self._use(idle)
             self._begin()
 
-    def _use(self, launch: Launch) -> None:
+    def _use(self, launch: Launchable) -> None:
         """Take another launch's program and kernel over; breakpoints are looked up again."""
         other = launch.image is not self.launch.image
         # Who observes this session goes on observing it.

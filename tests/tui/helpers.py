@@ -18,7 +18,7 @@ from gpudbg.frontends.tui import glyphs, theme
 from gpudbg.frontends.tui.app import GpudbgApp
 from gpudbg.frontends.tui.appearance import Appearance
 from gpudbg.frontends.tui.collect import Collector
-from gpudbg.frontends.tui.view import View, ViewOptions
+from gpudbg.frontends.tui.view import ScreenView, ViewOptions
 from gpudbg.frontends.tui.widgets.code import CodePane
 from tests.narrowing import there
 
@@ -67,7 +67,7 @@ def appearance(palette: str = "dark", marks: str = "unicode") -> Appearance:
     return Appearance(theme.PALETTES[palette], glyphs.SETS[marks])
 
 
-def view_of(session: DebugSession, **options: Any) -> View:
+def view_of(session: DebugSession, **options: Any) -> ScreenView:
     """One view of a session."""
     return Collector(session, ViewOptions(**options)).take()
 
@@ -77,7 +77,7 @@ def make_app(session: DebugSession, startup: list[str] | None = None, **more: An
     return GpudbgApp(session, startup, appearance(**more))
 
 
-def current(app: GpudbgApp) -> View:
+def current(app: GpudbgApp) -> ScreenView:
     """The picture that the main screen shows of the present."""
     return there(app.main.current)
 
@@ -92,7 +92,7 @@ def offset_at(app: GpudbgApp, pane: CodePane) -> int:
     return current(app).code.offset(pc_at(app, pane))
 
 
-def draw(app: GpudbgApp, view: View) -> None:
+def draw(app: GpudbgApp, view: ScreenView) -> None:
     """Show a view, to the last line."""
     app.main.adopt(view)
     screen_text(app)

@@ -20,8 +20,8 @@ same `Pipeline`.  Latencies and their certainty: `gpudbg.isa.spa5.latency`.
 
 from __future__ import annotations
 
-from .finding import KINDS, Finding, Site
+from .finding import KINDS, Finding, HazardSite
 from .observer import HazardObserver
 from .static import check_code, check_program
 
-__all__ = ["KINDS", "Finding", "HazardObserver", "Site", "check_code", "check_program"]
+__all__ = ["KINDS", "Finding", "HazardObserver", "HazardSite", "check_code", "check_program"]

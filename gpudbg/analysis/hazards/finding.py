@@ -21,7 +21,7 @@ KINDS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Site:
+class HazardSite:
     """An instruction of a finding: code address, "function+0xoffset", text, control notation."""
 
     pc: int
@@ -51,8 +51,8 @@ class Finding:
 
     kind: str
     resource: str
-    first: Site | None
-    second: Site
+    first: HazardSite | None
+    second: HazardSite
     short: int | None
     detail: str
     warp: tuple[int, int] | None = None
@@ -76,7 +76,7 @@ class Finding:
     def to_json(self) -> dict[str, Any]:
         """The finding as plain data."""
 
-        def site(s: Site | None) -> dict[str, Any] | None:
+        def site(s: HazardSite | None) -> dict[str, Any] | None:
             if s is None:
                 return None
             return {"pc": s.pc, "place": s.place, "text": s.text, "control": s.control}

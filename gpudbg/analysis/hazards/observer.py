@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from gpudbg.analysis.findings import report
-from gpudbg.analysis.hazards.finding import Finding, Site
+from gpudbg.analysis.hazards.finding import Finding, HazardSite
 from gpudbg.analysis.hazards.pipeline import Conflict, Pipeline, Plan, plan
 from gpudbg.errors import DecodeError
 from gpudbg.isa.control import Control
@@ -117,11 +117,11 @@ class HazardObserver(Observer):
             warp.block,
         )
 
-    def _site(self, pc: int) -> Site:
+    def _site(self, pc: int) -> HazardSite:
         found = self._word_at(pc)
         assert found is not None
         word, group = found
         where = self._image.section_offset(pc)
         offset = where[1] if where else pc
         text = decode(word, self._arch).text(offset, group)
-        return Site(pc, self._image.describe(pc), text, str(Control.decode(group)))
+        return HazardSite(pc, self._image.describe(pc), text, str(Control.decode(group)))

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from gpudbg.analysis import cfg
-from gpudbg.analysis.hazards.finding import Finding, Site
+from gpudbg.analysis.hazards.finding import Finding, HazardSite
 from gpudbg.analysis.hazards.pipeline import Conflict, Pipeline, plan
 from gpudbg.code_layout import layout_of
 from gpudbg.errors import DecodeError
@@ -136,11 +136,11 @@ class CodeSection:
             conflict.detail,
         )  # fmt: skip
 
-    def site(self, offset: int) -> Site:
+    def site(self, offset: int) -> HazardSite:
         """An instruction of a finding."""
         word, group = self.words[offset]
         text = decode(word, self.arch).text(offset, group)
-        return Site(offset, f"{self.name}+0x{offset:x}", text, str(Control.decode(group)))
+        return HazardSite(offset, f"{self.name}+0x{offset:x}", text, str(Control.decode(group)))
 
 
 def _split_calls(flow: cfg.Flow, blocks: Iterable[cfg.BasicBlock]) -> list[cfg.BasicBlock]:

@@ -1,4 +1,4 @@
-"""From the stopped session to a `View`; runs in the thread that owns the machine.
+"""From the stopped session to a `ScreenView`; runs in the thread that owns the machine.
 
 `Collector` remembers, per warp, the snapshot of its last earlier stop, so that "changed" means
 since that warp was last shown, however the focus moved in between.
@@ -42,7 +42,7 @@ from gpudbg.frontends.tui.stop_words import name_of, role_of
 from gpudbg.frontends.tui.view import (
     Header,
     LaneRow,
-    View,
+    ScreenView,
     ViewOptions,
 )
 
@@ -118,7 +118,7 @@ class Collector:
             shared_bytes=launch.shared_bytes,
         )
 
-    def take(self, notice: str = "") -> View:
+    def take(self, notice: str = "") -> ScreenView:
         """The session as it stands."""
         s = self.session
         if s.symbols is not self._symbols:
@@ -142,7 +142,7 @@ class Collector:
         self._remember(shot)
         self._number += 1
         title, where, line, role = self._stop_words(shot.stop)
-        view = View(
+        view = ScreenView(
             number=self._number,
             snapshot=shot,
             header=self.header,
@@ -254,7 +254,7 @@ class Collector:
         return isinstance(stop, BreakpointStop) and stop.arrived_warps > 1 and plain
 
     # ---- the focused warp --------------------------------------------------------------
-    def _with_focus(self, view: View) -> View:
+    def _with_focus(self, view: ScreenView) -> ScreenView:
         from dataclasses import replace
 
         s, shot = self.session, view.snapshot

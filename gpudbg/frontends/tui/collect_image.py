@@ -1,4 +1,4 @@
-"""The surface viewer's part of a `View`: one slice of a surface or texture, and who wrote it."""
+"""The surface viewer's part of a `ScreenView`: a slice of a surface or texture and its writers."""
 
 from __future__ import annotations
 

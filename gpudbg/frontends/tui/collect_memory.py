@@ -1,4 +1,4 @@
-"""The memory pane's part of a `View`: a window into an address space, or the map of allocations."""
+"""The memory pane's part of a `ScreenView`: part of an address space, or the allocations."""
 
 from __future__ import annotations
 

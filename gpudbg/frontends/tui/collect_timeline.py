@@ -19,7 +19,7 @@ from gpudbg.frontends.tui.widgets.chrome import block_name
 
 if TYPE_CHECKING:
     from gpudbg.debug import DebugSession, WarpRow
-    from gpudbg.frontends.tui.view import View
+    from gpudbg.frontends.tui.view import ScreenView
 
 MOST_WRITERS = 16
 
@@ -134,13 +134,15 @@ class ChangesPicture:
     kept_from: int | None = None
 
 
-def warp_of(view: View, row: WarpRow) -> Warp:
+def warp_of(view: ScreenView, row: WarpRow) -> Warp:
     """A row's warp as the timeline names it."""
     x, y, _ = view.snapshot.grid
     return row.block[0] + x * (row.block[1] + y * row.block[2]), row.index_in_cta
 
 
-def _ordered(view: View, present: View, every: Iterable[Warp]) -> list[tuple[Warp, WarpRow | None]]:
+def _ordered(
+    view: ScreenView, present: ScreenView, every: Iterable[Warp]
+) -> list[tuple[Warp, WarpRow | None]]:
     """Warps of the focused SM: focus, troubled ones, its CTA, the others; of all SMs those that
     are gone, last."""
     focus = view.focus_row
@@ -164,7 +166,7 @@ def _ordered(view: View, present: View, every: Iterable[Warp]) -> list[tuple[War
     return sorted(rows.items(), key=rank)
 
 
-def _sampled(track: Track, start: int, stop: int, views: Iterable[View]) -> Track:
+def _sampled(track: Track, start: int, stop: int, views: Iterable[ScreenView]) -> Track:
     """A track with what the pictures of stops tell where nothing was recorded."""
     if UNKNOWN not in track.states:
         return track
@@ -182,9 +184,9 @@ def _sampled(track: Track, start: int, stop: int, views: Iterable[View]) -> Trac
 
 def take(
     session: DebugSession,
-    view: View,
-    present: View,
-    views: Sequence[View],
+    view: ScreenView,
+    present: ScreenView,
+    views: Sequence[ScreenView],
     cursor: int,
     window: tuple[int, int] | None,
     cells: int,
@@ -254,7 +256,7 @@ def _writes(
     return Writes(f"R{register}", at, max(exact - start, 0) * columns // span)
 
 
-def _at_tick(session: DebugSession, view: View, tick: int) -> str:
+def _at_tick(session: DebugSession, view: ScreenView, tick: int) -> str:
     """What was executed at a tick, or why that is not known."""
     found = session.timeline.executed(tick)
     if found is None:
@@ -270,11 +272,11 @@ def _at_tick(session: DebugSession, view: View, tick: int) -> str:
     return f"{who}  {code_text(view, found.pc)}  {count}"
 
 
-def _next(view: View) -> str:
+def _next(view: ScreenView) -> str:
     return "now" if view.pc is None else f"now, next is {code_text(view, view.pc)}"
 
 
-def code_text(view: View, pc: int) -> str:
+def code_text(view: ScreenView, pc: int) -> str:
     """`0158  XMAD R4, R3, R5, R4` of a pc."""
     code = view.code.code(pc)
     return f"{view.code.shown(pc)}  {code.text if code is not None else ''}".rstrip()
@@ -283,9 +285,9 @@ def code_text(view: View, pc: int) -> str:
 # ---- what changed ----------------------------------------------------------------------------
 def changes(
     session: DebugSession,
-    view: View,
-    before: View | None,
-    earlier: View | None,
+    view: ScreenView,
+    before: ScreenView | None,
+    earlier: ScreenView | None,
     register: int | None,
     letter: str,
 ) -> ChangesPicture:
@@ -331,7 +333,7 @@ def changes(
     )
 
 
-def chosen(view: View, found: Sequence[TickChange]) -> int | None:
+def chosen(view: ScreenView, found: Sequence[TickChange]) -> int | None:
     """The register to ask about by itself: changed and read here, changed, read here; or R0."""
     changed = [c.name for c in found]
     names = [*(n for n in changed if n in view.operands), *changed, *sorted(view.operands)]
@@ -341,7 +343,7 @@ def chosen(view: View, found: Sequence[TickChange]) -> int | None:
     return view.tracked if view.tracked is not None or view.focus_row is None else 0
 
 
-def differing(before: View, view: View, letter: str) -> tuple[TickChange, ...]:
+def differing(before: ScreenView, view: ScreenView, letter: str) -> tuple[TickChange, ...]:
     """Registers and predicates that two pictures of a warp do not have in common."""
     old, new = before.snapshot.detail, view.snapshot.detail
     if old is None or new is None or old.registers.shape != new.registers.shape:
@@ -363,7 +365,7 @@ def differing(before: View, view: View, letter: str) -> tuple[TickChange, ...]:
     return tuple(out)
 
 
-def _outputs(before: View, view: View) -> tuple[tuple[str, int], ...]:
+def _outputs(before: ScreenView, view: ScreenView) -> tuple[tuple[str, int], ...]:
     """Buffers with how many of their (shown) elements differ, bit by bit."""
     old = {o.name: o.values for o in before.outputs}
     out = []
@@ -378,7 +380,7 @@ def _outputs(before: View, view: View) -> tuple[tuple[str, int], ...]:
     return tuple(out)
 
 
-def _stores(session: DebugSession, view: View, since: int) -> tuple[Store, ...]:
+def _stores(session: DebugSession, view: ScreenView, since: int) -> tuple[Store, ...]:
     """By instruction: the focused warp's first, then those of all others together."""
     slots = {warp_of(view, w): f"warp {w.slot}" for w in view.warps}
     mine = warp_of(view, view.focus_row) if view.focus_row is not None else None

@@ -1,4 +1,4 @@
-"""The trap inspector's part of a `View`: what the records of traps say, as texts in rows."""
+"""The trap inspector's part of a `ScreenView`: what the records of traps say, as texts in rows."""
 
 from __future__ import annotations
 

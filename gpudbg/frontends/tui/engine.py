@@ -1,7 +1,7 @@
 """Engine: carries out work on the session in one thread, so that the screen never waits.
 
 One job at a time; what is typed meanwhile waits in `gpudbg.frontends.tui.inputs`.  When a job
-ends, the new `View` is made in the same thread and posted with the answer.
+ends, the new `ScreenView` is made in the same thread and posted with the answer.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from gpudbg.debug import EngineThread, Outcome, Output, SessionMeter
 from gpudbg.errors import GpudbgError, ModelGap
 from gpudbg.frontends.tui.collect import Collector
 from gpudbg.frontends.tui.messages import JobDone
-from gpudbg.frontends.tui.view import Running, View
+from gpudbg.frontends.tui.view import Running, ScreenView
 
 if TYPE_CHECKING:
     from gpudbg.debug import DebugSession
@@ -81,7 +81,7 @@ class Engine:
         """Wait for the engine's thread; False where it still works then."""
         return self._thread.join(seconds)
 
-    def quick(self, work: Work) -> View | None:
+    def quick(self, work: Work) -> ScreenView | None:
         """Carry out short work at once in this thread; None while a job runs.
 
         Raises:
@@ -97,7 +97,7 @@ class Engine:
         if self._current is not None:
             self.session.interrupt()
 
-    def running(self, shown: View) -> Running | None:
+    def running(self, shown: ScreenView) -> Running | None:
         """Numbers of the running job; None when idle."""
         job = self._current
         if job is None:

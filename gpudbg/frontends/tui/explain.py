@@ -24,7 +24,7 @@ from gpudbg.frontends.tui.widgets.warps import why_words
 
 if TYPE_CHECKING:
     from gpudbg.debug import DebugSession
-    from gpudbg.frontends.tui.view import View
+    from gpudbg.frontends.tui.view import ScreenView
 
 BARRIER = re.compile(r"\bBAR\.\S+ (?:(0x[0-9a-f]+)|R\d+)")
 """A barrier instruction and the number it names."""
@@ -33,14 +33,14 @@ MISSING = 8
 WARPS = 16
 
 
-def explain(session: DebugSession, view: View, key: Hashable) -> list[str]:
+def explain(session: DebugSession, view: ScreenView, key: Hashable) -> list[str]:
     """Lines about a row's key; a hint where there is nothing to explain."""
     if isinstance(key, tuple) and key[0] in _EXPLAINERS:
         return _EXPLAINERS[key[0]](session, view, key)
     return ["`i` explains the row under the cursor: j k move it"]
 
 
-def _code(session: DebugSession, view: View, key: Any) -> list[str]:
+def _code(session: DebugSession, view: ScreenView, key: Any) -> list[str]:
     code = view.code.code(key[1])
     if code is None:
         return ["no code here"]
@@ -123,7 +123,7 @@ def control_sentence(control: int) -> str:
     return "control: " + ", ".join(parts)
 
 
-def _warp(session: DebugSession, view: View, key: Any) -> list[str]:
+def _warp(session: DebugSession, view: ScreenView, key: Any) -> list[str]:
     row = view.snapshot.warp_row(key[1], key[2])
     if row is None:
         return ["that warp has gone"]
@@ -140,7 +140,7 @@ def _warp(session: DebugSession, view: View, key: Any) -> list[str]:
     ]
 
 
-def _path(session: DebugSession, view: View, key: Any) -> list[str]:
+def _path(session: DebugSession, view: ScreenView, key: Any) -> list[str]:
     found = next((p for p in view.paths if (p.level, p.offset) == key[1:]), None)
     if found is None:
         return []
@@ -157,13 +157,13 @@ def _path(session: DebugSession, view: View, key: Any) -> list[str]:
     return lines
 
 
-def _never(session: DebugSession, view: View, key: Any) -> list[str]:
+def _never(session: DebugSession, view: ScreenView, key: Any) -> list[str]:
     return [
         f"{key[1]}: no instruction on the way here has written it; it holds what a launch gives"
     ]
 
 
-def _value(session: DebugSession, view: View, key: Any) -> list[str]:
+def _value(session: DebugSession, view: ScreenView, key: Any) -> list[str]:
     rows = (*view.registers, *view.specials, *view.watches)
     found = next((r for r in rows if r.name == key[1]), None)
     if found is None:
@@ -174,7 +174,7 @@ def _value(session: DebugSession, view: View, key: Any) -> list[str]:
     return lines
 
 
-def _bytes(session: DebugSession, view: View, key: Any) -> list[str]:
+def _bytes(session: DebugSession, view: ScreenView, key: Any) -> list[str]:
     space, address = key[1:]
     page = view.memory
     if page is None or page.space != space:
@@ -188,7 +188,7 @@ def _bytes(session: DebugSession, view: View, key: Any) -> list[str]:
     return [f"{where}: {ranges_words(never)}{rest}"]
 
 
-_EXPLAINERS: dict[str, Callable[[DebugSession, View, Any], list[str]]] = {
+_EXPLAINERS: dict[str, Callable[[DebugSession, ScreenView, Any], list[str]]] = {
     "pc": _code,
     "warp": _warp,
     "path": _path,

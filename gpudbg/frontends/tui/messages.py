@@ -9,7 +9,7 @@ from textual.message import Message
 
 if TYPE_CHECKING:
     from gpudbg.debug import Output
-    from gpudbg.frontends.tui.view import View
+    from gpudbg.frontends.tui.view import ScreenView
 
 
 class JobDone(Message):
@@ -18,7 +18,7 @@ class JobDone(Message):
     def __init__(
         self,
         label: str,
-        view: View | None,
+        view: ScreenView | None,
         output: Output | None = None,
         error: str = "",
         gap: bool = False,

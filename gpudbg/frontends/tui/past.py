@@ -1,7 +1,7 @@
 """Stop history: the pictures of earlier stops, to scroll back through.
 
-A `View` is frozen, so an earlier stop is shown by drawing its picture again; the machine stays
-where it is, and anything that runs it or moves the focus comes back to the present.
+A `ScreenView` is frozen, so an earlier stop is shown by drawing its picture again; the machine
+stays where it is, and anything that runs it or moves the focus comes back to the present.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from gpudbg.dataclass import dataclass
 
 if TYPE_CHECKING:
-    from gpudbg.frontends.tui.view import View
+    from gpudbg.frontends.tui.view import ScreenView
 
 KEPT = 200
 """Stops whose pictures are kept."""
@@ -22,11 +22,11 @@ KEPT = 200
 class Past:
     """Pictures by number of the stop, and the one that is shown in place of the present."""
 
-    views: dict[int, View] = field(default_factory=dict)
-    shown: View | None = None
+    views: dict[int, ScreenView] = field(default_factory=dict)
+    shown: ScreenView | None = None
     number: int = -1
 
-    def keep(self, view: View) -> None:
+    def keep(self, view: ScreenView) -> None:
         """A picture of the present: the last one of a stop is what the history shows."""
         self.shown = None
         self.number = view.stop_number
@@ -37,7 +37,7 @@ class Past:
         while len(self.views) > KEPT:
             del self.views[min(self.views)]
 
-    def show(self, number: int, now: View) -> bool:
+    def show(self, number: int, now: ScreenView) -> bool:
         """Show a stop; the present one ends it.  False where no picture of it is kept."""
         if number not in self.views:
             return False
@@ -59,7 +59,7 @@ class Past:
         before = [n for n in mine if self.views[n].tick <= tick]
         return max(before, default=min(mine, default=None))
 
-    def before(self, view: View) -> tuple[View | None, View | None]:
+    def before(self, view: ScreenView) -> tuple[ScreenView | None, ScreenView | None]:
         """The last kept stop of the launch before a picture at which its focused warp was in
         focus, too; and the last one whatever had the focus."""
         here = view.past_stop if view.past is not None else view.stop_number
@@ -79,6 +79,6 @@ class Past:
         return min(later, key=lambda n: abs(n - self.number)) if later else None
 
 
-def _warp(view: View) -> tuple[object, ...] | None:
+def _warp(view: ScreenView) -> tuple[object, ...] | None:
     row = view.focus_row
     return None if row is None else (row.sm, row.slot, row.block)

@@ -1,4 +1,4 @@
-"""View: one frozen picture of everything the panes draw.
+"""ScreenView: one frozen picture of everything the panes draw.
 
 It is made once per stop, focus move or memory page (`gpudbg.frontends.tui.collect`), in the
 thread that owns the machine; panes turn it into rows and never ask the machine.
@@ -103,7 +103,7 @@ class OutputRow:
 
 
 @dataclass(frozen=True, slots=True)
-class View:
+class ScreenView:
     """Everything drawn at one stop; see the module text.
 
     `past` is the present tick where an earlier stop, number `past_stop`, is shown again;

@@ -24,7 +24,7 @@ NAN32, NAN16 = 0x7FFFFFFF, 0x7FFF
 
 
 @dataclass(frozen=True, slots=True)
-class Unit:
+class ProductUnit:
     """How one generation adds.
 
     Attributes:
@@ -39,12 +39,12 @@ class Unit:
     floor16: int
 
 
-VOLTA = Unit(23, 8, -131, -19)
-TURING = Unit(24, 16, -132, -20)
-HOPPER = Unit(25, 32, -133, -21)
+VOLTA = ProductUnit(23, 8, -131, -19)
+TURING = ProductUnit(24, 16, -132, -20)
+HOPPER = ProductUnit(25, 32, -133, -21)
 
 
-def unit_of(number: int) -> Unit:
+def unit_of(number: int) -> ProductUnit:
     """The unit of an architecture by its number (80 for sm_80)."""
     return VOLTA if number < 75 else TURING if number < 90 else HOPPER
 
@@ -131,7 +131,7 @@ def multiply(
     kinds: tuple[str, str],
     half_in: bool,
     half_out: bool,
-    unit: Unit,
+    unit: ProductUnit,
     bits: int | None = None,
 ) -> Raw:
     """a @ b + c of raw matrices, block by block of k; the raw result.
@@ -154,7 +154,7 @@ def multiply_numbers(
     c: Raw,
     half_in: bool,
     half_out: bool,
-    unit: Unit,
+    unit: ProductUnit,
     kind: str,
     bits: int | None = None,
 ) -> Raw:
@@ -172,7 +172,9 @@ def multiply_numbers(
     return held
 
 
-def _block(x: Numbers, y: Numbers, c: Numbers, half: bool, unit: Unit, bits: int | None) -> Raw:
+def _block(
+    x: Numbers, y: Numbers, c: Numbers, half: bool, unit: ProductUnit, bits: int | None
+) -> Raw:
     """One block of products and an accumulator, rounded once."""
     keep = unit.bits if bits is None else bits
     product = x.significand * y.significand

@@ -19,7 +19,7 @@ from gpudbg.frontends.tui.widgets.memory import COLUMNS, MemoryPane
 if TYPE_CHECKING:
     from gpudbg.debug import DebugSession
     from gpudbg.frontends.tui.screens.main import MainScreen
-    from gpudbg.frontends.tui.view import LaneRow, View
+    from gpudbg.frontends.tui.view import LaneRow, ScreenView
 
 READ_ONLY = {
     "special": "special registers are read-only: the hardware fills them",
@@ -43,7 +43,7 @@ class EditedValue:
     text: str
 
 
-def value_at(view: View, key: Hashable, memory: MemoryPane, letter: str) -> EditedValue:
+def value_at(view: ScreenView, key: Hashable, memory: MemoryPane, letter: str) -> EditedValue:
     """The value a row's key stands for.
 
     Args:
@@ -68,7 +68,7 @@ def value_at(view: View, key: Hashable, memory: MemoryPane, letter: str) -> Edit
     return _lane(view, row, letter)
 
 
-def _lane(view: View, row: LaneRow, letter: str) -> EditedValue:
+def _lane(view: ScreenView, row: LaneRow, letter: str) -> EditedValue:
     where = f"{row.name} of lane {view.lane}"
     if row.section == "watch":
         return EditedValue(row.name, where, row.focus_text)
@@ -83,7 +83,7 @@ def _lane(view: View, row: LaneRow, letter: str) -> EditedValue:
     return EditedValue(f"${row.name}", where, f"0x{int(text, 16):x}" if letter == "x" else text)
 
 
-def _memory(view: View, key: Any, memory: MemoryPane) -> EditedValue:
+def _memory(view: ScreenView, key: Any, memory: MemoryPane) -> EditedValue:
     space = key[1]
     if space in READ_ONLY:
         raise CommandError(READ_ONLY[space])

@@ -18,7 +18,7 @@ from gpudbg.frontends.tui.glyphs import Glyphs
 from gpudbg.frontends.tui.keys import bindings, key_row
 from gpudbg.frontends.tui.screens.card import CardFrame, CardScreen
 from gpudbg.frontends.tui.text import Row, Span, row
-from gpudbg.frontends.tui.view import View
+from gpudbg.frontends.tui.view import ScreenView
 from gpudbg.frontends.tui.widgets.code import text_spans
 
 LABEL = "   {:7}"
@@ -140,7 +140,9 @@ def lane_row(card: FaultCard, glyphs: Glyphs, width: int) -> list[Row]:
     ]
 
 
-def card_rows(card: FaultCard, view: View, glyphs: Glyphs, width: int, tight: bool) -> list[Row]:
+def card_rows(
+    card: FaultCard, view: ScreenView, glyphs: Glyphs, width: int, tight: bool
+) -> list[Row]:
     """All rows of the card; `tight` leaves out what 80x24 has no room for."""
     rows: list[Row] = []
     gap = [] if tight else [Row()]
@@ -253,7 +255,7 @@ def key_at(card: FaultCard, tight: bool, column: int) -> Action | None:
     return None
 
 
-def plain_lines(card: FaultCard, view: View) -> list[str]:
+def plain_lines(card: FaultCard, view: ScreenView) -> list[str]:
     """The card as text for the clipboard."""
     from gpudbg.frontends.tui.glyphs import UNICODE
 
@@ -266,7 +268,7 @@ class FaultScreen(CardScreen):
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("fault")
 
-    def __init__(self, view: View, appearance: Appearance) -> None:
+    def __init__(self, view: ScreenView, appearance: Appearance) -> None:
         super().__init__(appearance)
         self.view = view
 

@@ -17,7 +17,7 @@ from gpudbg.frontends.tui.screens.board import Board
 from gpudbg.frontends.tui.screens.side import SideScreen
 from gpudbg.frontends.tui.seen import Seen
 from gpudbg.frontends.tui.text import Row, fit, row
-from gpudbg.frontends.tui.view import Running, View
+from gpudbg.frontends.tui.view import Running, ScreenView
 from gpudbg.frontends.tui.widgets.base import Content, LinePane
 from gpudbg.frontends.tui.widgets.chrome import KeyRow
 from gpudbg.frontends.tui.widgets.notes import paragraphs, wrapped
@@ -58,7 +58,7 @@ class StoriesPane(LinePane):
         words = " ".join((story.name, story.title, story.summary, *story.notes))
         return self.wanted.lower() in words.lower()
 
-    def content(self, view: View, width: int, height: int) -> Content:
+    def content(self, view: ScreenView, width: int, height: int) -> Content:
         """A row a story, then how to open one's own."""
         g = self.appearance.glyphs
         rows: list[Row] = []
@@ -105,7 +105,7 @@ class AboutPane(LinePane):
     number, title, pane = "2", "About", "about"
     story: Story | None = None
 
-    def content(self, view: View, width: int, height: int) -> Content:
+    def content(self, view: ScreenView, width: int, height: int) -> Content:
         """Title, notes, source."""
         story = self.story
         if story is None:
@@ -158,7 +158,7 @@ class GalleryScreen(SideScreen):
         if self.main.current is not None:
             self.show(self.main.current, None)
 
-    def show(self, view: View, running: Running | None) -> None:
+    def show(self, view: ScreenView, running: Running | None) -> None:
         """The list does not depend on the machine."""
         self.list_pane.show(view, None)
         self.about.story = self.list_pane.chosen or self.about.story

@@ -19,7 +19,7 @@ from gpudbg.frontends.tui.appearance import Appearance
 from gpudbg.frontends.tui.collect_timeline import changes, chosen, differing, take, warp_of
 from gpudbg.frontends.tui.keys import bindings, keys_text
 from gpudbg.frontends.tui.screens.panes import ConsoleScreen
-from gpudbg.frontends.tui.view import Running, View
+from gpudbg.frontends.tui.view import Running, ScreenView
 from gpudbg.frontends.tui.widgets.chrome import KeyRow, StopLine
 from gpudbg.frontends.tui.widgets.history_panes import (
     ChangedPane,
@@ -74,7 +74,7 @@ class HistoryScreen(ConsoleScreen):
         self.cursor: int | None = None
         self.window: tuple[int, int] | None = None
         self.register: int | None = None
-        self._seen: View | None = None
+        self._seen: ScreenView | None = None
 
     # ---- building ------------------------------------------------------------------------
     def stop_line(self) -> StopLine:
@@ -128,7 +128,7 @@ class HistoryScreen(ConsoleScreen):
         return not (action == "now" and isinstance(self.focused, Input))
 
     # ---- the picture -----------------------------------------------------------------------
-    def show(self, view: View, running: Running | None) -> None:
+    def show(self, view: ScreenView, running: Running | None) -> None:
         """A new picture; while the machine runs, the old timeline."""
         present = self.main.current
         if present is not None and not self.main.engine.busy:
@@ -141,7 +141,7 @@ class HistoryScreen(ConsoleScreen):
         super().show(view, running)
         self.show_keys()
 
-    def _collect(self, view: View, present: View) -> None:
+    def _collect(self, view: ScreenView, present: ScreenView) -> None:
         past, session = self.main.past, self.main.session
         # Recording begins when the screen is opened, where it is not switched off.
         session.timeline.looked_at()
@@ -158,7 +158,7 @@ class HistoryScreen(ConsoleScreen):
         )  # fmt: skip
         self.stops.kept = frozenset(kept)
 
-    def _registers(self, view: View, before: View | None) -> list[int]:
+    def _registers(self, view: ScreenView, before: ScreenView | None) -> list[int]:
         found = differing(before, view, "x") if before is not None else ()
         first = self.register if self.register is not None else chosen(view, found)
         if first is None:
@@ -185,7 +185,7 @@ class HistoryScreen(ConsoleScreen):
         line.redraw()
 
     # ---- travelling ------------------------------------------------------------------------
-    def _may(self) -> View | None:
+    def _may(self) -> ScreenView | None:
         """The present picture, where the machine is at rest."""
         if self.main.engine.busy:
             self.main.note("running; ^C stops it")
@@ -205,7 +205,7 @@ class HistoryScreen(ConsoleScreen):
             number, tick = present.stop_number, present.tick
         self._travel(number, tick, present)
 
-    def _travel(self, number: int, tick: int, present: View) -> None:
+    def _travel(self, number: int, tick: int, present: ScreenView) -> None:
         self.main.past.show(number, present)
         self.cursor = tick if tick < present.tick or number != present.stop_number else None
         if self.window is not None and not self.window[0] <= tick <= self.window[1]:

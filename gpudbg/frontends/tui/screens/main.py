@@ -34,7 +34,7 @@ from gpudbg.frontends.tui.screen_lines import concerns, screen_line
 from gpudbg.frontends.tui.screens.board import Board
 from gpudbg.frontends.tui.screens.side import SideScreen
 from gpudbg.frontends.tui.scripts import Script
-from gpudbg.frontends.tui.view import Running, View, ViewOptions
+from gpudbg.frontends.tui.view import Running, ScreenView, ViewOptions
 from gpudbg.frontends.tui.widgets.base import LinePane
 from gpudbg.frontends.tui.widgets.chrome import AppBar, KeyRow, SmStrip, Splitter, StopLine
 from gpudbg.frontends.tui.widgets.code import CodePane
@@ -102,7 +102,7 @@ class MainScreen(Screen[None]):
         self.engine = engine
         self.options = options
         self.appearance = appearance
-        self.current: View | None = None
+        self.current: ScreenView | None = None
         self.design: layout.Arrangement | None = None
         self.arrangement: layout.Arrangement | None = None
         self.zoom: str | None = None
@@ -374,7 +374,7 @@ class MainScreen(Screen[None]):
             self.note("the session goes on; GPUDBG_TRACEBACK=1 shows the place", "muted")
 
     # ---- the picture -------------------------------------------------------------------------
-    def adopt(self, view: View, notice: str = "") -> None:
+    def adopt(self, view: ScreenView, notice: str = "") -> None:
         """A new picture: draw it; a fresh fault opens its card."""
         self.current = view
         self.past.keep(view)

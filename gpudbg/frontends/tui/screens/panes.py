@@ -16,7 +16,7 @@ from gpudbg.frontends.tui import messages
 from gpudbg.frontends.tui.appearance import Appearance
 from gpudbg.frontends.tui.screens.board import Board
 from gpudbg.frontends.tui.screens.side import SideScreen
-from gpudbg.frontends.tui.view import Running, View
+from gpudbg.frontends.tui.view import Running, ScreenView
 from gpudbg.frontends.tui.widgets.base import LinePane
 from gpudbg.frontends.tui.widgets.chrome import KeyRow, SmStrip, StopLine
 
@@ -122,7 +122,7 @@ class PaneScreen(SideScreen):
         if shown is not None:
             self.show(shown, None)
 
-    def show(self, view: View, running: Running | None) -> None:
+    def show(self, view: ScreenView, running: Running | None) -> None:
         """A new picture; one that comes before the panes are there is shown when they are."""
         if not self.query(StopLine):
             return
@@ -167,7 +167,7 @@ class ConsoleScreen(PaneScreen):
         """The command line."""
         return (self.console,)
 
-    def show(self, view: View, running: Running | None) -> None:
+    def show(self, view: ScreenView, running: Running | None) -> None:
         """A new picture, the console's too."""
         super().show(view, running)
         if self.console.is_mounted:

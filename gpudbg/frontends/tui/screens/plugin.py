@@ -12,7 +12,7 @@ from textual.widgets import Static
 from gpudbg.frontends.tui.appearance import Appearance
 from gpudbg.frontends.tui.keys import one_line
 from gpudbg.frontends.tui.screens.side import SideScreen
-from gpudbg.frontends.tui.view import Running, View
+from gpudbg.frontends.tui.view import Running, ScreenView
 
 if TYPE_CHECKING:
     from gpudbg.frontends.tui.screens.main import MainScreen
@@ -67,7 +67,7 @@ class PluginScreen(SideScreen):
         fresh = PluginScreen(self.main, self.appearance, self.entry, self.failed)
         self.app.call_later(self.app.switch_screen, fresh)
 
-    def show(self, view: View, running: Running | None) -> None:
+    def show(self, view: ScreenView, running: Running | None) -> None:
         """Hand the machine's snapshot to panes that want it: those with a `show_snapshot`."""
         for widget in self.query_one(Container).children:
             wants = getattr(widget, "show_snapshot", None)

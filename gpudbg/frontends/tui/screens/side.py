@@ -10,7 +10,7 @@ from textual.screen import Screen
 
 from gpudbg.frontends.tui.appearance import Appearance
 from gpudbg.frontends.tui.keys import bindings, key_row
-from gpudbg.frontends.tui.view import Running, View
+from gpudbg.frontends.tui.view import Running, ScreenView
 from gpudbg.frontends.tui.widgets.chrome import KeyRow
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ class SideScreen(Screen[None]):
         self.main = main
         self.appearance = appearance
 
-    def show(self, view: View, running: Running | None) -> None:
+    def show(self, view: ScreenView, running: Running | None) -> None:
         """A new picture."""
         raise NotImplementedError
 

@@ -18,7 +18,7 @@ from gpudbg.frontends.tui.keys import bindings
 from gpudbg.frontends.tui.screens.board import Board
 from gpudbg.frontends.tui.screens.side import SideScreen
 from gpudbg.frontends.tui.text import Row, Span, fit, row
-from gpudbg.frontends.tui.view import LaneRow, Running, View
+from gpudbg.frontends.tui.view import LaneRow, Running, ScreenView
 from gpudbg.frontends.tui.widgets.base import Content, LinePane
 from gpudbg.frontends.tui.widgets.chrome import KeyRow, StopLine
 from gpudbg.frontends.tui.widgets.lane_axis import Axis, bar_spans
@@ -60,7 +60,7 @@ def _number(text: str) -> tuple[int, float, str]:
     return (0, number, text) if number == number else (1, 0.0, text)
 
 
-def stands_out(value: LaneRow, view: View) -> list[str]:
+def stands_out(value: LaneRow, view: ScreenView) -> list[str]:
     """Sentences about the odd lane, what changed, what is the same."""
     focus = view.focus_row
     if focus is None:
@@ -118,7 +118,7 @@ class WatchTable(LinePane):
         """Two cells a lane where they fit."""
         return Axis(2 if self.size.width >= self.label + 64 + 14 else 1, self.label)
 
-    def content(self, view: View, width: int, height: int) -> Content:
+    def content(self, view: ScreenView, width: int, height: int) -> Content:
         """The warp's own lanes, then a row an expression."""
         axis, g = self.axis, self.appearance.glyphs
         focus = view.focus_row
@@ -140,7 +140,7 @@ class WatchTable(LinePane):
                 rows += opened(value, view, axis, g)
         return Content(rows, f"lane {view.lane}", lanes=True)
 
-    def _free(self, view: View) -> bool:
+    def _free(self, view: ScreenView) -> bool:
         """Whether there are rows for the 32 values of every expression."""
         return not self.folded and 1 + 5 * len(view.watches) <= self.body
 
@@ -150,14 +150,14 @@ class WatchTable(LinePane):
             turn(self.chosen, name, self.view.watches, self._free(self.view))
         self.redraw()
 
-    def _lines(self, value: LaneRow, view: View, axis: Axis, width: int) -> list[Row]:
+    def _lines(self, value: LaneRow, view: ScreenView, axis: Axis, width: int) -> list[Row]:
         """A row; a name that the label has no room for stands above, all of it."""
         if len(value.name) <= axis.start - 4 - self.cell:
             return [self._line(value, view, axis, value.name)]
         above = name_rows(value, width, ("watch", value.name))
         return [*above, self._line(value, view, axis, "")]
 
-    def _line(self, value: LaneRow, view: View, axis: Axis, name: str) -> Row:
+    def _line(self, value: LaneRow, view: ScreenView, axis: Axis, name: str) -> Row:
         g = self.appearance.glyphs
         changed = bool(value.changed)
         room, cell = axis.start - 3 - self.cell, self.cell
@@ -205,7 +205,7 @@ class ValuesPane(LinePane):
     order = "value"
     value: LaneRow | None = None
 
-    def content(self, view: View, width: int, height: int) -> Content:
+    def content(self, view: ScreenView, width: int, height: int) -> Content:
         """A row a value: how many lanes, which."""
         if self.value is None or view.focus_row is None:
             return Content((), "")
@@ -232,7 +232,7 @@ class OutPane(LinePane):
     number, title, pane = "3", "What stands out", "watchout"
     value: LaneRow | None = None
 
-    def content(self, view: View, width: int, height: int) -> Content:
+    def content(self, view: ScreenView, width: int, height: int) -> Content:
         """Sentences."""
         if self.value is None:
             return Content(())
@@ -324,7 +324,7 @@ class WatchScreen(SideScreen):
         """Rows for the expressions: title, the warp, one or two each, room to add one."""
         return 4 + len(self.main.options.watches)
 
-    def show(self, view: View, running: Running | None) -> None:
+    def show(self, view: ScreenView, running: Running | None) -> None:
         """A new picture."""
         if self._roomy and self._placed != self._wanted():
             self._place()
@@ -334,7 +334,7 @@ class WatchScreen(SideScreen):
         self._lower(view, running)
         self.query_one(KeyRow).show(view, running)
 
-    def _lower(self, view: View, running: Running | None) -> None:
+    def _lower(self, view: ScreenView, running: Running | None) -> None:
         value = self.table.selected()
         self.values.value = self.out.value = value
         self.values.show(view, running)

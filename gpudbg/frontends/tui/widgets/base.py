@@ -24,7 +24,7 @@ from gpudbg.frontends.tui.widgets.lane_axis import Axis, axis_for, ruler
 
 if TYPE_CHECKING:
     from gpudbg.frontends.tui.appearance import Appearance
-    from gpudbg.frontends.tui.view import Running, View
+    from gpudbg.frontends.tui.view import Running, ScreenView
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class LinePane(Widget, can_focus=True):
     def __init__(self, appearance: Appearance) -> None:
         super().__init__(id=f"pane-{self.pane}")
         self.appearance = appearance
-        self.view: View | None = None
+        self.view: ScreenView | None = None
         self.running: Running | None = None
         self.top = 0
         self.cursor: int | None = None
@@ -68,11 +68,11 @@ class LinePane(Widget, can_focus=True):
         """How often the rows were built."""
 
     # ---- what subclasses say -------------------------------------------------------------
-    def content(self, view: View, width: int, height: int) -> Content:
+    def content(self, view: ScreenView, width: int, height: int) -> Content:
         """The pane's rows for this view; pure."""
         raise NotImplementedError
 
-    def rows_changed(self, view: View) -> None:
+    def rows_changed(self, view: ScreenView) -> None:
         """Called with a new view before it is drawn; panes that follow something scroll here."""
 
     # ---- drawing -------------------------------------------------------------------------
@@ -86,7 +86,7 @@ class LinePane(Widget, can_focus=True):
         """Where lanes stand."""
         return axis_for(self.size.width)
 
-    def show(self, view: View, running: Running | None = None) -> None:
+    def show(self, view: ScreenView, running: Running | None = None) -> None:
         """Draw a view; only rows that differ are sent to the terminal."""
         fresh = self.view is not view
         self.view, self.running = view, running
@@ -117,7 +117,7 @@ class LinePane(Widget, can_focus=True):
             self.appearance.changes += 1
             self.refresh(*(Region(0, y, size.width, 1) for y in changed))
 
-    def _build(self, view: View) -> None:
+    def _build(self, view: ScreenView) -> None:
         self.builds += 1
         self._content = self.content(view, self.size.width, self.body)
         self.top = max(0, min(self.top, len(self._content.rows) - self.body))

@@ -14,7 +14,7 @@ from gpudbg.frontends.tui import messages
 from gpudbg.frontends.tui.appearance import Appearance
 from gpudbg.frontends.tui.glyphs import Glyphs
 from gpudbg.frontends.tui.text import Row, Span, fit, row, strip
-from gpudbg.frontends.tui.view import Running, View
+from gpudbg.frontends.tui.view import Running, ScreenView
 
 TINTS = {"now": "now-bg", "stop": "stop-bg", "run": "band"}
 
@@ -25,15 +25,15 @@ class OneLine(Widget):
     def __init__(self, appearance: Appearance, name: str) -> None:
         super().__init__(id=name)
         self.appearance = appearance
-        self.view: View | None = None
+        self.view: ScreenView | None = None
         self.running: Running | None = None
         self._line = Row()
 
-    def build(self, view: View, width: int) -> Row:
+    def build(self, view: ScreenView, width: int) -> Row:
         """The line; pure."""
         raise NotImplementedError
 
-    def show(self, view: View, running: Running | None = None) -> None:
+    def show(self, view: ScreenView, running: Running | None = None) -> None:
         """Draw a view."""
         self.view, self.running = view, running
         self.redraw()
@@ -75,7 +75,7 @@ def _spans_width(spans: Sequence[Span]) -> int:
 class AppBar(OneLine):
     """Program and launch at the left, what a step moves and the tick at the right."""
 
-    def build(self, view: View, width: int) -> Row:
+    def build(self, view: ScreenView, width: int) -> Row:
         """`gpudbg tour.cubin sm_50  grid 8  block 256       steps warp 13  tick 4,812`"""
         h = view.header
         opened = isinstance(view.snapshot.stop, OpenedStop)
@@ -103,7 +103,7 @@ class StopLine(OneLine):
 
     notice = ""
 
-    def build(self, view: View, width: int) -> Row:
+    def build(self, view: ScreenView, width: int) -> Row:
         """`● Breakpoint 2  tour+0x168  tour.cu:19      19 of 32 lanes  CTA 1  warp 13  lane 4`"""
         g = self.appearance.glyphs
         if self.running is not None:
@@ -138,7 +138,7 @@ class StopLine(OneLine):
                 left.insert(2, (text, "text"))
         return Row(tuple(left), tint=tint, right=tuple(who))
 
-    def _past_row(self, view: View, now: int, width: int) -> Row:
+    def _past_row(self, view: ScreenView, now: int, width: int) -> Row:
         """`◄ In the past  tick 4,790 of 4,812  Breakpoint 2  tour+0x168`"""
         left: list[Span] = [
             (f" {self.appearance.glyphs.past} In the past", "you.b"),
@@ -149,7 +149,7 @@ class StopLine(OneLine):
         ]
         return Row(tuple(left), tint="you-bg", right=tuple(self._who(view, width)))
 
-    def _who(self, view: View, width: int) -> list[Span]:
+    def _who(self, view: ScreenView, width: int) -> list[Span]:
         focus = view.focus_row
         if focus is None:
             if isinstance(view.snapshot.stop, OpenedStop):
@@ -172,7 +172,7 @@ class StopLine(OneLine):
             out.append((f"  thread {view.thread}", "muted"))
         return [*out, (" ", "text")]
 
-    def _lane_state(self, view: View) -> str:
+    def _lane_state(self, view: ScreenView) -> str:
         focus = view.focus_row
         if focus is None or focus.active >> view.lane & 1:
             return ""
@@ -219,7 +219,7 @@ class SmStrip(OneLine):
         super().__init__(appearance, name)
         self._spots: list[tuple[int, int, int]] = []
 
-    def build(self, view: View, width: int) -> Row:
+    def build(self, view: ScreenView, width: int) -> Row:
         """`SM0 0 ........  1 rrrrr>rr  2 ||||||||         24 to begin  8 done`"""
         spans: list[Span] = [(f" SM{view.sm} ", "muted")]
         focus = view.focus_row
@@ -251,7 +251,7 @@ class SmStrip(OneLine):
         self._spots = spots
         return Row(tuple(spans), right=right)
 
-    def _right(self, view: View) -> tuple[Span, ...]:
+    def _right(self, view: ScreenView) -> tuple[Span, ...]:
         words = []
         others = sum(1 for w in view.warps if w.sm != view.sm)
         if others:
@@ -290,7 +290,7 @@ class KeyRow(OneLine):
             self.said = None
             self.redraw()
 
-    def build(self, view: View, width: int) -> Row:
+    def build(self, view: ScreenView, width: int) -> Row:
         """`F5 run  n next  Space instruction …  ? help`"""
         right: list[Span] = []
         if self.tick:

@@ -10,7 +10,7 @@ from typing import overload
 from gpudbg.frontends.tui.appearance import Appearance
 from gpudbg.frontends.tui.code_index import CodeEntry, CodeIndex
 from gpudbg.frontends.tui.text import Row, Span, row
-from gpudbg.frontends.tui.view import View
+from gpudbg.frontends.tui.view import ScreenView
 from gpudbg.frontends.tui.widgets.arrows import Jump, draw
 from gpudbg.frontends.tui.widgets.base import Content, LinePane
 
@@ -77,7 +77,7 @@ class CodeRows(Sequence[Row]):
     """Rows made when they are asked for: a program of any length costs only what is seen."""
 
     def __init__(
-        self, view: View, appearance: Appearance, width: int, first: int = 0, seen: int = 0
+        self, view: ScreenView, appearance: Appearance, width: int, first: int = 0, seen: int = 0
     ) -> None:
         self.view = view
         self.rows: CodeIndex = view.code
@@ -193,7 +193,7 @@ class CodePane(LinePane):
         super().__init__(appearance)
         self._pc: int | None = None
 
-    def content(self, view: View, width: int, height: int) -> Content:
+    def content(self, view: ScreenView, width: int, height: int) -> Content:
         """Rows of the whole program, made lazily."""
         wide = width >= CONTROL_WIDTH
         entry = self._entry_line(view)
@@ -203,13 +203,13 @@ class CodePane(LinePane):
         first = max(0, min(self.top, len(view.code.entries) - height))
         return Content(CodeRows(view, self.appearance, width, first, height), right)
 
-    def _entry_line(self, view: View) -> str:
+    def _entry_line(self, view: ScreenView) -> str:
         if view.pc is None:
             return view.header.kernel
         line = view.stop_line.partition(":")[0]
         return PurePath(line).name if line else "no line table"
 
-    def rows_changed(self, view: View) -> None:
+    def rows_changed(self, view: ScreenView) -> None:
         """Follow the pc: the cursor goes with it; scroll only when it leaves the screen."""
         if view.pc is None or view.pc == self._pc:
             return

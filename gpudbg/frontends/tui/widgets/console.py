@@ -21,7 +21,7 @@ from gpudbg.frontends.tui import messages
 from gpudbg.frontends.tui.appearance import Appearance
 from gpudbg.frontends.tui.keys import bindings
 from gpudbg.frontends.tui.text import Row, row, strip
-from gpudbg.frontends.tui.view import Running, View
+from gpudbg.frontends.tui.view import Running, ScreenView
 from gpudbg.frontends.tui.widgets.base import Content, LinePane
 
 PROMPT = " (gpudbg) "
@@ -222,7 +222,7 @@ class LogPane(LinePane):
         self.pan = max(0, min(self.pan + by * half, -(-(widest - self.size.width) // half) * half))
         self.redraw()
 
-    def content(self, view: View, width: int, height: int) -> Content:
+    def content(self, view: ScreenView, width: int, height: int) -> Content:
         """Everything said so far."""
         rows: list[Row] = []
         start = 0
@@ -254,7 +254,7 @@ class LogPane(LinePane):
         self.top = len(self.lines)
         self.redraw()
 
-    def show(self, view: View, running: Running | None = None) -> None:
+    def show(self, view: ScreenView, running: Running | None = None) -> None:
         """Answers never grow old: they stay readable while the machine runs."""
         super().show(view, None)
 
@@ -312,7 +312,7 @@ class ConsolePane(Vertical):
             yield PromptMark(self.appearance)
             yield self.prompt
 
-    def show(self, view: View, running: Running | None = None) -> None:
+    def show(self, view: ScreenView, running: Running | None = None) -> None:
         """The title follows the run."""
         self.answers.show(view, running)
 

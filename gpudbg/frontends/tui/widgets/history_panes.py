@@ -10,7 +10,7 @@ from gpudbg.frontends.tui.appearance import Appearance
 from gpudbg.frontends.tui.collect_timeline import ChangesPicture, TickChange
 from gpudbg.frontends.tui.stop_words import single_step
 from gpudbg.frontends.tui.text import Row, Span, row
-from gpudbg.frontends.tui.view import View
+from gpudbg.frontends.tui.view import ScreenView
 from gpudbg.frontends.tui.widgets.base import Content, LinePane
 from gpudbg.frontends.tui.widgets.chrome import StopLine
 from gpudbg.frontends.tui.widgets.code import CodePane, text_spans
@@ -29,7 +29,7 @@ class PastLine(StopLine):
 
     tick: int | None = None
 
-    def build(self, view: View, width: int) -> Row:
+    def build(self, view: ScreenView, width: int) -> Row:
         """`◄ In the past  tick 4,812 of 5,730   918 ticks before now`"""
         if self.running is not None or self.tick is None or view.past is None:
             return super().build(view, width)
@@ -60,7 +60,7 @@ class PastStopsPane(LinePane):
         self.picture: TimelinePicture | None = None
         self.kept: frozenset[int] = frozenset()
 
-    def content(self, view: View, width: int, height: int) -> Content:
+    def content(self, view: ScreenView, width: int, height: int) -> Content:
         """One row a stop; long runs of single steps fold into one."""
         shown = self._shown(view)
         first = first_stop(view.stops)
@@ -91,7 +91,7 @@ class PastStopsPane(LinePane):
         older = f"{first + view.stops_before} of earlier launches   " if first else ""
         return Content(rows, f"{older}{count}")
 
-    def _shown(self, view: View) -> int:
+    def _shown(self, view: ScreenView) -> int:
         return view.past_stop if view.past is not None else view.stop_number
 
     def _marks(self) -> list[tuple[int, Row]]:
@@ -107,7 +107,7 @@ class PastStopsPane(LinePane):
             out.append((event.tick, line))
         return out
 
-    def rows_changed(self, view: View) -> None:
+    def rows_changed(self, view: ScreenView) -> None:
         """The shown stop is in sight."""
         self._build(view)
         self.go_to(("stop", self._shown(view)))
@@ -130,7 +130,7 @@ class ChangedPane(LinePane):
         super().__init__(appearance)
         self.picture: ChangesPicture | None = None
 
-    def content(self, view: View, width: int, height: int) -> Content:
+    def content(self, view: ScreenView, width: int, height: int) -> Content:
         """In words, registers, mask, memory; then the last writers."""
         p = self.picture
         if p is None:
@@ -205,7 +205,7 @@ class ChangedPane(LinePane):
             key=("register", c.name) if c.name[0] == "R" else ("predicate", c.name),
         )
 
-    def _writers(self, p: ChangesPicture, view: View) -> list[Row]:
+    def _writers(self, p: ChangesPicture, view: ScreenView) -> list[Row]:
         if p.register is None:
             return []
         name = f"R{p.register}"
@@ -234,7 +234,7 @@ def _count(number: int, word: str) -> str:
     return f"{number:,} {word}{'' if number == 1 else 's'}"
 
 
-def _as_of(view: View, words: str) -> str:
+def _as_of(view: ScreenView, words: str) -> str:
     return f"as of {view.tick:,}" if view.past is not None else words
 
 
@@ -243,7 +243,7 @@ class PastCodePane(CodePane):
 
     number, title, pane = "4", "Code", "pastcode"
 
-    def content(self, view: View, width: int, height: int) -> Content:
+    def content(self, view: ScreenView, width: int, height: int) -> Content:
         """As on the main screen; the title says of when."""
         found = super().content(view, width, height)
         return Content(found.rows, _as_of(view, self._entry_line(view)))

@@ -11,7 +11,7 @@ from gpudbg.analysis import LaneShape
 from gpudbg.dataclass import dataclass
 from gpudbg.frontends.tui.glyphs import Glyphs
 from gpudbg.frontends.tui.text import Span
-from gpudbg.frontends.tui.view import LaneRow, View
+from gpudbg.frontends.tui.view import LaneRow, ScreenView
 
 LABEL = 16
 LANES = 32
@@ -67,7 +67,7 @@ def grounded(style: str, lane: int, focus: int) -> str:
     return f"{style}/lane-band" if lane == focus and "/" not in style else style
 
 
-def bar_spans(row: LaneRow, view: View, axis: Axis, glyphs: Glyphs) -> tuple[Span, ...]:
+def bar_spans(row: LaneRow, view: ScreenView, axis: Axis, glyphs: Glyphs) -> tuple[Span, ...]:
     """32 bars of a value: changed amber, focus lane blue, parked dim, outliers crossed."""
     focus = view.focus_row
     active = focus.active if focus is not None else 0

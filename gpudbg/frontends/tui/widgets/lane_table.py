@@ -11,7 +11,7 @@ from gpudbg.frontends.tui.appearance import Appearance
 from gpudbg.frontends.tui.coordinates import coordinates
 from gpudbg.frontends.tui.keys import bindings
 from gpudbg.frontends.tui.text import Row, Span, fit, row
-from gpudbg.frontends.tui.view import LaneRow, View
+from gpudbg.frontends.tui.view import LaneRow, ScreenView
 from gpudbg.frontends.tui.widgets.base import Content, LinePane
 from gpudbg.frontends.tui.widgets.lane_axis import PATH_ROLES
 
@@ -30,7 +30,7 @@ class LaneColumn:
     width: int
 
 
-def columns_of(view: View) -> list[LaneColumn]:
+def columns_of(view: ScreenView) -> list[LaneColumn]:
     """Expressions first, then registers that were written, then predicates."""
     found = []
     for value in (*view.watches, *view.registers):
@@ -59,7 +59,7 @@ class LaneTablePane(LinePane):
         super().__init__(appearance)
         self.first = 0
 
-    def content(self, view: View, width: int, height: int) -> Content:
+    def content(self, view: ScreenView, width: int, height: int) -> Content:
         """Names, then the lanes."""
         focus, g = view.focus_row, self.appearance.glyphs
         if focus is None:
@@ -102,13 +102,15 @@ class LaneTablePane(LinePane):
         return out
 
     @staticmethod
-    def _thread(view: View, lane: int) -> str:
+    def _thread(view: ScreenView, lane: int) -> str:
         focus, (x, y, _) = view.focus_row, view.snapshot.block
         assert focus is not None
         n = focus.index_in_cta * 32 + lane
         return coordinates((n % x, n // x % y, n // (x * y)), view.snapshot.block)
 
-    def _lane(self, view: View, lane: int, thread: str, wide: int, shown: list[LaneColumn]) -> Row:
+    def _lane(
+        self, view: ScreenView, lane: int, thread: str, wide: int, shown: list[LaneColumn]
+    ) -> Row:
         focus, g, bit = view.focus_row, self.appearance.glyphs, 1 << lane
         assert focus is not None
         mine = lane == view.lane

@@ -13,7 +13,7 @@ from gpudbg.frontends.tui.code_index import CodeIndex
 from gpudbg.frontends.tui.glyphs import Glyphs
 from gpudbg.frontends.tui.stop_words import name_of, single_step
 from gpudbg.frontends.tui.text import Row, Span, row
-from gpudbg.frontends.tui.view import LaneRow, OutputRow, View
+from gpudbg.frontends.tui.view import LaneRow, OutputRow, ScreenView
 from gpudbg.frontends.tui.widgets.base import Content, LinePane
 from gpudbg.frontends.tui.widgets.registers import named_lines, opened
 
@@ -50,7 +50,7 @@ class StopsPane(LinePane):
 
     number, title, pane = "7", "Stops", "stops"
 
-    def content(self, view: View, width: int, height: int) -> Content:
+    def content(self, view: ScreenView, width: int, height: int) -> Content:
         """One row a stop; runs of single steps fold into one."""
         rows: list[Row] = []
         steps = 0
@@ -83,7 +83,7 @@ class WatchPane(LinePane):
         super().__init__(appearance)
         self.chosen: dict[str, bool] = {}
 
-    def content(self, view: View, width: int, height: int) -> Content:
+    def content(self, view: ScreenView, width: int, height: int) -> Content:
         """One row an expression; opened ones, and while rows are free all that differ, show 32
         values."""
         rows: list[Row] = []
@@ -174,7 +174,7 @@ class OutputPane(LinePane):
     number, title, pane = "9", "Output", "output"
     empty = "No buffers yet. A launch makes them."
 
-    def content(self, view: View, width: int, height: int) -> Content:
+    def content(self, view: ScreenView, width: int, height: int) -> Content:
         """Changed buffers first, then marked ones; the first shows more where rows are free."""
         rows: list[Row] = []
         room = height - 2 * max(len(view.outputs) - 1, 0)
@@ -209,7 +209,7 @@ class MarksPane(LinePane):
     number, title, pane = "0", "Marks", "marks"
     empty = "No breakpoints. `b` sets one at the cursor's row of Code."
 
-    def content(self, view: View, width: int, height: int) -> Content:
+    def content(self, view: ScreenView, width: int, height: int) -> Content:
         """One row a breakpoint."""
         rows = [point_line(p, self.appearance.glyphs) for p in view.points]
         words = "on off by E, Del deletes" if rows else ""

@@ -7,14 +7,14 @@ from collections.abc import Iterator
 from gpudbg.debug.values import FragmentView, MatrixView
 from gpudbg.debug.views import cell_texts, mine_in, title
 from gpudbg.frontends.tui.text import Row, Span, row
-from gpudbg.frontends.tui.view import View
+from gpudbg.frontends.tui.view import ScreenView
 from gpudbg.frontends.tui.widgets.base import Content, LinePane
 
 LABEL = 4
 """Columns of a row's number."""
 
 
-def matrix_rows(matrix: MatrixView, view: View, coming: bool, width: int) -> Iterator[Row]:
+def matrix_rows(matrix: MatrixView, view: ScreenView, coming: bool, width: int) -> Iterator[Row]:
     """One operand: its heading, then its elements, as many columns side by side as have room."""
     yield row((f" {title(matrix, coming)}", "muted.b"), key=("matrix", matrix.name))
     if matrix.values is None or matrix.lanes is None:
@@ -48,7 +48,7 @@ class MatrixPane(LinePane):
     number, title, pane = "F", "Matrix", "matrix"
     empty = "Nothing runs. `r` starts the kernel again."
 
-    def content(self, view: View, width: int, height: int) -> Content:
+    def content(self, view: ScreenView, width: int, height: int) -> Content:
         """The instruction, then A, B, C and D; which lane is marked stands in the title."""
         found = view.fragments
         if found is None:

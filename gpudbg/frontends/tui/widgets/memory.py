@@ -15,7 +15,7 @@ from gpudbg.expr import TYPES, Scalar
 from gpudbg.frontends.tui.glyphs import Glyphs
 from gpudbg.frontends.tui.keys import bindings
 from gpudbg.frontends.tui.text import Row, Span, row
-from gpudbg.frontends.tui.view import MemoryPage, View
+from gpudbg.frontends.tui.view import MemoryPage, ScreenView
 from gpudbg.frontends.tui.widgets.base import Content, LinePane
 
 if TYPE_CHECKING:
@@ -256,7 +256,7 @@ class MemoryPane(LinePane):
                         self.column = (n - FIRST_SPAN) // 2 * self.word_bytes
                     break
 
-    def content(self, view: View, width: int, height: int) -> Content:
+    def content(self, view: ScreenView, width: int, height: int) -> Content:
         """The page collected with the view."""
         page = view.memory
         if page is None:

@@ -9,7 +9,7 @@ from typing import Final
 from gpudbg.debug import Story
 from gpudbg.frontends.tui.appearance import Appearance
 from gpudbg.frontends.tui.text import Row, row
-from gpudbg.frontends.tui.view import View
+from gpudbg.frontends.tui.view import ScreenView
 from gpudbg.frontends.tui.widgets.base import Content, LinePane
 
 RESULT: Final = 12
@@ -54,7 +54,7 @@ class NotesPane(LinePane):
         self.results, self._asked = {}, None
         self.redraw()
 
-    def content(self, view: View, width: int, height: int) -> Content:
+    def content(self, view: ScreenView, width: int, height: int) -> Content:
         """Notes, then the story: narration and its commands."""
         story = self.story
         if story is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from gpudbg.debug import Path
 from gpudbg.frontends.tui.glyphs import Glyphs
 from gpudbg.frontends.tui.text import Row, Span, row
-from gpudbg.frontends.tui.view import View
+from gpudbg.frontends.tui.view import ScreenView
 from gpudbg.frontends.tui.widgets.base import Content, LinePane
 from gpudbg.frontends.tui.widgets.lane_axis import PATH_ROLES, Axis, grounded, join
 
@@ -15,7 +15,7 @@ def path_role(letter: str) -> str:
     return PATH_ROLES.get(letter, "muted")
 
 
-def path_spans(path: Path, view: View, axis: Axis, glyphs: Glyphs) -> tuple[Span, ...]:
+def path_spans(path: Path, view: ScreenView, axis: Axis, glyphs: Glyphs) -> tuple[Span, ...]:
     """The path's lanes: running high, parked low, the others dots."""
     focus = view.focus_row
     live = focus.valid if focus is not None else 0
@@ -36,7 +36,7 @@ def path_spans(path: Path, view: View, axis: Axis, glyphs: Glyphs) -> tuple[Span
     return join(cells)
 
 
-def path_line(path: Path, depth: int, view: View, axis: Axis, glyphs: Glyphs) -> Row:
+def path_line(path: Path, depth: int, view: ScreenView, axis: Axis, glyphs: Glyphs) -> Row:
     """`b └ 0190 SSY  ..__....  8 joined`"""
     role = path_role(path.letter)
     if path.level < 0:
@@ -74,7 +74,7 @@ class PathsPane(LinePane):
     number, title, pane = "3", "Paths", "paths"
     empty = "No warp has the focus."
 
-    def content(self, view: View, width: int, height: int) -> Content:
+    def content(self, view: ScreenView, width: int, height: int) -> Content:
         """Running path, then the stack, innermost first."""
         axis = self.axis
         shown = list(enumerate(view.paths))

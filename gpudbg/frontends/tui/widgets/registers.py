@@ -10,7 +10,7 @@ from gpudbg.frontends.tui.appearance import Appearance
 from gpudbg.frontends.tui.glyphs import Glyphs
 from gpudbg.frontends.tui.lane_rows import register_text
 from gpudbg.frontends.tui.text import Row, Span, row
-from gpudbg.frontends.tui.view import LaneRow, View
+from gpudbg.frontends.tui.view import LaneRow, ScreenView
 from gpudbg.frontends.tui.widgets.base import Content, LinePane
 from gpudbg.frontends.tui.widgets.lane_axis import Axis, bar_spans
 from gpudbg.frontends.tui.widgets.warps import WarpGroup, warp_line
@@ -18,7 +18,7 @@ from gpudbg.frontends.tui.widgets.warps import WarpGroup, warp_line
 SHORT = {"SR_TID.X": "TID.X", "SR_TID.Y": "TID.Y", "SR_TID.Z": "TID.Z"}
 
 
-def lane_line(value: LaneRow, view: View, axis: Axis, glyphs: Glyphs) -> Row:
+def lane_line(value: LaneRow, view: ScreenView, axis: Axis, glyphs: Glyphs) -> Row:
     """`~R4  00000008   6666…  2..60  × 12`"""
     changed = bool(value.changed)
     mark = glyphs.changed if changed else " "
@@ -55,7 +55,9 @@ def lane_line(value: LaneRow, view: View, axis: Axis, glyphs: Glyphs) -> Row:
     )
 
 
-def named_lines(value: LaneRow, view: View, axis: Axis, glyphs: Glyphs, width: int) -> list[Row]:
+def named_lines(
+    value: LaneRow, view: ScreenView, axis: Axis, glyphs: Glyphs, width: int
+) -> list[Row]:
     """`lane_line`; a name that its label has no room for stands above, all of it."""
     room = axis.start - 3 - max(len(value.focus_text[:10]), 4) - 1
     if len(value.name) <= room:
@@ -74,7 +76,7 @@ def name_rows(value: LaneRow, width: int, key: Hashable) -> list[Row]:
     return [row((f" {part}", style), key=key) for part in parts]
 
 
-def opened(value: LaneRow, view: View, axis: Axis, glyphs: Glyphs) -> list[Row]:
+def opened(value: LaneRow, view: ScreenView, axis: Axis, glyphs: Glyphs) -> list[Row]:
     """The 32 values under their bars, eight a row where they fit; parked lanes dim."""
     focus = view.focus_row
     active = focus.active if focus is not None else 0
@@ -103,7 +105,7 @@ def opened(value: LaneRow, view: View, axis: Axis, glyphs: Glyphs) -> list[Row]:
     return out
 
 
-def one_lane(view: View, width: int, glyphs: Glyphs) -> list[Row]:
+def one_lane(view: ScreenView, width: int, glyphs: Glyphs) -> list[Row]:
     """The focused lane's registers: hex, signed, float, and even ones with the next as 64 bits."""
     detail = view.snapshot.detail
     if detail is None:
@@ -161,7 +163,7 @@ class RegistersPane(LinePane):
         self.open: set[str] = set()
         self.single = False
 
-    def content(self, view: View, width: int, height: int) -> Content:
+    def content(self, view: ScreenView, width: int, height: int) -> Content:
         """One row a value, opened ones with four more; zero rows fold away when short of room."""
         axis = self.axis
         if self.single:
@@ -178,7 +180,7 @@ class RegistersPane(LinePane):
         focus = view.focus_row
         return Content(rows, f"of warp {focus.slot}" if focus else "", lanes=True)
 
-    def _rows(self, shown: Sequence[LaneRow], view: View, axis: Axis) -> list[Row]:
+    def _rows(self, shown: Sequence[LaneRow], view: ScreenView, axis: Axis) -> list[Row]:
         rows: list[Row] = []
         idle: list[str] = []
         for value in shown:
@@ -199,7 +201,7 @@ class RegistersPane(LinePane):
             rows.append(row((f" {name}", "muted"), (words, "dim"), key=("never", name)))
         idle.clear()
 
-    def _quiet(self, view: View) -> tuple[LaneRow, ...]:
+    def _quiet(self, view: ScreenView) -> tuple[LaneRow, ...]:
         """Predicates and flags that say nothing: folded when rows are short."""
         return tuple(
             v
@@ -219,7 +221,7 @@ class LanesPane(LinePane):
     number, title, pane = "2", "Lanes", "lanes"
     empty = "Nothing runs. `r` starts the kernel again."
 
-    def content(self, view: View, width: int, height: int) -> Content:
+    def content(self, view: ScreenView, width: int, height: int) -> Content:
         """Mask row, then values by interest."""
         axis, g = self.axis, self.appearance.glyphs
         focus = view.focus_row
@@ -233,7 +235,7 @@ class LanesPane(LinePane):
         )
 
 
-def interesting(view: View) -> list[LaneRow]:
+def interesting(view: ScreenView) -> list[LaneRow]:
     """Values by interest: changed, read by the next instruction, not flat, the rest."""
 
     def order(v: LaneRow) -> tuple[int, int]:

@@ -11,7 +11,7 @@ from gpudbg.debug.breakpoints import BreakpointRow
 from gpudbg.frontends.tui.appearance import Appearance
 from gpudbg.frontends.tui.code_index import CodeIndex
 from gpudbg.frontends.tui.text import Row, Span, row
-from gpudbg.frontends.tui.view import View
+from gpudbg.frontends.tui.view import ScreenView
 from gpudbg.frontends.tui.widgets.base import Content, LinePane
 
 TAB = 4
@@ -29,7 +29,7 @@ class SourcePane(LinePane):
         self._file = ""
         self._index: CodeIndex | None = None
 
-    def content(self, view: View, width: int, height: int) -> Content:
+    def content(self, view: ScreenView, width: int, height: int) -> Content:
         """Every line of the file; what is not here is said."""
         self._choose(view)
         code = view.code
@@ -49,7 +49,7 @@ class SourcePane(LinePane):
             ], name)  # fmt: skip
         return Content(self._rows(view, lines), name)
 
-    def _choose(self, view: View) -> None:
+    def _choose(self, view: ScreenView) -> None:
         """The file of the pc; without a line there the last one, at first the kernel's."""
         if self._index is not view.code:
             self._index, self._file = view.code, ""
@@ -60,10 +60,10 @@ class SourcePane(LinePane):
             self._file = next((e.line.file for e in view.code.with_source if e.line), "")
 
     @staticmethod
-    def _line(view: View) -> Line | None:
+    def _line(view: ScreenView) -> Line | None:
         return None if view.pc is None else view.code.line(view.pc)
 
-    def _rows(self, view: View, lines: list[str]) -> list[Row]:
+    def _rows(self, view: ScreenView, lines: list[str]) -> list[Row]:
         code = view.code
         here = self._line(view)
         first = code.lines_at(self._file)
@@ -104,7 +104,7 @@ class SourcePane(LinePane):
         self._pc = None
         super().on_resize(event)
 
-    def rows_changed(self, view: View) -> None:
+    def rows_changed(self, view: ScreenView) -> None:
         """Follow the pc, as the code pane does."""
         if view.pc is None or view.pc == self._pc or not self.body:
             return

@@ -17,7 +17,7 @@ from gpudbg.frontends.tui.appearance import Appearance
 from gpudbg.frontends.tui.collect_image import ImagePicture
 from gpudbg.frontends.tui.keys import bindings
 from gpudbg.frontends.tui.text import Row, Span, row
-from gpudbg.frontends.tui.view import View
+from gpudbg.frontends.tui.view import ScreenView
 from gpudbg.frontends.tui.widgets.base import Content, LinePane
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ class SurfacePane(LinePane):
             return self.ramp or RAMPS[0]
         return "grey" if picture.values.dtype.itemsize == 1 else "viridis"
 
-    def rows_changed(self, view: View) -> None:
+    def rows_changed(self, view: ScreenView) -> None:
         """Another image starts at its corner; a cursor outside comes in."""
         picture = view.image
         if picture is None:
@@ -173,7 +173,7 @@ class SurfacePane(LinePane):
         return (x, y) if x < picture.width and y < picture.height else None
 
     # ---- drawing ---------------------------------------------------------------------------
-    def content(self, view: View, width: int, height: int) -> Content:
+    def content(self, view: ScreenView, width: int, height: int) -> Content:
         """Ruler, texels, colour scale."""
         picture = view.image
         if picture is None:

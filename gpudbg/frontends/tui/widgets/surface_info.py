@@ -7,7 +7,7 @@ import textwrap
 from gpudbg.frontends.tui.appearance import Appearance
 from gpudbg.frontends.tui.collect_image import DIDS, ImagePicture, Writer
 from gpudbg.frontends.tui.text import Row, row
-from gpudbg.frontends.tui.view import View
+from gpudbg.frontends.tui.view import ScreenView
 from gpudbg.frontends.tui.widgets.base import Content, LinePane
 from gpudbg.frontends.tui.widgets.surface import SurfacePane, _code
 
@@ -37,7 +37,7 @@ class CursorPane(LinePane):
         super().__init__(appearance)
         self.source = source
 
-    def content(self, view: View, width: int, height: int) -> Content:
+    def content(self, view: ScreenView, width: int, height: int) -> Content:
         """Label and words; the least in a few rows."""
         picture = view.image
         if picture is None:
@@ -127,7 +127,7 @@ class ImagesPane(LinePane):
     number, title, pane = "3", "Surfaces and textures", "surfacelist"
     empty = "No surfaces and no textures. A launch table or `--arg` makes them."
 
-    def content(self, view: View, width: int, height: int) -> Content:
+    def content(self, view: ScreenView, width: int, height: int) -> Content:
         """A row each."""
         picture = view.image
         if picture is None:
@@ -152,7 +152,7 @@ class OutsidePane(LinePane):
     number, title, pane = "4", "Outside", "surfaceoutside"
     empty = "No access was outside this image."
 
-    def content(self, view: View, width: int, height: int) -> Content:
+    def content(self, view: ScreenView, width: int, height: int) -> Content:
         """By instruction; the lanes of its last access below."""
         picture = view.image
         if picture is None:

@@ -17,7 +17,7 @@ from gpudbg.frontends.tui.glyphs import Glyphs
 from gpudbg.frontends.tui.keys import bindings
 from gpudbg.frontends.tui.stop_words import single_step
 from gpudbg.frontends.tui.text import Row, Span, fit, row
-from gpudbg.frontends.tui.view import View
+from gpudbg.frontends.tui.view import ScreenView
 from gpudbg.frontends.tui.widgets.base import Content, LinePane
 from gpudbg.frontends.tui.widgets.lane_axis import join
 
@@ -85,7 +85,7 @@ class TimelinePane(LinePane):
         self._seeking = False
 
     # ---- rows ----------------------------------------------------------------------------
-    def content(self, view: View, width: int, height: int) -> Content:
+    def content(self, view: ScreenView, width: int, height: int) -> Content:
         """Ruler, the focused warp, events, writes, the cursor's tick; then the other warps."""
         p = self.picture
         if p is None:
@@ -179,7 +179,7 @@ class TimelinePane(LinePane):
             mark, _ = cells[now]
             cells[now] = (mark, "now/now-bg")
 
-    def _events(self, p: TimelinePicture, view: View) -> Row:
+    def _events(self, p: TimelinePicture, view: ScreenView) -> Row:
         g = self.appearance.glyphs
         stops = {view.stops_before + n: s for n, s in enumerate(view.stops)}
         best: dict[int, tuple[int, str, str]] = {}
@@ -218,7 +218,7 @@ class TimelinePane(LinePane):
         return row((fit(f"  writes {w.name}", LABEL, g.cut), "muted"), *join(cells),
                    key=("register", w.name))  # fmt: skip
 
-    def _here(self, p: TimelinePicture, view: View) -> Row:
+    def _here(self, p: TimelinePicture, view: ScreenView) -> Row:
         """The cursor's tick in words: what is executed next there, or what lies there."""
         there = [e for e in p.events if e.tick == self.cursor_tick and e.kind != "stop"]
         right: tuple[Span, ...] = ()

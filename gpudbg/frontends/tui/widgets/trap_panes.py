@@ -8,7 +8,7 @@ from gpudbg.debug.values import TrapField, TrapWord
 from gpudbg.frontends.tui.appearance import Appearance
 from gpudbg.frontends.tui.collect_trap import ROWS, SavedWarp, TrapPicture
 from gpudbg.frontends.tui.text import Row, Span, fit, row
-from gpudbg.frontends.tui.view import View
+from gpudbg.frontends.tui.view import ScreenView
 from gpudbg.frontends.tui.widgets.base import Content, LinePane
 from gpudbg.frontends.tui.widgets.code import text_spans
 
@@ -64,7 +64,7 @@ class WordsPane(LinePane):
         says = bool(word.value) and (word.name in self.roomy or word.name not in QUIET)
         return says != (word.name in self.flipped)
 
-    def content(self, view: View, width: int, height: int) -> Content:
+    def content(self, view: ScreenView, width: int, height: int) -> Content:
         """Ruler, words, masks."""
         trap = view.trap
         if trap is None:
@@ -228,7 +228,7 @@ class SavedPane(LinePane):
     number, title, pane = "2", "Saved state", "trapsaved"
     empty = "No warp is left. `r` starts the kernel again."
 
-    def content(self, view: View, width: int, height: int) -> Content:
+    def content(self, view: ScreenView, width: int, height: int) -> Content:
         """A row a value; in a few rows, two values a row."""
         trap = view.trap
         if trap is None:
@@ -284,7 +284,7 @@ class HandlerPane(LinePane):
     number, title, pane = "3", "Handler", "traphandler"
     empty = "No trap handler: a trap stops the debugger. `trap handler FILE` installs one."
 
-    def content(self, view: View, width: int, height: int) -> Content:
+    def content(self, view: ScreenView, width: int, height: int) -> Content:
         """Its instructions from the entry on."""
         trap = view.trap
         if trap is None or trap.entry is None:
@@ -317,7 +317,7 @@ class HandlerPane(LinePane):
             where = f"{trap.handler}+0x{there.offset:x}" if there is not None else where
         return Content(rows, where if trap.inside else f"{where}, this warp is not in it")
 
-    def rows_changed(self, view: View) -> None:
+    def rows_changed(self, view: ScreenView) -> None:
         """Follow the pc."""
         self._build(view)
         trap = view.trap
@@ -334,7 +334,7 @@ class TrapTimelinePane(LinePane):
     number, title, pane = "5", "Traps", "traptimeline"
     empty = "No warp has trapped yet."
 
-    def content(self, view: View, width: int, height: int) -> Content:
+    def content(self, view: ScreenView, width: int, height: int) -> Content:
         """Axis, marks, then what happened, newest first."""
         trap = view.trap
         log = trap.log if trap is not None else ()
@@ -367,7 +367,7 @@ class PortLogPane(LinePane):
     number, title, pane = "4", "Port log", "traplog"
     empty = "Nothing was read or written yet."
 
-    def content(self, view: View, width: int, height: int) -> Content:
+    def content(self, view: ScreenView, width: int, height: int) -> Content:
         """A row an access."""
         trap = view.trap
         if trap is None:
@@ -389,6 +389,6 @@ class PortLogPane(LinePane):
             rows.append(row(*spans, key=("log", entry.number)))
         return Content(rows, "port and trap events")
 
-    def rows_changed(self, view: View) -> None:
+    def rows_changed(self, view: ScreenView) -> None:
         """The newest shows."""
         self.top = 1_000_000

@@ -9,7 +9,7 @@ from gpudbg.dataclass import dataclass
 from gpudbg.debug import WarpRow
 from gpudbg.frontends.tui.glyphs import Glyphs
 from gpudbg.frontends.tui.text import Row, Span, row
-from gpudbg.frontends.tui.view import View
+from gpudbg.frontends.tui.view import ScreenView
 from gpudbg.frontends.tui.widgets.base import Content, LinePane
 from gpudbg.frontends.tui.widgets.lane_axis import PATH_ROLES, Axis, grounded, join
 
@@ -41,7 +41,7 @@ def rank(w: WarpRow, focus: WarpRow | None) -> tuple[int, int]:
     return (3 if w.executed else 4, w.slot)
 
 
-def groups(view: View, height: int) -> list[WarpGroup]:
+def groups(view: ScreenView, height: int) -> list[WarpGroup]:
     """Rows of the focused SM's warps, folded from the end until they fit in `height`."""
     focus = view.focus_row
     chosen = [w for w in view.warps if w.sm == view.sm]
@@ -81,7 +81,7 @@ def _open(folded: list[WarpGroup], height: int) -> list[WarpGroup]:
     return out
 
 
-def lane_spans(w: WarpRow, view: View, axis: Axis, glyphs: Glyphs) -> tuple[Span, ...]:
+def lane_spans(w: WarpRow, view: ScreenView, axis: Axis, glyphs: Glyphs) -> tuple[Span, ...]:
     """32 lanes of a warp: height is liveness; on the focused warp, letters name paths."""
     focus = view.focus_row
     mine = focus is not None and (w.sm, w.slot) == (focus.sm, focus.slot)
@@ -129,7 +129,7 @@ def state_words(w: WarpRow) -> str:
     return f"{w.active.bit_count()}/{(w.valid & ~w.exited).bit_count()}"
 
 
-def warp_line(group: WarpGroup, view: View, axis: Axis, glyphs: Glyphs) -> Row:
+def warp_line(group: WarpGroup, view: ScreenView, axis: Axis, glyphs: Glyphs) -> Row:
     """One row: mark, slots, how many, pc, 32 lanes, words."""
     w = group.first
     focus = view.focus_row
@@ -174,7 +174,7 @@ class WarpsPane(LinePane):
     number, title, pane = "2", "Warps", "warps"
     empty = "No warp is resident. `r` starts the kernel again."
 
-    def content(self, view: View, width: int, height: int) -> Content:
+    def content(self, view: ScreenView, width: int, height: int) -> Content:
         """Groups of warps; with the pane focused, why the warp under the cursor waits."""
         axis = self.axis
         if view.where:

@@ -18,7 +18,7 @@ from typing import Final, NamedTuple
 
 from gpudbg.sm.engines.llvm import layout
 from gpudbg.sm.engines.llvm.ir.builder import Builder, splat
-from gpudbg.sm.engines.tensor import HOPPER, TURING, Unit
+from gpudbg.sm.engines.tensor import HOPPER, TURING, ProductUnit
 
 CHUNK: Final = 8
 """Lanes that are computed at once: two rows of A, and of D."""
@@ -75,7 +75,7 @@ class ProductShape(NamedTuple):
         return f"hmma.{self.element}.{self.result}.{self.registers}.{self.bits}"
 
     @property
-    def unit(self) -> Unit:
+    def unit(self) -> ProductUnit:
         """How it adds."""
         return TURING if self.bits == TURING.bits else HOPPER
 
