@@ -42,6 +42,17 @@ def test_an_unknown_number_is_said_and_the_others_go(walk: Client) -> None:
     assert console_text(walk.records[begin:]) == "No breakpoint number 99.\n"
     assert walk.ok("-break-list")["BreakpointTable"]["nr_rows"] == "0"
     assert walk.fails("-break-delete x")
+    for _ in range(5):
+        walk.ok("-break-insert walk.cu:28")
+    begin = len(walk.records)
+    assert walk.ok("-break-disable 3-4 99") == {}
+    assert console_text(walk.records[begin:]) == "No breakpoint number 99.\n"
+    rows = walk.ok("-break-info 4 5 99")["BreakpointTable"]["body"]
+    assert [(row["number"], row["enabled"]) for row in rows] == [("4", "n"), ("5", "y")]
+    assert walk.fails("-break-enable 4-3") == "inverted range"
+    # All of them, not every second one.
+    walk.ok("-break-delete")
+    assert walk.ok("-break-list")["BreakpointTable"]["nr_rows"] == "0"
 
 
 def test_a_breakpoint_of_one_thread(walk: Client) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from gpudbg.debug.breakpoints import Breakpoint, WatchKind
@@ -121,9 +122,10 @@ def break_list(call: MiCall) -> Fields:
 
 @mi("break-info", running="ok")
 def break_info(call: MiCall) -> Fields:
-    """Some of them."""
-    numbers = [_existing(call, w) for w in call.words]
-    return _table(call, numbers or [b.number for b in call.bridge.breakpoints])
+    """Some of them; what is not there is not in the table."""
+    known = [b.number for b in call.bridge.breakpoints]
+    wanted = set(_listed(call)) if call.words else set(known)
+    return _table(call, [number for number in known if number in wanted])
 
 
 def _table(call: MiCall, numbers: list[int]) -> Fields:
@@ -144,27 +146,51 @@ def _existing(call: MiCall, text: str) -> int:
 def break_delete(call: MiCall) -> None:
     """Some, or all."""
     known = [b.number for b in call.bridge.breakpoints]
-    numbers = [_number(w, "breakpoint number") for w in call.words] or known
-    for number in numbers:
-        if number not in known:
-            # As gdb has it: said, and no error.
-            call.ui.stream("~", f"No breakpoint number {number}.\n")
-            continue
-        known.remove(number)
-        call.bridge.breakpoints.remove(number)
+    for number in _listed(call) if call.words else known:
+        if _is_there(call, number):
+            call.bridge.breakpoints.remove(number)
+
+
+def _listed(call: MiCall) -> Iterator[int]:
+    """Numbers, `2-4` among them."""
+    for word in call.words:
+        first, dash, last = word.partition("-")
+        if not first.isascii() or not (first + last).isdecimal() or (dash and not last):
+            raise MiError(f"Bad breakpoint number '{word}'")
+        low, high = int(first[:9]), int((last or first)[:9])
+        if high < low:
+            raise MiError("inverted range")
+        # Those that are there, and one message for those that are not.
+        known = [b.number for b in call.bridge.breakpoints if low <= b.number <= high]
+        yield from known or [low]
+
+
+def _is_there(call: MiCall, number: int) -> bool:
+    """Whether there is a breakpoint; as gdb has it: said, and no error."""
+    if any(row.number == number for row in call.bridge.breakpoints):
+        return True
+    call.ui.stream("~", f"No breakpoint number {number}.\n")
+    return False
 
 
 def _enable(call: MiCall, on: bool) -> None:
     if not call.words:
         for row in call.bridge.breakpoints:
             row.enabled = on
-    for word in call.words:
-        number, dot, place = word.partition(".")
-        found = _existing(call, number)
-        if dot:
-            call.bridge.breakpoints.enable_place(found, _number(place, "location number"), on)
-        else:
-            call.bridge.breakpoints.enable(found, on)
+        return
+    breakpoints = call.bridge.breakpoints
+    places = [word.partition(".") for word in call.words]
+    if any(dot for _, dot, _ in places):
+        for number, dot, place in places:
+            found = _existing(call, number)
+            if dot:
+                breakpoints.enable_place(found, _number(place, "location number"), on)
+            else:
+                breakpoints.enable(found, on)
+        return
+    for one in _listed(call):
+        if _is_there(call, one):
+            breakpoints.enable(one, on)
 
 
 @mi("break-enable", running="pause")
