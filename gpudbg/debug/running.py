@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -14,7 +15,7 @@ from gpudbg.debug.focus.focus import Focus, first_lane
 from gpudbg.debug.inferior import AGAIN
 from gpudbg.debug.inlined import skipped_at_breakpoint
 from gpudbg.debug.stops.maker import entry_stop, make_stop, opened_stop
-from gpudbg.debug.stops.stop import EVERY_STOP, BreakpointStop
+from gpudbg.debug.stops.stop import EVERY_STOP
 from gpudbg.debug.values.backtrace import call_depth
 from gpudbg.debug.values.lane_groups import RUNNING, group_of
 from gpudbg.errors import CommandError
@@ -202,11 +203,9 @@ class Runner(Attached["Inferior"]):
     def enter_inlined(self) -> Stop:
         """Step into the inlined call at the present pc: nothing runs, the frame changes."""
         inferior = self._inferior
-        skipped = inferior.skipped_inline - 1
+        inferior.skipped_inline -= 1
         event = StopEvent("step", total=inferior.grid.total)
-        stop = self._record(make_stop(inferior, "step", event))
-        inferior.skipped_inline = skipped
-        return stop
+        return self._record(make_stop(inferior, "step", event))
 
     # ---- stops -------------------------------------------------------------------------
     def stand(self, trouble: UsageError | None = None) -> Stop:
@@ -222,10 +221,20 @@ class Runner(Attached["Inferior"]):
         warp = next(iter(inferior.grid.warps()), None)
         if warp is not None:
             inferior.focus = Focus(warp.sm, warp.slot, first_lane(warp.active))
+        inferior.skipped_inline = 0
         return self._record(entry_stop(inferior))
 
-    def end_run(self, event: StopEvent, kind: StopKind | None = None) -> Stop:
-        """Turn a machine event into the inferior's stop, and move the focus to it."""
+    def end_run(
+        self,
+        event: StopEvent,
+        kind: StopKind | None = None,
+        skips: Callable[[], int] = lambda: 0,
+    ) -> Stop:
+        """Turn a machine event into the inferior's stop, and move the focus to it.
+
+        Args:
+            skips: how many inlined calls a step that arrived has not entered.
+        """
         kind = kind or event.kind
         self._traps.stopped()
         seen = self.watchpoints.take()
@@ -241,10 +250,21 @@ class Runner(Attached["Inferior"]):
             event = replace(event, detail=(*event.detail, *met.notes))
         points = [self.breakpoints.get(number) for number in hits]
         watched = bool(points) and points[0].watch is not None
+        self._inferior.skipped_inline = self._skipped(kind, skips)
         stop = make_stop(self._inferior, kind, event, hits, arrived, watched, seen if hits else ())
         self._scripting.stopped_at(points)
         self._forget_temporary(points)
         return self._record(stop)
+
+    def _skipped(self, kind: StopKind, skips: Callable[[], int]) -> int:
+        """How many inlined calls at the pc have not been entered: a stop is where they are made."""
+        inferior = self._inferior
+        if inferior.focus is None or kind not in ("breakpoint", "step"):
+            return 0
+        if kind == "step":
+            return skips()
+        pc = inferior.focused().pc
+        return skipped_at_breakpoint(inferior.symbols, self.breakpoints.at(pc), pc)
 
     def _forget_temporary(self, points: list[Breakpoint]) -> None:
         for row in points:
@@ -266,13 +286,7 @@ class Runner(Attached["Inferior"]):
         inferior = self._inferior
         inferior.stop = stop
         inferior.frame_level = 0
-        inferior.skipped_inline = 0
         inferior.list_state = None
-        if isinstance(stop, BreakpointStop) and inferior.focus is not None:
-            pc = inferior.focused().pc
-            inferior.skipped_inline = skipped_at_breakpoint(
-                inferior.symbols, self.breakpoints.at(pc), pc
-            )
         inferior.stops.append(stop)
         if inferior.finished and not stop.faulted:
             inferior.variables["$_exitcode"] = uniform(0, I32)

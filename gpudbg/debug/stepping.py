@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from gpudbg.debug.inlined import chain_of, deeper, line_in
@@ -43,14 +44,19 @@ PATIENCE = 100_000
 Arrived = Callable[["WarpState"], bool]
 
 
-def run_warp(runner: Runner, arrived: Arrived) -> Stop:
-    """Move the focused warp until it has arrived, ended, or something else stopped it."""
+def run_warp(runner: Runner, arrived: Arrived, skips: Callable[[], int] = lambda: 0) -> Stop:
+    """Move the focused warp until it has arrived, ended, or something else stopped it.
+
+    Args:
+        skips: how many inlined calls it has not entered where it arrived.
+    """
     inferior, breakpoints, watch = runner.inferior, runner.breakpoints, runner.watchpoints
     grid, warp = inferior.grid, inferior.focused()
     along = inferior.settings.shown("step-along") == "cta"
     points = breakpoints.addresses()
     before, began = grid.total, warp.executed
     watching = watch.arm()
+    end = partial(runner.end_run, skips=skips)
 
     def there(w: WarpState) -> bool:
         return (watching and watch.met(w)) or (w is warp and w.executed > began and arrived(w))
@@ -58,15 +64,15 @@ def run_warp(runner: Runner, arrived: Arrived) -> Stop:
     while True:
         if along and grid.total - before >= PATIENCE:
             accept = breakpoints.accepts if points else None
-            return runner.end_run(grid.run(breakpoints=points, accept=accept, until=there))
+            return end(grid.run(breakpoints=points, accept=accept, until=there))
         event = _round(runner, warp, points) if along else grid.step_warp(warp)
         event = replace(event, executed=grid.total - before)
         if event.kind != "step" or (watching and (watch.seen or watch.met(warp))):
-            return runner.end_run(event)
+            return end(event)
         if warp.status != "exited" and breakpoints.stops_now(warp):
-            return runner.end_run(_at(event, warp), kind="breakpoint")
+            return end(_at(event, warp), kind="breakpoint")
         if warp.status == "exited" or (warp.status == "ready" and there(warp)):
-            return runner.end_run(_at(event, warp))
+            return end(_at(event, warp))
 
 
 def _at(event: StopEvent, warp: WarpState) -> StopEvent:
@@ -155,12 +161,13 @@ def _step_line(runner: Runner, over: bool) -> Stop:
             return True
         return line_in(symbols, w.pc, chain) != start
 
-    stop = run_warp(runner, arrived)
-    if isinstance(stop, StepStop) and inferior.focus is not None:
+    def skips() -> int:
         warp = inferior.focused()
         if call_depth(inferior, warp) == depth and line_in(symbols, warp.pc, chain) != start:
-            inferior.skipped_inline = deeper(symbols, warp.pc, chain)
-    return stop
+            return deeper(symbols, warp.pc, chain)
+        return 0
+
+    return run_warp(runner, arrived, skips)
 
 
 # ---- places ----------------------------------------------------------------------------

@@ -150,9 +150,11 @@ class Symbols:
         """The launched kernel's name for people."""
         return self.program.shown(self.kernel.name)
 
-    def describe_line(self, pc: int) -> str:
-        """`saxpy+0x48  saxpy.cu:7`"""
-        line = self.line(pc)
+    def describe_line(self, pc: int, skipped: int = 0) -> str:
+        """`saxpy+0x48  saxpy.cu:7`; `skipped` as for `place`."""
+        line, calls = self.line(pc), self.calls(pc) if skipped else ()
+        if 0 < skipped <= len(calls):
+            line = calls[skipped - 1][1]
         return f"{self.describe(pc)} {line}" if line else self.describe(pc)
 
     def function(self, pc: int) -> str:
@@ -204,9 +206,15 @@ class Symbols:
         labels += [found[0].label] if found else []
         return tuple(readable(label) for label in labels)
 
-    def place(self, pc: int) -> CodePlace:
-        """The source place of a pc as data."""
+    def place(self, pc: int, skipped: int = 0) -> CodePlace:
+        """The source place of a pc as data.
+
+        Args:
+            skipped: so many inlined calls have not been entered yet: it is the place of the call.
+        """
         line, calls = self.line(pc), self.calls(pc)
+        if 0 < skipped <= len(calls):
+            line, calls = calls[skipped - 1][1], calls[skipped:]
         own = self.function(pc) or None
         callers = [*(name for name, _ in calls[1:]), own or ""]
         sites = tuple(

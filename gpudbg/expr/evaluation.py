@@ -57,6 +57,10 @@ class Place:
     From sm_70 on also uniform, uniform predicate and barrier; `apart` is a pair of registers that
     are no neighbours, the high one by its name.  A function's pc is no place that
     can be written to.
+
+    Attributes:
+        known: lanes in which `addresses` could be computed, where what lies there may not be read;
+            None: those in which the value could be.
     """
 
     kind: str
@@ -64,6 +68,7 @@ class Place:
     name: str = ""
     space: str = ""
     addresses: NDArray[np.uint64] | None = None
+    known: Lanes | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -369,7 +374,7 @@ def _load(
     space: str, addresses: NDArray[np.uint64], type_: CType, source: Result, context: Context
 ) -> Result:
     """What lies at `addresses`, in the lanes where `source`, what they were made of, is valid."""
-    place = Place("memory", space=space, addresses=addresses)
+    place = Place("memory", space=space, addresses=addresses, known=source.valid)
     valid = source.valid
     if isinstance(type_, Array | Struct):
         return Result(type_, addresses, valid, place, source.why)
@@ -409,7 +414,8 @@ def _unary(node: ast.Unary, context: Context) -> Result:
         if place is None or place.kind != "memory" or place.addresses is None:
             raise CommandError("only something in memory has an address")
         # An element that cannot be read has an address all the same.
-        return Result(Pointer(place.space, operand.type), place.addresses, operand.valid)
+        valid = operand.valid if place.known is None else place.known
+        return Result(Pointer(place.space, operand.type), place.addresses, valid, why=operand.why)
     if node.op != "!" and text_of(operand) is not None:
         raise CommandError(f"'{node.op}' does not apply to {operand.type}")
     if node.op == "!":

@@ -164,6 +164,15 @@ def test_lanes_that_cannot_be_read_have_no_value() -> None:
     assert "outside" in result.why
 
 
+def test_what_cannot_be_read_has_an_address() -> None:
+    """As the end of an array has, in the lanes in which it can be computed."""
+    beyond = evaluate(parse("&((@shared int*)0)[256]"), FakeContext())
+    assert beyond.valid.all()
+    assert beyond.values.tolist() == [1024] * 32
+    index = "&((@shared int*)0)[threadIdx.x ? 300 / (threadIdx.x - 5) : 0]"
+    assert (~evaluate(parse(index), FakeContext()).valid).nonzero()[0].tolist() == [5]
+
+
 def test_division_by_zero_is_no_value() -> None:
     result = evaluate(parse("12/(threadIdx.x-3)"), FakeContext())
     assert not result.valid[3]

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 import gpudbg
 from gpudbg.debug.stops.fault_cards import fault_card
+from gpudbg.debug.values import frames
 from gpudbg.frontends.tui.collect import Collector
 from gpudbg.frontends.tui.view import ViewOptions
 from gpudbg.regs.explain import explain_esr
@@ -67,3 +70,37 @@ def test_a_gathered_stop_is_that_of_every_warp_that_stands_there() -> None:
         view = collector.take()
         assert view.stop_title == f"Breakpoint 1, {stop.arrived_warps} warps"
         assert view.stop_where == session.symbols.describe(warp.state.pc)
+
+
+INLINED = """
+__device__ int half_sum(int n, int *p)
+{ n = n / 2; int r = 0; for (int i = 0; i < n; i++) r += p[i]; return r; }
+__device__ __noinline__ int other(int n, int *data) { data[n] = n; return n < 2 ? n : n * 3; }
+extern "C" __global__ void work(int n, int *data) {
+    __shared__ int s[32];
+    s[threadIdx.x] = n;
+    __syncthreads();
+    if (threadIdx.x % 3 == 1) data[threadIdx.x] = other(n, data + 64);
+    else data[threadIdx.x] = half_sum(n, s);
+}
+"""
+
+
+def test_a_line_that_begins_with_an_inlined_call_is_the_stop_s_as_it_is_the_frame_s() -> None:
+    """Message, data, frame and the stop line: the call has not been entered yet."""
+    program = gpudbg.compile(INLINED, name="inlined.cu")
+    session = program.launch("work", grid=1, block=32, args=[2, np.zeros(96, np.int32)])
+    session.break_at("inlined.cu:10", temporary=True)
+    stop, seen = session.cont(), []
+    while stop.kind != "exited":
+        shown = Collector(session, ViewOptions()).take()
+        frame = frames(session)[0]
+        assert frame.line is not None
+        assert (stop.function, stop.line) == (frame.function, frame.line.number)
+        assert f"inlined.cu:{stop.line}, block" in stop.message
+        assert shown.stop_line == f"inlined.cu:{stop.line}"
+        assert stop.pc is not None
+        deeper = len(session.symbols.calls(session.symbols.pc(stop.pc))) - len(stop.inlined_at)
+        seen.append((stop.function, stop.line, deeper))
+        stop = session.step_line()
+    assert seen[:2] == [("work", 10, 1), ("half_sum", 3, 0)]

@@ -135,7 +135,7 @@ def _located(inferior: Inferior, made: type[Stop], message: str, **extra: Any) -
         kernel=inferior.kernel.name,
         block=warp.cta.block,
         thread=thread_of(warp, lane),
-        **inferior.symbols.place(pc).fields(),
+        **inferior.symbols.place(pc, inferior.skipped_inline).fields(),
         **extra,
     )
 
@@ -150,7 +150,7 @@ def _message(
     assert inferior.focus is not None
     warp = inferior.focused()
     pc = standing_pc(inferior, warp, issubclass(made, DeadlockStop))
-    where = inferior.symbols.describe_line(pc)
+    where = inferior.symbols.describe_line(pc, inferior.skipped_inline)
     thread = thread_of(warp, inferior.focus.lane)
     who = f"block {dim(warp.cta.block)} thread {dim(thread)}"
     who += f" (sm {warp.sm} warp {warp.slot} lane {inferior.focus.lane})"

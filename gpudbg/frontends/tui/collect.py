@@ -244,7 +244,11 @@ class Collector:
                 title = f"{title} (of warp {stop.warp}{sm})"
             pc = here
         line = s.symbols.line(pc)
-        return title, s.symbols.describe(pc), str(line) if line else "", role
+        shown = str(line) if line else ""
+        if stop.file is not None and pc == s.symbols.pc(stop.pc):
+            # The stop's own: inlined calls that it has not entered are left out there.
+            shown = f"{PurePath(stop.file).name}:{stop.line}"
+        return title, s.symbols.describe(pc), shown, role
 
     def _gathered(self, stop: Stop) -> bool:
         """Whether a stop is that of every warp that stands where it is."""
