@@ -154,7 +154,7 @@ def _structure(die: Any, depth: int) -> CType | None:
         size = number_of(die, "DW_AT_byte_size")
         name = readable_name(text_of(die, "DW_AT_name")) or "struct {...}"
         made = known[die.offset] = None if size is None else Struct(name, (), size)
-        fields = None if made is None else _fields(die, depth)
+        fields = None if size is None else _fields(die, size, depth)
         if fields:
             object.__setattr__(made, "fields", fields)
         else:
@@ -162,14 +162,15 @@ def _structure(die: Any, depth: int) -> CType | None:
     return known[die.offset]
 
 
-def _fields(die: Any, depth: int) -> tuple[StructField, ...] | None:
+def _fields(die: Any, size: int, depth: int) -> tuple[StructField, ...] | None:
     """A structure's members; None where the type of one is none that expressions have."""
     rows: list[StructField] = []
     for child in die.iter_children():
         if child.tag != "DW_TAG_member" or len(rows) >= MAX_FIELDS:
             continue
         row = _member(child, depth)
-        if row is None:
+        # Damaged tables: a member lies inside of its structure.
+        if row is None or not 0 <= row.offset <= size - row.type.size:
             return None
         rows.append(row)
     return tuple(rows)

@@ -139,7 +139,21 @@ def test_damaged_tables_are_as_good_as_none(data: st.DataObject) -> None:
     for _ in range(data.draw(st.integers(1, 8))):
         place = at + data.draw(st.integers(0, len(section.data) - 1))
         content[place] = data.draw(st.integers(0, 255))
-    made = gpudbg.load(bytes(content))
+    ask(bytes(content))
+
+
+@pytest.mark.parametrize(("place", "byte"), [(299, 18), (297, 24)])
+def test_a_member_that_lies_outside_of_its_structure(place: int, byte: int) -> None:
+    good = cubin("many_types", "sm_52").read_bytes()
+    program = gpudbg.load(str(cubin("many_types", "sm_52"))).program
+    content = bytearray(good)
+    content[good.index(program.sections[".debug_info"].data[:64]) + place] = byte
+    ask(bytes(content))
+
+
+def ask(content: bytes) -> None:
+    """What asks for variables: answers or errors that users see."""
+    made = gpudbg.load(content)
     session = made.launch(
         "many_types",
         grid=1,
