@@ -29,12 +29,15 @@ _WORDS: Final = {
     "exited_threads": "lanes {lanes} of the warp ended before the barrier",
     "wrong_count": "the barrier's thread counts do not fit: {lanes}",
     "different_barriers": "threads meet at one barrier number from different instructions",
+    "mask": "lane {lanes} comes to a __syncwarp, shuffle or vote whose mask 0x{live:08x} does not "
+    "name it",
     "inactive_lane": "lane {lanes} reads a register of lane {live}, which does not take part",
 }
 _FIXES: Final = {
     "divergent_barrier": "move the barrier out of the branch, so that every thread comes to it",
     "missing_threads": "let every thread of the block come to the barrier before it returns",
     "exited_threads": "guard the work instead of returning before the barrier",
+    "mask": "name every lane that executes it: __activemask() is no substitute for knowing them",
     "inactive_lane": "have all lanes that are read take part in the shuffle",
 }
 
@@ -111,6 +114,8 @@ class BarrierCheck(RunCheck):
 
     # ---- shuffles ----------------------------------------------------------------------
     def before(self, warp: WarpState, pc: int, insn: Any, lanes: int) -> None:
+        if insn.op == "WARPSYNC":
+            self._masked(warp, pc, insn, lanes)
         if insn.op != "SHFL" or not lanes:
             return
         sources = shuffle_sources(warp, insn)
@@ -121,6 +126,16 @@ class BarrierCheck(RunCheck):
             if source != lane and not lanes >> source & 1:
                 step = ExecutedInstruction(warp, pc, insn, warp.active, lanes)
                 self._add(step, "error", "inactive_lane", lane, lanes=lane, live=source)
+
+    def _masked(self, warp: WarpState, pc: int, insn: Any, lanes: int) -> None:
+        """Lanes at a WARPSYNC, which is what the mask of `__syncwarp` and others becomes."""
+        masks = _values(warp, insn.o.get("a"))
+        if masks is None:
+            return
+        for lane in lanes_of(lanes):
+            if not int(masks[lane]) >> lane & 1:
+                step = ExecutedInstruction(warp, pc, insn, warp.active, lanes)
+                self._add(step, "error", "mask", lane, lanes=lane, live=int(masks[lane]))
 
     def _add(
         self,
@@ -134,7 +149,7 @@ class BarrierCheck(RunCheck):
             who = next(iter(lanes_of(step.lanes or step.active))) if lane is None else lane
             kind = "exchange" if cause == "inactive_lane" else "barrier"
             one = self._places.access(kind, step.pc, step.warp, who)
-            text = f"{one.place}: {_WORDS[cause].format(**{'lanes': '', 'live': ''} | words)}"
+            text = f"{one.place}: {_WORDS[cause].format(**{'lanes': '', 'live': 0} | words)}"
             return CheckFinding(
                 "sync", severity, cause, None, None, (one,), where=text, fix=_FIXES.get(cause, "")
             )

@@ -39,9 +39,9 @@ ACCESS_BYTES: Final = 8 * ACCESS_WORDS
 BATCHED: Final = ("instructions", "accesses", "ordered", "near_ordered")
 """Events that come in batches."""
 KINDS: Final = ("load", "store", "atomic", "sync")
-SYNCS: Final = ("barrier", "other_barrier", "warp", "shuffle")
+SYNCS: Final = ("barrier", "other_barrier", "warp", "shuffle", "masked_warp")
 """What a row of kind `sync` is, in the place of a space: BAR.SYNC or BAR.RED of barrier 0 by all
-threads, another BAR, `__syncwarp`, a shuffle."""
+threads, another BAR, `__syncwarp` of all lanes, a shuffle, `__syncwarp` with a mask."""
 SPACES: Final = ("global", "shared", "local", "generic", "cluster")
 """`cluster`: shared memory of another CTA, by addresses that have its rank in bits 24 to 31."""
 MOST_SMS: Final = 1 << 9
@@ -135,6 +135,8 @@ def sync_of(insn: Any) -> int | None:
     if op == "BAR":
         whole = _WHOLE_BARRIER.search(insn.text()) is not None
         return _SYNC | SYNCS.index("barrier" if whole else "other_barrier") << 4
+    if op == "WARPSYNC" and not _WHOLE_WARP.search(insn.text()):
+        return _SYNC | SYNCS.index("masked_warp") << 4
     if op in ("WARPSYNC", "NOP"):
         return _SYNC | SYNCS.index("warp") << 4
     if op == "SHFL":
@@ -143,6 +145,7 @@ def sync_of(insn: Any) -> int | None:
 
 
 _SYNC: Final = KINDS.index("sync")
+_WHOLE_WARP: Final = re.compile(r"WARPSYNC(\.ALL| 0xffffffff)")
 _WHOLE_BARRIER: Final = re.compile(
     r"BAR\.(SYNC(\.DEFER_BLOCKING)? (0x)?0|RED[.A-Z]* (0x)?0, !?U?P\w+) *;?$"
 )

@@ -62,6 +62,8 @@ TWINS = {
     "loc": Twin(1, 32, [SMALL, zeros(32), 16], set()),
     "loc_bad": Twin(1, 32, [WIDE, zeros(32), 16], {("uninitialised", "local", "error")}),
     "dfree": Twin(1, 1, [zeros(1)], {("double_free", "global", "error")}),
+    "smask": Twin(1, 32, [zeros(1)], set()),
+    "smask_bad": Twin(1, 32, [zeros(1)], set(), {("sync", None, "error")}),
     "dbuf": Twin(1, 64, [SMALL, zeros(64), 8], set()),
 }
 

@@ -17,3 +17,5 @@ extern "C" __global__ void loc(const int*in,int*out,int n){ int a[16]; for(int i
 extern "C" __global__ void loc_bad(const int*in,int*out,int n){ int a[16]; for(int i=0;i<8;i++)a[in[i]&7]=in[i]; int s=0; for(int i=0;i<n;i++)s+=a[in[i]&15]; out[threadIdx.x]=s; }
 extern "C" __global__ void dfree(int*out){ int*p=(int*)malloc(16); p[0]=1; out[0]=p[0]; free(p); if(out[0]==1)free(p); }
 extern "C" __global__ void dbuf(const int*in,int*out,int n){__shared__ int b[2][64]; int t=threadIdx.x; b[0][t]=in[t]; __syncthreads(); int c=0; for(int i=1;i<n;i++){ b[c^1][t]=in[i*64+t]; out[t]+=b[c][63-t]; __syncthreads(); c^=1;} out[t]+=b[c][63-t]; }
+extern "C" __global__ void smask(int *out) { __shared__ int s[32]; int t = threadIdx.x; unsigned m = __ballot_sync(~0u, t <= 16); if (t <= 16) { s[t] = t; __syncwarp(m); if (!t) { int v = 0; for (int i = 0; i < 16; i++) v += s[i]; out[0] = v; } } __syncthreads(); }
+extern "C" __global__ void smask_bad(int *out) { __shared__ int s[32]; int t = threadIdx.x; unsigned m = __ballot_sync(~0u, t < 16); if (t <= 16) { s[t] = t; __syncwarp(m); if (!t) { int v = 0; for (int i = 0; i < 16; i++) v += s[i]; out[0] = v; } } __syncthreads(); }

@@ -5,7 +5,7 @@ A branch that diverges splits the group of lanes; `gpudbg.sm.convergence` says h
 
 from __future__ import annotations
 
-from gpudbg.isa.operands import Imm, Pred, Reg
+from gpudbg.isa.operands import Const, Imm, Pred, Reg
 from gpudbg.sm.semantics.machine import Mask, Value, Wide, WideMachine
 from gpudbg.sm.semantics.operands import ALL_ONES
 from gpudbg.sm.semantics.rows import register_wide
@@ -157,7 +157,7 @@ def bmov(m: WideMachine, i: WideInsn) -> None:
 @register_wide("WARPSYNC")
 def warpsync(m: WideMachine, i: WideInsn) -> None:
     """Wait for the lanes of a mask; `.EXCLUSIVE` and `.COLLECTIVE`: exactly they go on together."""
-    operand = next((o for o in i.operands if isinstance(o, Imm | Reg)), None)
+    operand = next((o for o in i.operands if isinstance(o, Imm | Reg | Const)), None)
     mask = ALL_ONES if operand is None or "ALL" in i.m else raw(m, operand)
     m.synchronize(mask, lanes(m, i), "EXCLUSIVE" in i.m or "COLLECTIVE" in i.m)
 

@@ -265,6 +265,8 @@ class Screen:
             self._found("barrier", pc)
         with self._when(which.equals(SYNCS.index("warp")) & whole):
             own.store(32, self._tick(state, pc).trunc(32), _SYNCED)
+        with self._when(which.equals(SYNCS.index("masked_warp")) & self._barriers):
+            self._found("barrier", pc)
         with self._when(which.equals(SYNCS.index("shuffle")) & lanes.differs(-1) & self._barriers):
             self._found("shuffle", pc)
 
