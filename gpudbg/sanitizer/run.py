@@ -42,7 +42,7 @@ from gpudbg.sanitizer.performance import PerformanceCheck
 from gpudbg.sanitizer.places import AccessPlaces
 from gpudbg.sanitizer.races import RaceCheck, emulated_atomics
 from gpudbg.sanitizer.report import CheckReport
-from gpudbg.sanitizer.schedules import Outcome, outcome_of, plan_of, shortened
+from gpudbg.sanitizer.schedules import RunOutcome, outcome_of, plan_of, shortened
 from gpudbg.sanitizer.screening import can_screen, screening_of
 from gpudbg.sanitizer.suppressions import Suppressions
 from gpudbg.sanitizer.views import ViewCheck, promised, storage_of
@@ -260,7 +260,7 @@ class _Search:
             kept.restore()
         return run
 
-    def _bare(self, seed: int) -> Outcome:
+    def _bare(self, seed: int) -> RunOutcome:
         """How the launches end without checks; bad accesses are left out as checks do."""
         gpu = self.program.device.gpu
         kept, sessions, stops = gpu.memory.checkpoint(), [], []
@@ -315,7 +315,7 @@ class _Run:
     unfinished: list[AsyncRaceCheck] = field(default_factory=list)
     screening: bool = True
     stops: list[Stop] = field(default_factory=list)
-    outcome: Outcome = Outcome((), (), 0)
+    outcome: RunOutcome = RunOutcome((), (), 0)
 
     def all(self, plan: Sequence[Begin]) -> None:
         """Run launches until one does not end, and look at what they leave."""

@@ -25,7 +25,7 @@ MOST_TRIES: Final = 60
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class RunOutcome:
     """How launches ended under a schedule.
 
     Attributes:
@@ -38,7 +38,7 @@ class Outcome:
     results: tuple[tuple[str, str, bytes], ...]
     turns: int
 
-    def difference(self, other: Outcome) -> str:
+    def difference(self, other: RunOutcome) -> str:
         """What is not as in another outcome, in words; "" where all is."""
         if self.ends != other.ends:
             mine, theirs = self.ends[-1:], other.ends[-1:]
@@ -52,7 +52,7 @@ class Outcome:
         return ""
 
 
-def outcome_of(sessions: Sequence[DebugSession], stops: Sequence[Stop]) -> Outcome:
+def outcome_of(sessions: Sequence[DebugSession], stops: Sequence[Stop]) -> RunOutcome:
     """How launches that have been run ended."""
     results, turns = [], 0
     for session in sessions:
@@ -62,7 +62,7 @@ def outcome_of(sessions: Sequence[DebugSession], stops: Sequence[Stop]) -> Outco
             if buffer is not None and not buffer.freed:
                 data = buffer.array().tobytes()
                 results.append((argument.name, hashlib.sha256(data).hexdigest(), data))
-    return Outcome(tuple(stop.kind for stop in stops), tuple(results), turns)
+    return RunOutcome(tuple(stop.kind for stop in stops), tuple(results), turns)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +98,7 @@ def plan_of(number: int, seed: int, turns: int) -> SchedulePlan:
 
 
 def shortened(
-    plan: SchedulePlan, first: Outcome, run: Callable[[SchedulePlan], Outcome]
+    plan: SchedulePlan, first: RunOutcome, run: Callable[[SchedulePlan], RunOutcome]
 ) -> ShownSchedule | None:
     """A schedule with as few switches as show a difference to the first outcome; None: not even
     the given one does."""

@@ -11,7 +11,7 @@ import pytest
 import gpudbg
 from gpudbg.cli import main
 from gpudbg.errors import UsageError
-from gpudbg.sanitizer.schedules import Outcome, plan_of, shortened
+from gpudbg.sanitizer.schedules import RunOutcome, plan_of, shortened
 from gpudbg.sm.schedule.plan import SchedulePlan
 from tests.sanitizer.cases import Case, cases, prepare
 
@@ -47,10 +47,10 @@ def test_only_the_switches_that_matter_are_kept() -> None:
     """Here a switch at turn 20 or later than that shows it."""
     tried: list[SchedulePlan] = []
 
-    def run(plan: SchedulePlan) -> Outcome:
+    def run(plan: SchedulePlan) -> RunOutcome:
         tried.append(plan)
         wrong = any(turn >= 20 for turn in plan.switches)
-        return Outcome(("exited",), (("out", str(wrong), bytes([wrong, 0, 0, 0])),), 50)
+        return RunOutcome(("exited",), (("out", str(wrong), bytes([wrong, 0, 0, 0])),), 50)
 
     shown = shortened(SchedulePlan(3, (5, 11, 40)), run(SchedulePlan()), run)
     assert shown is not None
