@@ -26,6 +26,8 @@ LOADED = (
 )  # fmt: skip
 """Modules that sessions load, beside those of commands; what else one wants it loads itself."""
 _MOST = 1 << 20
+spent = 0.0
+"""Seconds of processor time that processes have taken which have ended."""
 
 
 class Process:
@@ -58,10 +60,13 @@ class Process:
         if self.returncode is None:
             self._end.settimeout(timeout)
             try:
-                self.returncode = int(self._end.recv(32))
+                status, milliseconds = map(int, self._end.recv(32).split())
             except (TimeoutError, BlockingIOError):
                 raise subprocess.TimeoutExpired("gpudbg", timeout or 0) from None
             self._end.close()
+            global spent
+            spent += milliseconds / 1000
+            self.returncode = status
         return self.returncode
 
     def poll(self) -> int | None:
@@ -108,10 +113,11 @@ def main(fd: int) -> None:
         for key, _ in waiting.select():
             if key.fileobj is not asked:
                 pid, told = key.data
-                status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+                _, status, used = os.wait4(pid, 0)
+                milliseconds = int(1000 * (used.ru_utime + used.ru_stime))
                 waiting.unregister(key.fd)
                 os.close(key.fd)
-                told.send(b"%d" % status)
+                told.send(b"%d %d" % (os.waitstatus_to_exitcode(status), milliseconds))
                 told.close()
                 continue
             message, fds, _, _ = socket.recv_fds(asked, _MOST, 4)
