@@ -4,7 +4,7 @@ from __future__ import annotations
 
 MAP_KEYS = frozenset(
     "adds by_mnemonic constant_banks coords details findings images lowering modifiers operands "
-    "options outputs states without_semantics".split()
+    "options outputs states variants_without_semantics without_semantics".split()
 )
 """Keys whose object maps names (of the program, the machine or a plugin) to values."""
 
@@ -294,6 +294,7 @@ valid: lanes that exist: a mask, bit n for lane n
 value: the value
 values: the 32 lanes' values, or elements; null for a lane without one
 variables: variables of the program
+variants_without_semantics: mnemonic -> its variants that stop the machine with their name
 version: version
 waits_at: the convergence barrier, WARPSYNC or CTA barrier that lanes wait at; empty for none
 warning: what is wrong with it, or null

@@ -23,6 +23,7 @@ class Coverage:
     executed: int = column("Executed", COUNT)
     without_semantics: dict[str, str] = column()
     by_mnemonic: dict[str, int] = column()
+    variants_without_semantics: dict[str, str] = column()
 
 
 SHOWN = (*NARROW, *(arch for arch, tables in WIDE.items() if arch == f"sm_{tables}"))
@@ -40,10 +41,24 @@ def _wide(arch: str) -> Coverage:
 
     per = Counter(form.op for form in candidates_of(WIDE[arch]))
     missing = {op: why for op in sorted(per) if (why := registry.why_not_wide(op, arch))}
-    return _row(arch, per, missing)
+    return _row(arch, per, missing, _variants(per))
 
 
-def _row(arch: str, per: Counter[str], missing: dict[str, str]) -> Coverage:
+def _variants(per: Counter[str]) -> dict[str, str]:
+    """Variants that stop by name, by mnemonic; "" stands for all."""
+    from gpudbg.sm.semantics.variants import CONSTANTS, VARIANTS
+
+    found: dict[str, list[str]] = {}
+    for variant in VARIANTS:
+        for op in variant.ops:
+            if op in per:
+                found.setdefault(op, []).append(variant.what)
+    return {op: "; ".join(found[op]) for op in sorted(found)} | {"": CONSTANTS}
+
+
+def _row(
+    arch: str, per: Counter[str], missing: dict[str, str], variants: dict[str, str]
+) -> Coverage:
     return Coverage(
         arch=arch,
         mnemonics=len(per),
@@ -53,6 +68,7 @@ def _row(arch: str, per: Counter[str], missing: dict[str, str]) -> Coverage:
         executed=sum(n for op, n in per.items() if op not in missing),
         without_semantics={op: missing[op] for op in sorted(missing)},
         by_mnemonic={op: per[op] for op in sorted(per)},
+        variants_without_semantics=variants,
     )
 
 
@@ -62,7 +78,7 @@ def _narrow(arch: str) -> Coverage:
 
     per = Counter(f.op for f in all_forms() if arch in f.archs)
     missing = {op: registry.why_not(op) for op in per if registry.why_not(op)}
-    return _row(arch, per, missing)
+    return _row(arch, per, missing, {})
 
 
 def show(arch: str | None, as_json: bool) -> int:
@@ -87,3 +103,9 @@ def _without_semantics(rows: Sequence[Coverage]) -> Iterator[str]:
         reasons.setdefault(why, []).append(op)
     for why, ops in reasons.items():
         yield f"  {why}: {' '.join(sorted(ops))}"
+    variants = {k: v for r in rows for k, v in r.variants_without_semantics.items()}
+    if variants:
+        yield ""
+        yield "Likewise these variants of instructions that run:"
+    for op in sorted(variants, key=lambda op: (not op, op)):
+        yield f"  {op or 'all'}: {variants[op]}"

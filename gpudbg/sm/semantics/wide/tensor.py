@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from gpudbg.isa.operands import RZ, Reg
 from gpudbg.sm.fragments import Multiplication, bits_of, multiplication
 from gpudbg.sm.semantics.machine import Value, WideMachine
 from gpudbg.sm.semantics.rows import register_wide
@@ -34,7 +35,9 @@ def matrix_multiply(m: WideMachine, i: WideInsn) -> None:
     if shape is None or not _exists(i.op, shape) or any(name in i.m for name in _MISSING):
         m.gap(f"{i.op}.{'.'.join(i.m)}")
     test = i.o.get("pa")
-    if test is not None and not test.is_true:
+    addend = i.o.get("c")
+    absent = isinstance(addend, Reg) and addend.index == RZ
+    if test is not None and not test.is_true and not absent:
         m.gap(f"{i.op} with a predicate for its accumulator")
     m.matrix_multiply(i, shape)
 
