@@ -42,4 +42,5 @@ def test_an_accumulator_of_zeros_needs_no_predicate(tmp_path: Path) -> None:
         for _ in range(5):
             session.step()
         found.append([session.warp(0).state.R[8 + n].tolist() for n in range(4)])
-    assert found[0] == found[1] and any(found[0][0])
+    assert found[0] == found[1]
+    assert any(found[0][0])

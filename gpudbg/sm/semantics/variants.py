@@ -64,7 +64,9 @@ VARIANTS = (
     Variant(
         ("TLD",), ".MS (multisampled textures)", "TLD.B.LZ.MS R12, R10, R4, R14, ARRAY_2D", "sm_80"
     ),
-    Variant(("UBLKCP",), ".DST_G_BYTE_MASK", "UBLKCP.S.G.DST_G_BYTE_MASK [UR4], [UR6], UR8", "sm_100"),
+    Variant(
+        ("UBLKCP",), ".DST_G_BYTE_MASK", "UBLKCP.S.G.DST_G_BYTE_MASK [UR4], [UR6], UR8", "sm_100"
+    ),
     Variant(
         ("UTMALDG", "UTMASTG"),
         ".GATHER4, .SCATTER4, .W, .W128, .2CTA",
