@@ -11,7 +11,7 @@ from gpudbg.isa.volta import assemble
 from gpudbg.sm.semantics.variants import VARIANTS, Variant
 
 
-def program(path: Path, arch: str, *lines: str) -> gpudbg.Session:
+def program(path: Path, arch: str, *lines: str) -> gpudbg.DebugSession:
     """A launch of a few lines."""
     words = [assemble(line, 16 * n, arch) for n, line in enumerate((*lines, "EXIT"))]
     path.write_bytes(b"".join(word.to_bytes(16, "little") for word in words))
