@@ -19,7 +19,6 @@ from gpudbg.regs.port import (
     word_names,
 )
 from gpudbg.regs.ptx import (
-    LATER_REGISTERS,
     PtxRegister,
     find_ptx,
     find_ptx_vector,
@@ -422,16 +421,11 @@ def explain_ptx(name: str, arch: str = "") -> tuple[PtxExplanation, ...]:
         UsageError: unknown, or of a later target; names close ones.
     """
     found = find_ptx(name)
-    if found is not None:
-        return (PtxExplanation(found, arch),)
-    vector = find_ptx_vector(name)
-    if vector:
-        return tuple(PtxExplanation(row, arch) for row in vector)
-    base = "%" + name.strip().lower().removeprefix("%").split(".")[0]
-    if base in LATER_REGISTERS:
-        raise UsageError(
-            f"{base} needs {LATER_REGISTERS[base]}: what ptxas makes of it there is not recorded"
-        )
+    rows = (found,) if found is not None else find_ptx_vector(name)
+    if arch and rows and rows[0].lowering(arch) is None:
+        raise UsageError(f"{name} needs {rows[0].target}: ptxas refuses it for {arch}")
+    if rows:
+        return tuple(PtxExplanation(row, arch) for row in rows)
     near = nearest_ptx(name)
     hint = "closest: " + ", ".join(near) if near else "PTX names start with %, e.g. %tid.x"
     raise UsageError(f"no PTX special register {name!r}", hint)

@@ -26,6 +26,16 @@ class Source(StrEnum):
     IMMEDIATE = "immediate"
 
 
+_DONE = {
+    "times": "times the float in c[0x0][{:#x}], cut to an integer",
+    "over": "divided by c[0x0][{:#x}]",
+    "modulo": "modulo c[0x0][{:#x}]",
+    "least": "at most c[0x0][{:#x}]",
+    "equals": "equal to {}",
+}
+"""What is done with a value, in words."""
+
+
 @dataclass(frozen=True, slots=True)
 class Lowering:
     """What one PTX register becomes on some targets.
@@ -39,6 +49,8 @@ class Lowering:
         words: 32-bit words of the value.
         value: the immediate.
         less: byte offset in constant bank 0 of a word that is taken off the value.
+        by: what is done with the value, and the byte offset in constant bank 0 of the word with
+            which (`equals`: the number).
         name: what nvdisasm calls the register where the number has another name on older targets.
         note: what the sequence does beyond the read.
     """
@@ -51,6 +63,7 @@ class Lowering:
     words: int = 1
     value: int | None = None
     less: int | None = None
+    by: tuple[str, int] | None = None
     name: str = ""
     note: str = ""
 
@@ -67,6 +80,8 @@ class Lowering:
                 body += f" bits {self.bits.hi}:{self.bits.lo}"
         if self.less is not None:
             body += f" less c[0x0][{self.less:#x}]"
+        if self.by is not None:
+            body += " " + _DONE[self.by[0]].format(self.by[1])
         return f"{body}; {self.note}" if self.note else body
 
     def _names(self) -> str:
@@ -123,10 +138,6 @@ _LIMITS = {
     block.head.words[1]: tuple((" ".join(line.words), line.text()) for line in block.body)
     for block in _blocks("limits")
 }
-LATER_REGISTERS: dict[str, str] = {
-    f"%{name}": block.head.words[1] for block in _blocks("later") for name in block.head.words[2:]
-}
-"""Registers ptxas refuses on every target here, with the target it asks for."""
 
 
 def _lowering(line: TableLine) -> Lowering:
@@ -134,11 +145,13 @@ def _lowering(line: TableLine) -> Lowering:
     options = line.options
     since = parse_spa(options.get("since", "5.0"))
     note = "; ".join(_TEXTS[name] for name in line.names("note"))
+    done, _, number = options.get("by", "").partition(":")
+    by = (done, int(number, 0)) if done else None
     if kind == "value":
         return Lowering(since, Source.IMMEDIATE, value=int(given[0]), note=note)
     if kind == "c0":
-        words = int(options.get("words", "1"))
-        return Lowering(since, Source.CONSTANT, offset=int(given[0], 0), words=words, note=note)
+        words, offset = int(options.get("words", "1")), int(given[0], 0)
+        return Lowering(since, Source.CONSTANT, offset=offset, words=words, by=by, note=note)
     high, _, low = options.get("bits", "").partition(":")
     bits = Field(int(high), int(low)) if high else None
     registers = tuple(map(int, given))
@@ -150,6 +163,7 @@ def _lowering(line: TableLine) -> Lowering:
         bits,
         words=len(registers),
         less=less,
+        by=by,
         name=options.get("name", ""),
         note=note,
     )
@@ -162,7 +176,7 @@ def _register(block: TableBlock) -> PtxRegister:
     return PtxRegister(
         f"%{name}",
         type_,
-        int(type_[1:]),
+        int(type_[1:]) if type_ != "pred" else 1,
         isa,
         options.get("target", ""),
         head.text(),
@@ -174,7 +188,7 @@ def _register(block: TableBlock) -> PtxRegister:
 
 
 PTX_REGISTERS: tuple[PtxRegister, ...] = tuple(
-    _register(block) for block in _BLOCKS if block.head.words[0] not in ("text", "limits", "later")
+    _register(block) for block in _BLOCKS if block.head.words[0] not in ("text", "limits")
 )
 _BY_NAME = {row.name: row for row in PTX_REGISTERS}
 

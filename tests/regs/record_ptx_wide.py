@@ -36,11 +36,17 @@ _AROUND = (
 def _module(arch: str, version: str) -> str:
     lines = [f".version {version}", f".target sm_{arch}", ".address_size 64"]
     for number, row in enumerate(PTX_REGISTERS):
+        if row.lowering(f"sm_{arch}") is None:
+            continue
+        kind = "u32" if row.type == "pred" else row.type
+        selected = f".reg .{kind} %s; selp.u32 %s, 1, 0, %v;" if row.type == "pred" else ""
+        stored = "%s" if selected else "%v"
         lines += [
             f".visible .entry k{number}(.param .u64 a) {{",
             f".reg .u64 %p; .reg .{row.type} %v; ld.param.u64 %p, [a];",
             "cvta.to.global.u64 %p, %p;",
-            f"mov.{row.type} %v, {row.name}; st.global.{row.type} [%p], %v; ret; }}",
+            f"mov.{row.type} %v, {row.name}; {selected}",
+            f"st.global.{kind} [%p], {stored}; ret; }}",
         ]
     return "\n".join(lines)
 

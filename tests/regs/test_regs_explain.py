@@ -114,13 +114,17 @@ def test_every_ptx_register_explains(row) -> None:  # type: ignore[no-untyped-de
     assert found.lines()[0].startswith(row.name)
     data = json.loads(json.dumps(found.to_json()))
     assert data["name"] == row.name
-    assert "sm_50" in data["lowering"]
+    assert (row.target if row.target in ("sm_80", "sm_90") else "sm_50") in data["lowering"]
 
 
 def test_ptx_vector_and_later_targets() -> None:
     assert [one.row.name for one in explain_ptx("tid")] == ["%tid.x", "%tid.y", "%tid.z", "%tid.w"]
-    with pytest.raises(UsageError, match="sm_90"):
-        explain_ptx("%clusterid.x")
+    with pytest.raises(UsageError, match="needs sm_90: ptxas refuses it for sm_80"):
+        explain_ptx("%clusterid.x", "sm_80")
+    (one,) = explain_ptx("%clusterid.y", "sm_90a")
+    assert one.lines()[-1] == (
+        "  sm_90a: S2R SR_CTAID.Y times the float in c[0x0][0x154], cut to an integer"
+    )
     with pytest.raises(UsageError, match="%warpid"):
         explain_ptx("%warpidd")
 

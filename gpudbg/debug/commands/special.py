@@ -97,7 +97,9 @@ def info_ptx(session: DebugSession, argument: str) -> Table | Listing:
     rows = []
     for row in PTX_REGISTERS:
         lowering = row.lowering(session.program.arch)
-        words = lowering.text() if lowering is not None else "not on this architecture"
+        if lowering is None:
+            continue
+        words = lowering.text()
         since, target, value = f"PTX {row.isa}", row.target or "all", _value(session, row.name)
         rows.append(PtxRow(row.name, row.type, since, target, value, words))
     return Table(PtxRow, tuple(rows))

@@ -34,6 +34,8 @@ def read_ptx(inferior: Inferior, warp: WarpState, text: str) -> Result | None:
         return None
     lowering = _lowering(row, inferior.program.arch)
     words = [_word(inferior, warp, lowering, i) for i in range(_count(lowering))]
+    if lowering.by is not None:
+        words = [_done(inferior, warp, words[0], *lowering.by)]
     if len(words) == 1:
         return per_lane(words[0], U32)
     wide = words[0].astype(np.uint64) | words[1].astype(np.uint64) << np.uint64(32)
@@ -43,7 +45,8 @@ def read_ptx(inferior: Inferior, warp: WarpState, text: str) -> Result | None:
 def _lowering(row: PtxRegister, arch: str) -> Lowering:
     lowering = row.lowering(arch)
     if lowering is None:
-        raise CommandError(f"{row.name} does not exist on {arch}")
+        needs = f", it needs {row.target}" if row.target else ""
+        raise CommandError(f"{row.name} does not exist on {arch}{needs}")
     return lowering
 
 
@@ -70,6 +73,22 @@ def _word(
     if lowering.less is not None:
         values = values - _constant(inferior, warp, lowering.less)
     return values
+
+
+def _done(
+    inferior: Inferior, warp: WarpState, values: NDArray[np.uint32], what: str, number: int
+) -> NDArray[np.uint32]:
+    """What ptxas's code does with a value and a word of constant bank 0."""
+    if what == "equals":
+        return np.where(values == np.uint32(number), np.uint32(1), np.uint32(0))
+    word = _constant(inferior, warp, number)
+    if what == "times":
+        factor: NDArray[np.float32] = word.view(np.float32)
+        return np.asarray(values.astype(np.float32) * factor, np.uint32)
+    if what == "least":
+        return np.where(values < word, values, word)
+    divisor = np.maximum(word, 1)  # 0 where no launch has written the word
+    return values // divisor if what == "over" else values % divisor
 
 
 def _constant(inferior: Inferior, warp: WarpState, offset: int) -> NDArray[np.uint32]:

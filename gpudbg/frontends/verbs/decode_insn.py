@@ -23,7 +23,9 @@ def decode_insn(words: list[str]) -> Decoding:
     """
     p = Parser(prog="gpudbg decode insn")
     p.add_argument("word", nargs="+", type=_word, help="0x…, or all its hex digits")
-    p.add_argument("--arch", default="sm_50", choices=(*SUPPORTED_ARCHS, *volta.ARCHS))
+    p.add_argument(
+        "--arch", default="sm_50", choices=tuple(dict.fromkeys((*SUPPORTED_ARCHS, *volta.ARCHS)))
+    )
     p.add_argument("--pc", type=integer, help="its byte address (default: the first one)")
     args = p.parse_args(words)
     rows: list[ExplainedWord] = []
@@ -35,6 +37,8 @@ def decode_insn(words: list[str]) -> Decoding:
                 f"{word.value:#018x} is half of a word of {args.arch}: give 32 digits, "
                 "the second word of a disassembly first"
             )
+        if wide and word.digits not in (0, _WIDE_DIGITS):
+            p.error(f"{word.digits} hex digits: a word of {args.arch} has {_WIDE_DIGITS}")
         if not 0 <= word.value < 1 << width:
             hint = "" if wide or word.value >> 128 else "; 128-bit words need --arch sm_70 or later"
             p.error(
@@ -94,13 +98,17 @@ class _Word(NamedTuple):
 
 
 def _word(text: str) -> _Word:
-    """A word: as `integer`, but sixteen or thirty-two digits are always hexadecimal."""
+    """A word: as `integer`, but sixteen digits or more are always hexadecimal.
+
+    Behind `0x` zeros in front may be left out, except that sixteen digits are a 64-bit word.
+    """
     found = _DIGITS.fullmatch(text)
-    return _Word(int(found[1], 16), len(found[1])) if found else _Word(integer(text), 0)
+    digits = (found[1] or found[2]) if found else ""
+    return _Word(int(digits, 16), len(digits)) if digits else _Word(integer(text), 0)
 
 
-_NARROW_DIGITS = 16
-_DIGITS = re.compile(r"(?:0x)?([0-9a-fA-F]{16}(?:[0-9a-fA-F]{16})?)")
+_NARROW_DIGITS, _WIDE_DIGITS = 16, 32
+_DIGITS = re.compile(r"(?:0x)?([0-9a-fA-F]{16}(?:[0-9a-fA-F]{16})?)|([0-9a-fA-F]{17,})")
 
 
 def _explain(word: int, arch: str, pc: int) -> ExplainedWord:

@@ -155,6 +155,9 @@ def test_decode_insn_takes_words_of_128_bits(capsys: pytest.CaptureFixture[str])
     assert "128-bit words need --arch sm_70 or later" in capsys.readouterr().err
     assert main(["decode", "insn", "0" * 31 + "1", "--arch", "sm_90"]) == 0
     assert "no instruction of sm_90 has this opcode" in capsys.readouterr().out
+    for digits in (30, 33):
+        assert main(["decode", "insn", (word + "0")[:digits], "--arch", "sm_75"]) == 2
+        assert f"{digits} hex digits: a word of sm_75 has 32" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("half", ["5c10000000370204", "0x5c10000000370204"])
