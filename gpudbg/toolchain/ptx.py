@@ -72,7 +72,8 @@ def assemble(data: bytes, name: str, options: CompileOptions) -> tuple[bytes, st
     for ptxas in all_ptxas():
         attempts.append(_run(ptxas, data, name, options))
         if not attempts[-1].too_old:
-            return _result(attempts[-1], name)
+            mended = _with_readable_tables(attempts[-1], data, name, options)
+            return _result(mended or attempts[-1], name)
     if not attempts:
         raise UsageError(f"{name}: assembling PTX needs ptxas", INSTALL)
     return _result(_as_older(attempts, data, name, options) or attempts[-1], name)
@@ -84,6 +85,32 @@ LINES_ALONE: Final = (
     "ptxas does not read LLVM's tables of variables; lines alone do: "
     "rustc -C debuginfo=line-directives-only"
 )
+
+
+_SECTION_END: Final = re.compile(rb"^\$L__sec_end\d+:[ \t]*\r?\n", re.MULTILINE)
+_ARANGES: Final = re.compile(rb"^[ \t]*\.section[ \t]+\.debug_aranges\s*\{[^}]*\}", re.MULTILINE)
+_DEBUG_SECTION: Final = re.compile(rb"^[ \t]*\.section[ \t]+\.debug_\w+\s*\{[^}]*\}", re.MULTILINE)
+_DEBUG_TARGET: Final = re.compile(rb"^([ \t]*\.target[ \t]+[^\n;]*?),[ \t]*debug\b", re.MULTILINE)
+
+
+def _with_readable_tables(
+    failed: _Attempt, data: bytes, name: str, options: CompileOptions
+) -> _Attempt | None:
+    """A file whose debug tables LLVM wrote for another language, as ptxas reads them.
+
+    Without the table of address ranges and its label, which nobody needs; else with lines alone.
+    None where it is no such file, or that fails, too.
+    """
+    if failed.cubin is not None or _SECTION_END.search(data) is None:
+        return None
+    tables = _ARANGES.sub(b"", _SECTION_END.sub(b"", data))
+    lines = _DEBUG_TARGET.sub(rb"\1", _DEBUG_SECTION.sub(b"", tables))
+    for text, left in ((tables, "address ranges are"), (lines, "tables of variables are")):
+        made = _run(failed.ptxas, text, name, options)
+        if made.cubin is not None:
+            said = f"{name}: {left} left out: ptxas does not read them as LLVM writes them"
+            return _Attempt(made.ptxas, made.cubin, f"{said}\n{made.log}".rstrip())
+    return None
 
 
 def _result(made: _Attempt, name: str) -> tuple[bytes, str]:

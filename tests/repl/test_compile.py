@@ -494,11 +494,44 @@ def test_a_kernel_is_named_as_in_the_source(
     assert gpudbg.load(file).launch("scale", block=64, args=[out, out]).run().kind == "trap"
 
 
-def test_llvms_tables_of_variables_are_named() -> None:
-    """Those of rustc, which ptxas does not read."""
-    text = (
-        ".version 7.0\n.target sm_80\n.address_size 64\n.visible .entry k() { ret; }\n"
-        ".section .debug_info { .b8 1 }\n$L__sec_end0:\n"
-    )
-    with pytest.raises(CompileError, match="rustc -C debuginfo=line-directives-only"):
+LLVM_TABLES = """.version 7.0
+.target sm_80, debug
+.address_size 64
+.visible .entry k(.param .u64 p) { .reg .b64 a;
+ .loc 1 3 0
+ ld.param.u64 a, [p]; st.global.u32 [a], 7;
+ .loc 1 4 0
+ ret; }
+ .file 1 "/w/k.rs"
+ .section .debug_abbrev
+ {
+.b8 1
+.b8 0
+ }
+ .section .debug_info { .b8 TABLE }
+$L__sec_end0:
+ .section .debug_aranges
+ {
+.b84,255
+.b64 $L__sec_end0-$L__func_begin0
+ }
+ .section .debug_macinfo { }
+"""
+
+
+@pytest.mark.parametrize("table", ["1", "1\n.b84,255"])
+def test_debug_tables_as_rustc_writes_them(table: str) -> None:
+    """Without what ptxas does not read: address ranges alone, else all but lines."""
+    program = gpudbg.compile(LLVM_TABLES.replace("TABLE", table), name="k.ptx")
+    out = np.zeros(1, np.uint32)
+    with program.launch("k", block=1, args=[out]) as session:
+        session.break_at("k.rs:3")
+        assert session.cont().line == 3
+        assert session.run().kind == "exited"
+        assert session.buffer(0)[0] == 7
+
+
+def test_what_is_wrong_beside_the_tables_is_still_said() -> None:
+    text = LLVM_TABLES.replace("TABLE", "1").replace("ret;", "rett;")
+    with pytest.raises(CompileError, match="rett"):
         gpudbg.compile(text)
