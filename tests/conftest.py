@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import tempfile
@@ -31,6 +32,11 @@ def pytest_configure(config: pytest.Config) -> None:
         os.environ[build.LEAST_EFFORT] = "least"
 
 
+def pytest_collection_finish() -> None:
+    """Leave ten thousand tests out of each search for garbage: it takes 0.3 s with them."""
+    gc.freeze()
+
+
 def draw_without_reading_sources() -> None:
     """Have hypothesis draw special values from its own list, and not from our code.
 
@@ -58,6 +64,8 @@ def use_own_cache(config: pytest.Config) -> None:
     It is in pytest's own cache, so that the next run need not compile everything again.
     """
     kept = getattr(config, "cache", None)
+    if os.environ.get("PYTEST_CURRENT_TEST") and os.environ.get(cache.FOLDER):
+        return  # a run that a test has begun
     if kept is not None:
         folder = str(kept.mkdir("gpudbg-code"))
     else:

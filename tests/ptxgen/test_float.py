@@ -1,10 +1,14 @@
-"""Every recorded PTX variant of float, half and conversion instructions gives what PTX says."""
+"""Every recorded PTX variant of float, half and conversion instructions gives what PTX says.
+
+A run takes each on one of its architectures in turn; a campaign on all.
+"""
 
 from __future__ import annotations
 
 import pytest
 
 from tests.ptxgen.runner import DATA, Suite, failures, run
+from tests.variants import in_turn
 
 SUITES = {
     name: Suite(DATA / f"{name}.zip")
@@ -15,7 +19,8 @@ GROUPS = [(name, group) for name, suite in SUITES.items() for group in suite.gro
 
 @pytest.mark.parametrize(("name", "group"), GROUPS, ids=lambda x: x)
 def test_group(name: str, group: str) -> None:
-    cases = [c for c in SUITES[name].cases() if c.group == group]
+    found = [c for c in SUITES[name].cases() if c.group == group]
+    cases = in_turn(found, lambda case: case.entry["name"])
     assert cases
     wrong = [line for case in cases for line in failures(case, run(case))]
     assert not wrong, "\n".join(wrong[:40])

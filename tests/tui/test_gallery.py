@@ -176,8 +176,7 @@ async def test_a_program_of_ones_own_has_no_notes() -> None:
     ("name", "size"),
     [
         *((name, (80, 24)) for name in stories.stories()),
-        *((name, size) for name in ("out_of_bounds", "trap_handler")
-          for size in ((120, 40), (200, 60))),
+        ("out_of_bounds", (120, 40)), ("trap_handler", (200, 60)),
     ],
 )  # fmt: skip
 async def test_a_reader_who_does_what_notes_say_comes_to_the_end(
