@@ -57,8 +57,9 @@ def _put(out: bytearray, elf: Elf, section: Section, function: SassFunction, pat
     table = struct.unpack_from("<Q", out, SECTION_TABLE)[0]
     header = table + SECTION_BYTES * section.index
     info = struct.unpack_from("<I", out, header + SH_INFO)[0]
-    registers = max(info >> 24, function.registers)
-    struct.pack_into("<I", out, header + SH_INFO, registers << 24 | info & 0xFFFFFF)
+    if info >> 24:
+        registers = max(info >> 24, function.registers)
+        struct.pack_into("<I", out, header + SH_INFO, registers << 24 | info & 0xFFFFFF)
     if len(code) == section.size:
         out[section.offset : section.offset + len(code)] = code
         return

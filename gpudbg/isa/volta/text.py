@@ -58,8 +58,9 @@ class WideLine(NamedTuple):
 
 
 def _body(text: str, word: int) -> str:
+    """The text in its column: a guard stands before it, but a uniform one is part of it."""
     lead = _NO_GUARD
-    if text.startswith("@"):
+    if text.startswith(("@P", "@!P")):
         guard, _, text = text.partition(" ")
         lead = f"{guard:>{GUARD_COLUMN - 1}} "
     return lead + text + (";" if word & CONTROL_MASK == _SILENT else " ;")

@@ -9,6 +9,8 @@ from __future__ import annotations
 import json
 import re
 import struct
+from contextlib import redirect_stdout
+from io import StringIO
 from pathlib import Path
 
 import pytest
@@ -159,6 +161,29 @@ def test_entries_of_a_fat_binary_say_what_they_are(
     assert "sm_107" not in capsys.readouterr().out
     assert main(["dis", str(file), "--arch", "sm_75"]) == 2
     assert "no cubin for sm_75; it holds elf for sm_107, elf for sm_90a" in capsys.readouterr().err
+
+
+def test_uniform_guards_stand_with_the_instruction(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Other guards stand before the column of mnemonics (cuobjdump 12.4 and 13.5)."""
+    raw = tmp_path / "words.bin"
+    raw.write_bytes((0x000FE2000FFFE03F0000003F04068290).to_bytes(16, "little"))
+    assert main(["dis", "--raw", "--arch", "sm_80", str(raw)]) == 0
+    line = "        /*0000*/                   @!UP0 UIADD3 UR6, UR4, URZ, URZ ;  /* "
+    assert line in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("arch", ["sm_80", "sm_90a", "sm_100a"])
+def test_code_put_into_its_own_file_changes_nothing(arch: str, tmp_path: Path) -> None:
+    """`asm --from`: architectures with a letter; counts of registers stay where they stood."""
+    file, made = cubin(arch), tmp_path / "y.cubin"
+    with redirect_stdout(StringIO()) as out:
+        assert main(["dis", "--directives", str(file)]) == 0
+    listing = tmp_path / "x.sass"
+    listing.write_text(out.getvalue())
+    assert main(["asm", str(listing), "--cubin", str(made), "--from", str(file)]) == 0
+    assert made.read_bytes() == file.read_bytes()
 
 
 def test_toolkit_13_says_in_records_what_is_accelerated(
