@@ -40,8 +40,6 @@ class Family(StrEnum):
 
 FERMI_KEPLER = (Family.FERMI, Family.KEPLER)
 MAXWELL_PASCAL = (Family.MAXWELL, Family.PASCAL)
-ONE_SM_TPC = FERMI_KEPLER + MAXWELL_PASCAL
-VOLTA_ON = (Family.VOLTA, Family.TURING, Family.AMPERE, Family.HOPPER, Family.BLACKWELL)
 ALL_FAMILIES = tuple(Family)
 
 

@@ -108,10 +108,3 @@ def _line(arch: str, pc: int, offset: int, word: int, control: int, paired: bool
     layout = layout_of(arch)
     pair = "}" if paired else "{" if _opens(layout, control) else ""
     return CodeLine(pc, offset, word, control, text, legal, pair, layout.word_bytes)
-
-
-def section_lines(image: CodeImage, section: str) -> list[CodeLine]:
-    """Every instruction of one placed .text section."""
-    place = next(p for p in image.placements if p.section == section)
-    start = place.address - image.base
-    return lines(image.code[start : start + place.size], image.program.arch, place.address)

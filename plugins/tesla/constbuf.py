@@ -16,7 +16,6 @@ from gpudbg.errors import UsageError
 from .errors import DataError
 from .memory import Memory
 
-BUFFERS = 128
 SPACES = 16
 SPACE_BYTES = 0x10000
 SIZE_UNIT = 0x100

@@ -19,7 +19,6 @@ from .mangle import warp_bits
 from .physid import PhysId
 
 PACKED, STRIPED = 1, 2
-MAX_PARAMS = 64
 HEADER_BYTES = 0x10
 RUN_ALL_BLOCKS = 0x100
 R0_X, R0_Y, R0_Z = Field(15, 0), Field(25, 16), Field(31, 26)

@@ -7,7 +7,6 @@ Standard output carries answers, standard error carries complaints.  A failing c
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
@@ -170,15 +169,6 @@ class Console:
         except GpudbgError as e:
             self._complain(f"source {path}", e)
             return False
-        return True
-
-    def run_lines(self, lines: Iterable[str]) -> bool:
-        """Carry out lines until one fails; whether all went well."""
-        for line in lines:
-            if not self.execute(line):
-                return False
-            if self.session.quit_requested:
-                break
         return True
 
     def interact(self, stream: TextIO) -> None:

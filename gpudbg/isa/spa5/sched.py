@@ -39,12 +39,6 @@ def is_control(address: int) -> bool:
     return address % BUNDLE_BYTES == 0
 
 
-def instruction_before(pc: int) -> int:
-    """The instruction that stands before one: where a warp is that has passed it and waits."""
-    before = first_instruction(pc) - 8
-    return before - 8 if before % 32 == 0 else before
-
-
 def first_instruction(address: int) -> int:
     """The instruction an address means: a bundle's start stands for its first instruction."""
     return address + 8 if address % BUNDLE_BYTES == 0 else address

@@ -16,7 +16,6 @@ COUNT: Final = (1 << 20) - 1
 _TX_BITS: Final = 21
 _TX_SHIFT: Final = 22
 _PENDING_SHIFT: Final = 43
-_PHASE: Final = 1 << 63
 _WORD: Final = (1 << 64) - 1
 _STEP: Final = COUNT + 1
 

@@ -39,7 +39,6 @@ LOOP: Final = 0x60
 """First byte of the grid loop's fields (`gpudbg.sm.schedule.compiled`)."""
 BANKS: Final = 0x140
 """(host pointer, bytes) of each constant bank."""
-BANK_COUNT: Final = 18
 TRACE: Final = 0x280
 """ptr: rows of executed instructions (`gpudbg.sm.trace`), where somebody reads them."""
 ACCESSES: Final = 0x268
