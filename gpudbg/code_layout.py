@@ -36,6 +36,10 @@ class CodeLayout:
         """Instructions of a bundle."""
         return self.bundle_bytes // self.word_bytes - self.has_control_words
 
+    def count(self, size: int) -> int:
+        """Instructions in the whole bundles of a section of `size` bytes."""
+        return size // self.bundle_bytes * self.per_bundle
+
     def is_control(self, address: int) -> bool:
         """Whether a control word stands at an address."""
         return self.has_control_words and address % self.bundle_bytes == 0

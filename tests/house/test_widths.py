@@ -21,7 +21,9 @@ KNOW_STACKS = ("sm/divergence/", "sm/convergence/", "sm/record.py", "sm/state.py
 
 
 def is_code(node: ast.expr) -> bool:
-    """Whether an expression is called as a place in code is."""
+    """Whether an expression is called as a place in code is, or is the size of code."""
+    if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "len":
+        return bool(node.args) and getattr(node.args[0], "attr", "") == "code"
     name = node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
     if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
         name = str(node.slice.value)
@@ -37,7 +39,9 @@ def width_arithmetic(text: str) -> Iterator[str]:
             number = ast.literal_eval(node.right)
         except ValueError:
             continue
-        whole = isinstance(node.op, ast.Mod | ast.FloorDiv) and number in WIDTHS
+        # Both engines keep a byte for each 8 bytes of code, whatever stands there.
+        wanted = WIDTHS - {8} if isinstance(node.left, ast.Call) else WIDTHS
+        whole = isinstance(node.op, ast.Mod | ast.FloorDiv) and number in wanted
         if whole or (isinstance(node.op, ast.BitAnd) and number in MASKS):
             yield ast.unparse(node)
 
@@ -65,7 +69,13 @@ def test_only_the_instruction_sets_know_how_wide_an_instruction_is() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["x = pc & 31", "if warp.next_pc % 32 == 0: ...", "n = f.warp['pc'] & -32"]
+    "text",
+    [
+        "x = pc & 31",
+        "if warp.next_pc % 32 == 0: ...",
+        "n = f.warp['pc'] & -32",
+        "len(k.code) // 32",
+    ],
 )
 def test_planted_arithmetic_is_found(text: str) -> None:
     assert list(width_arithmetic(text))

@@ -9,7 +9,7 @@ from typing import Any
 
 from gpudbg.answers import Table, column, lines_of, typed_row
 from gpudbg.api import SASS_SUFFIX
-from gpudbg.architectures import is_wide
+from gpudbg.code_layout import layout_of
 from gpudbg.errors import EXIT_CLEAN, UsageError
 from gpudbg.formats.files import held_images
 from gpudbg.formats.lines import LineTable, read_lines
@@ -154,7 +154,7 @@ def _kernel(k: Kernel, program: Program, lines: LineTable) -> dict[str, Any]:
     return {
         "name": k.name,
         "code_bytes": len(k.code),
-        "instructions": len(k.code) // 16 if is_wide(program.arch) else len(k.code) // 32 * 3,
+        "instructions": layout_of(program.arch).count(len(k.code)),
         "registers": k.num_regs,
         "barriers": k.num_barriers,
         "parameters": [
