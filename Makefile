@@ -58,7 +58,7 @@ fuzz: $(STAMP)
 	$(BIN)/python -m tests.engine.fuzz_mufu
 	$(BIN)/python -m tests.engine.replay_tensor || [ $$? = 2 ]
 	GPUDBG_ALL_VARIANTS=1 $(BIN)/python -m pytest -q tests/ptxgen tests/kernels_own tests/sm/test_kernels.py \
-		tests/engine
+		tests/engine tests/repl/test_hostfiles.py
 	$(BIN)/python -m tests.ptxgen.modern || [ $$? = 2 ]
 	$(BIN)/python -m tests.tui.fuzz_keys --count 300
 	$(BIN)/python -m tests.mem.soak

@@ -16,6 +16,7 @@ from gpudbg.toolchain import hostproject
 from gpudbg.toolchain.hostfiles import Files, fewer_instances
 from gpudbg.toolchain.hostproject import header_near
 from gpudbg.toolchain.installed import find_nvrtc, runtime_headers
+from tests.variants import ALL
 
 HEADER = """\
 #pragma once
@@ -265,13 +266,14 @@ def test_what_host_headers_bring(text: str) -> None:
 @pytest.mark.skipif(len(runtime_headers()) < 2, reason="CCCL's headers are not installed")
 @pytest.mark.parametrize(
     "text",
+    # The largest of them is left to the campaign: `make fuzz`.
     [
         "#include <cub/cub.cuh>\n__global__ void k(int *p) { typedef cub::BlockReduce<int, 32> R;\n"
         "__shared__ R::TempStorage t; int s = R(t).Sum((int)threadIdx.x); "
         "if (!threadIdx.x) *p = s; }",
         "#include <array>\n__global__ void k(int *p) { std::array<int, 2> a{400, 96}; "
         "*p = a[threadIdx.x & 1] + 400; }",
-    ],
+    ][0 if ALL else 1 :],
 )
 def test_device_parts_of_libraries(text: str) -> None:
     host = "\n#include <iostream>\nint main() { cub::DeviceReduce(); std::cout << 1; }\n"
