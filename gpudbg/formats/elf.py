@@ -84,12 +84,13 @@ class Elf:
 
 
 @contextmanager
-def as_load_error(path: str, what: str) -> Iterator[None]:
+def as_load_error(path: str, what: str, offset: int | None = None) -> Iterator[None]:
     """Turn whatever a reader of damaged bytes raises into a `LoadError`.
 
     Args:
         path: the file, for the message.
         what: what was being read.
+        offset: where that begins in the file.
 
     Raises:
         LoadError: in place of any other exception but memory exhaustion.
@@ -100,7 +101,7 @@ def as_load_error(path: str, what: str) -> Iterator[None]:
         raise
     except Exception as error:
         reason = str(error) or type(error).__name__
-        raise LoadError(f"damaged {what}: {reason}", path=path) from error
+        raise LoadError(f"damaged {what}: {reason}", path=path, offset=offset) from error
 
 
 def machine_name(machine: int) -> str:

@@ -163,7 +163,7 @@ def read_lines(program: Program, section: str = DEBUG_LINE) -> LineTable:
     rows: list[LineRow] = []
     found = program.sections.get(section)
     if found is not None:
-        with as_load_error(program.path, f"line table {section}"):
+        with as_load_error(program.path, f"line table {section}", found.offset):
             reader = _Reader(program, section)
             reader.run(found.data)
             files, rows = reader.files, reader.rows

@@ -476,11 +476,11 @@ def test_any_mutated_table_is_a_launch_or_a_gpudbg_error(data: st.DataObject) ->
 
 def test_the_option_table_is_the_only_one() -> None:
     """Flags, launch-table keys, keywords and settings come from the rows of `gpudbg.options`."""
-    flags = {action.dest: action for action in launch_parser()._actions}
+    flags = {name: action for action in launch_parser()._actions for name in action.option_strings}
     for row in options.FLAGS:
-        action = flags[row.dest]
+        action = flags[f"--{row.flag}"]
         assert action.help == row.help
-        assert f"--{row.flag}" in action.option_strings
+        assert action.dest == row.dest
         if row.kind is options.OptionKind.WHOLE:
             with pytest.raises(UsageError, match=f"--{row.flag}"):
                 launch_parser().parse_args([f"--{row.flag}", str(row.least - 1)])
