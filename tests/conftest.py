@@ -5,11 +5,8 @@ from __future__ import annotations
 import gc
 import os
 import signal
-import subprocess
-import sys
 import tempfile
 import threading
-from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -33,16 +30,6 @@ def pytest_configure(config: pytest.Config) -> None:
         use_own_cache(config)
         # The code generator is not ours: tests/engine/test_effort.py has what it does at its best.
         os.environ[build.LEAST_EFFORT] = "least"
-        if getattr(config.option, "numprocesses", None) and not config.option.collectonly:
-            if config.args_source is pytest.Config.ArgsSource.TESTPATHS:
-                build_library()
-
-
-def build_library() -> None:
-    """Begin to build the run-time library, which takes some seconds, while tests are collected:
-    each of the processes that run them would do it for itself."""
-    words = "from gpudbg.sm.engines.llvm import build; build.library()"
-    subprocess.Popen([sys.executable, "-c", words], cwd=Path(__file__).parents[1])
 
 
 def pytest_collection_finish() -> None:
@@ -53,8 +40,8 @@ def pytest_collection_finish() -> None:
 def draw_without_reading_sources() -> None:
     """Have hypothesis draw special values from its own list, and not from our code.
 
-    It would read 700 modules for their constants in each process that runs tests, which takes a
-    tenth of all their time; a campaign does.
+    It would read 700 modules for their constants in each process that runs tests, 3 to 10 s of
+    each; a campaign does.
     """
     if not ALL:
         vars(providers)["_get_local_constants"] = lambda: providers._local_constants

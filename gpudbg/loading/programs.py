@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -18,7 +17,6 @@ if TYPE_CHECKING:
     from gpudbg.formats.launch import Launch
     from gpudbg.formats.program import Program
 
-LOG = logging.getLogger("gpudbg.loading")
 SASS_SUFFIX = ".sass"
 """Files that are assembled before they are read."""
 
@@ -128,7 +126,7 @@ def open_members(
                 yield None, found
             else:
                 if not listed:
-                    LOG.warning("%s: PTX alone; with --arch it is compiled and listed", path)
+                    _warn("%s: PTX alone; with --arch it is compiled and listed", path)
             return
     for program in open_programs(path, arch, options):
         yield None, program
@@ -176,8 +174,15 @@ def _from_ptx(
     made = compile_ptx(image.read().rstrip(b"\0"), str(path), replace(options, arch=arch))
     program = program_of(str(path), made)
     lacks = f"no cubin for {arch}" if arch else "no cubin"
-    LOG.warning("%s: %s in it, so its PTX for %s is compiled", path, lacks, image.arch)
+    _warn("%s: %s in it, so its PTX for %s is compiled", path, lacks, image.arch)
     return program
+
+
+def _warn(text: str, *about: object) -> None:
+    """Note what was done otherwise than expected; few programs need the module that does it."""
+    import logging
+
+    logging.getLogger("gpudbg.loading").warning(text, *about)
 
 
 def _check_not_compiled(path: str | Path, options: Sequence[str] | CompileOptions) -> None:
