@@ -70,6 +70,9 @@ class Launchable(Protocol):
     def begin(self) -> Grid:
         """A new grid; the first call launches, later ones restore device memory first."""
 
+    def begin_again(self, now: Grid) -> Grid:
+        """The grid as `begin` gave it last, beside the one there is; memory is restored first."""
+
     def release(self) -> None:
         """Give back what the launch has on its device; the session has ended."""
 
@@ -96,10 +99,10 @@ class Inferior:
 
     def __init__(self, launch: Launchable, scope: Scope) -> None:
         self.launch = launch
-        self.program = launch.program
+        self.program = program = launch.program
         self.kernel = launch.kernel
-        self.symbols = Symbols(launch.program, launch.image, launch.kernel)
-        self.sources = SourcePath(Path(launch.program.path).parent, launch.program.sources)
+        self.symbols = Symbols(program, launch.image, launch.kernel)
+        self.sources = SourcePath(Path(program.path).parent, program.sources)
         self.scope = scope
         self.settings = Settings()
         self.focus: Focus | None = None

@@ -55,6 +55,7 @@ def leave_function(runner: Runner) -> None:
             f"Can not force return from an inlined function: {selected.function}",
             "`up` selects the function that it is a part of",
         )
+    warp.note_edit()
     saved = warp.saved()
     groups = warp.groups.copy() if warp.has_groups else None
     try:

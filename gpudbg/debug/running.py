@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from gpudbg.debug.attached import Attached
 from gpudbg.debug.breakpoints.gathering import Gathering
@@ -24,6 +24,8 @@ from gpudbg.expr.types import I32
 from gpudbg.sm.events import StopEvent, StopKind
 
 if TYPE_CHECKING:
+    from weakref import ref
+
     from gpudbg.debug.breakpoints.table import Breakpoint
     from gpudbg.debug.inferior import Inferior
     from gpudbg.debug.script.host import SessionHost
@@ -39,12 +41,20 @@ PATIENCE = 10_000
 """Instructions that other groups of a warp make alone while the focused lane's waits its turn."""
 
 
+class StopListener(Protocol):
+    """Who hears of a stop before anybody is told."""
+
+    def stopped(self) -> None:
+        """The machine has stopped."""
+
+
 class Runner(Attached["Inferior"]):
     """What runs an inferior's machine and tells why it stands.
 
     Attributes:
         breakpoints, watchpoints: what ends a run.
         gathering: how warps come together at a breakpoint.
+        history: the launch's past, which hears of a stop before anybody is told.
     """
 
     def __init__(
@@ -59,6 +69,7 @@ class Runner(Attached["Inferior"]):
         self.breakpoints, self.watchpoints = breakpoints, watchpoints
         self.gathering = Gathering(inferior, breakpoints, watchpoints)
         self._traps, self._scripting = traps, scripting
+        self.history: ref[StopListener] | None = None
 
     @property
     def inferior(self) -> Inferior:
@@ -114,7 +125,8 @@ class Runner(Attached["Inferior"]):
                 hang_check=check,
                 conditions=points.native_condition if addresses else None,
             )
-        if event.kind == "breakpoint" and self._inferior.settings.shown("gather") == "on":
+        gathers = self._inferior.settings.shown("gather") == "on"
+        if event.kind == "breakpoint" and gathers and self._inferior.grid.past is None:
             event = self.gathering.gather(event)
         return self.end_run(event)
 
@@ -237,6 +249,9 @@ class Runner(Attached["Inferior"]):
         """
         kind = kind or event.kind
         self._traps.stopped()
+        history = None if self.history is None else self.history()
+        if history is not None:
+            history.stopped()
         seen = self.watchpoints.take()
         if kind == "step" and seen:
             kind, event = "breakpoint", self._watch_stop(event, seen)
@@ -293,6 +308,13 @@ class Runner(Attached["Inferior"]):
         for listener in EVERY_STOP:
             listener(stop)
         return stop
+
+    def adopt(self) -> None:
+        """The inferior stands elsewhere in its launch: what was under way is forgotten."""
+        self._traps.attach()
+        self._traps.driver.adopt()
+        self.gathering.forget()
+        self.watchpoints.take()
 
     # ---- focus -------------------------------------------------------------------------
     def _move_focus(self, event: StopEvent, kind: StopKind) -> None:

@@ -31,6 +31,7 @@ from gpudbg.debug.checks import Checks
 from gpudbg.debug.displays import Displays
 from gpudbg.debug.focus import focus as focus_module
 from gpudbg.debug.focus.focus import Focus
+from gpudbg.debug.history.history import LaunchHistory
 from gpudbg.debug.inferior import Inferior, Launchable
 from gpudbg.debug.inspection import SessionMemory
 from gpudbg.debug.interruption import interruptible
@@ -122,6 +123,7 @@ class DebugSession(Inferior):
         self.displays = Displays(self, DebugSession._answer)
         self.timeline = Timeline(self, self.traps)
         self.observing: dict[str, Any] = {}
+        self.history = LaunchHistory(self, self.runner)
         self._callbacks: dict[int, Callback] = {}
         self.command_table = commands
         self.quit_code: int | None = None
@@ -134,7 +136,8 @@ class DebugSession(Inferior):
     __dir__ = public_names
     _INTERNAL = frozenset(
         """arguments_changed carry_out checks command_table complete_expression context dispatch
-        displays examine_state focused forget_interrupt frame_level grid halted integer killed
+        displays examine_state focused forget_interrupt frame_level grid halted history integer
+        killed
         lane last_line list_state location_text note_write observing opening origin ownership
         plain_command plan quit_code quit_requested require_launchable require_launched
         require_open require_stopped run_to_stop runner running scope scripting shown_pc
@@ -272,6 +275,7 @@ class DebugSession(Inferior):
         self.focus = None
         self.list_state = None
         self.timeline.launched()
+        self.history.launched()
         if self.launched or self.opening is None:
             return self.runner.stand()
         return self.runner.stand(self.opening.trouble(self.program))
@@ -395,6 +399,88 @@ class DebugSession(Inferior):
             CommandError: the warp is in the kernel itself.
         """
         return stepping.finish(self.runner, whole(level, "level", 0))
+
+    # ---- going back --------------------------------------------------------------------
+    @property
+    def tick(self) -> int:
+        """Warp instructions of the launch so far.
+
+        >>> session.step(3).instructions, session.tick
+        (3, 3)
+        """
+        return self.history.tick
+
+    def state_hash(self) -> str:
+        """All that is architectural, as one number: equal states have equal ones.
+
+        Registers, masks, memory of every space, error and port registers, counters and who runs
+        next are in it; focus, settings and observers are not.
+
+        >>> before = session.state_hash()
+        >>> stop = session.step(5)
+        >>> stop = session.reverse_step(5)
+        >>> session.state_hash() == before
+        True
+        """
+        return self.history.state_hash()
+
+    @interruptible
+    def reverse_step(self, count: int = 1) -> Stop:
+        """Take back `count` warp instructions of the launch; the warp that made the last of them
+        has the focus then.
+
+        Raises:
+            UsageError: a count below 1 or that is no integer.
+        """
+        return self.history.reverse_step(whole(count, "count", 1))
+
+    @interruptible
+    def reverse_next(self, count: int = 1) -> Stop:
+        """Go back by instructions of the focused warp, over calls; errors as `reverse_step`."""
+        return self.history.reverse_instruction(True, whole(count, "count", 1))
+
+    @interruptible
+    def reverse_step_line(self, count: int = 1, over: bool = False) -> Stop:
+        """Go back to where a source line of the focused warp began, `count` times.
+
+        With `over`, calls are gone back over.
+        """
+        return self.history.reverse_line(over, whole(count, "count", 1))
+
+    @interruptible
+    def reverse_finish(self) -> Stop:
+        """Go back to the call of the function that the focused warp is in."""
+        return self.history.reverse_finish()
+
+    @interruptible
+    def reverse_until(self, location: str | int) -> Stop:
+        """Go back to where the focused warp stood at a location; errors as `until`."""
+        text = self.location_text(location)
+        found = self.symbols.resolve(text, evaluation.origin(self)).addresses
+        return self.history.reverse_until(frozenset(found))
+
+    @interruptible
+    def reverse_cont(self) -> Stop:
+        """Go back to the last breakpoint, watchpoint or fault that was met, or to the beginning.
+
+        At a watchpoint the launch stands before the instruction that touched the place.
+
+        >>> session.break_at("first_steps.cu:11").number
+        1
+        >>> session.run().kind, session.reverse_cont().kind, session.tick
+        ('exited', 'breakpoint', 678)
+        """
+        return self.history.reverse_cont()
+
+    @interruptible
+    def goto(self, tick: int) -> Stop:
+        """Stand after so many warp instructions of the launch, before or behind the present.
+
+        Raises:
+            UsageError: a tick below 0 or that is no integer.
+            CommandError: the launch ends before it.
+        """
+        return self.history.goto(whole(tick, "tick", 0))
 
     def jump(self, location: str | int) -> None:
         """Let the focused warp go on at another instruction; nothing runs yet.

@@ -255,5 +255,6 @@ def jump(runner: Runner, location: str | None) -> None:
     if len(found) != 1:
         raise CommandError(f"{location} is {len(found)} places", "jump needs one address")
     warp = inferior.focused()
+    warp.note_edit()
     warp.pc = found[0]
     warp.shown = warp.executed

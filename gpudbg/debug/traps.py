@@ -119,6 +119,7 @@ class SessionTraps(Attached["Inferior"]):
             raise CommandError("a warp is inside the trap handler", "let it return first")
         found = choose(read_handler(source, gpu.arch), entry, gpu.arch)
         handler = Handler(found.program, found.name, argument)
+        inferior.grid.note_edit()
         inferior.grid.install(handler)
         if reads_counters(inferior.grid.code.code):
             inferior.grid.keep_counters()
@@ -136,6 +137,7 @@ class SessionTraps(Attached["Inferior"]):
         if gpu.handler is None or placed is None:
             raise CommandError("there is no trap handler", "trap handler FILE installs one")
         gpu.handler = replace(gpu.handler, argument=number)
+        self._inferior.grid.note_edit()
         placed.banks[BANK].words[8] = number
 
     def remove(self) -> None:
@@ -143,6 +145,7 @@ class SessionTraps(Attached["Inferior"]):
         inferior = self._inferior
         if any(w.in_trap for w in inferior.grid.warps()):
             raise CommandError("a warp is inside the trap handler", "let it return first")
+        inferior.grid.note_edit()
         inferior.grid.gpu.handler = None
         inferior.grid.traps.handler = None
 

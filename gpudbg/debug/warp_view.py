@@ -96,6 +96,7 @@ class _File:
                 f"values of shape {values.shape} do not fill {shape}",
                 "one value, or one for each of the 32 lanes",
             ) from None
+        self._state.note_edit()
         for number, row in enumerate(many):
             new = wide if isinstance(rows, int) else wide[number]
             if lane is not None:

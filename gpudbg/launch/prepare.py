@@ -96,6 +96,8 @@ class ProgramLaunch:
         self._grid: Grid | None = None
         self._checkpoint: Checkpoint | None = None
         self._heap: frozenset[Allocation] = frozenset()
+        self._next = 0
+        self._others: list[Grid] = []
 
     @cached_property
     def arguments(self) -> tuple[Argument, ...]:
@@ -128,14 +130,42 @@ class ProgramLaunch:
                     argument.buffer.allocation.writable()
         else:
             self._checkpoint.restore()
-            for block in heap.blocks - self._heap:
-                heap.used -= block.size
-                heap.blocks.discard(block)
-                memory.free(block)
+            self._forget_heap()
         if self._grid is not None:
-            self._grid.dispose()
+            self._dispose()
+        self._next = memory.next_address
+        self._grid = self._launched()
+        return self._grid
+
+    def begin_again(self, now: Grid) -> Grid:
+        """The grid as `begin` gave it last, word for word, beside the one there is: checkpoints of
+        that one may still be wanted.  Device memory is restored first.
+
+        Args:
+            now: the grid whose memory is there.
+        """
+        gpu = self.loaded.device.gpu
+        assert self._checkpoint is not None
+        for allocation in now.owned:
+            gpu.memory.free(allocation)
+        self._checkpoint.restore()
+        self._forget_heap()
+        gpu.memory.next_address = self._next
+        gpu.launches -= 1
+        self._others.append(self._launched())
+        return self._others[-1]
+
+    def _forget_heap(self) -> None:
+        """Free what `malloc` has given since the launch began."""
+        heap, memory = self.loaded.device.gpu.heap, self.loaded.device.gpu.memory
+        for block in heap.blocks - self._heap:
+            heap.used -= block.size
+            heap.blocks.discard(block)
+            memory.free(block)
+
+    def _launched(self) -> Grid:
         table = self.table
-        self._grid = self.loaded.module.launch(
+        return self.loaded.module.launch(
             self.kernel.name,
             table.grid,
             table.block,
@@ -143,17 +173,21 @@ class ProgramLaunch:
             table.shared_bytes,
             table.cluster,
         )
-        return self._grid
 
     def release(self) -> None:
         """Give back what the launch made and keeps on its device; no session runs it any more."""
         for subscription in list(self.subscriptions):
             subscription.cancel()
-        if self._grid is not None:
-            self._grid.dispose()
-            self._grid = None
+        self._dispose()
+        self._grid = None
         self._checkpoint = None
         self._made.free()
+
+    def _dispose(self) -> None:
+        for grid in (self._grid, *self._others):
+            if grid is not None:
+                grid.dispose()
+        self._others.clear()
 
 
 class Made:
@@ -212,6 +246,10 @@ class IdleLaunch:
             # Nothing was launched: the first launch has the first number.
             self._grid.gpu.launches -= 1
         return self._grid
+
+    def begin_again(self, now: Grid) -> Grid:
+        """The grid without a block."""
+        return now
 
     def release(self) -> None:
         """Nothing was made on the device; observers listen no longer."""

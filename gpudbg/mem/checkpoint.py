@@ -10,7 +10,7 @@ another moment than the table itself, and the step engine makes the access.
 from __future__ import annotations
 
 import weakref
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -21,17 +21,23 @@ if TYPE_CHECKING:
     from gpudbg.mem.device import Allocation
 
 
+Storage = tuple[Any, ...]
+"""What holds the bytes of an allocation: `Allocation.release` gives it."""
+
+
 class Checkpoint:
     """The contents of a device's memory at a moment; without references to it nothing is kept.
 
     Attributes:
         moment: its number on the device.
+        freed: storage of allocations that have been freed since, where it keeps that.
     """
 
-    __slots__ = ("__weakref__", "_contents", "_marks", "moment")
+    __slots__ = ("__weakref__", "_contents", "_marks", "freed", "moment")
 
-    def __init__(self, moment: int) -> None:
+    def __init__(self, moment: int, keeps_freed: bool = False) -> None:
         self.moment = moment
+        self.freed: dict[Allocation, Storage] | None = {} if keeps_freed else None
         self._contents: dict[Allocation, Kept] = {}
         self._marks: dict[Allocation, npt.NDArray[np.uint8]] = {}
 
@@ -68,21 +74,29 @@ class Journal:
 
     Attributes:
         moment: number of the latest one.
+        writes: how often somebody has made or freed an allocation, or asked to write to one
+            (`Allocation.writable`): between two runs it was not the program.
     """
 
-    __slots__ = ("_checkpoints", "moment")
+    __slots__ = ("_checkpoints", "moment", "writes")
 
     def __init__(self) -> None:
-        self.moment = 0
+        self.moment = self.writes = 0
         self._checkpoints: list[weakref.ref[Checkpoint]] = []
 
-    def checkpoint(self) -> Checkpoint:
+    def checkpoint(self, keeps_freed: bool = False) -> Checkpoint:
         """A new one."""
         self.moment += 1
-        made = Checkpoint(self.moment)
+        made = Checkpoint(self.moment, keeps_freed)
         live = [found for found in self._checkpoints if found() is not None]
         self._checkpoints = [*live, weakref.ref(made)]
         return made
+
+    def free(self, allocation: Allocation, storage: Storage) -> None:
+        """An allocation has been freed: checkpoints that keep such have its storage."""
+        for found in (reference() for reference in self._checkpoints):
+            if found is not None and found.freed is not None:
+                found.freed[allocation] = storage
 
     def keep(self, allocation: Allocation, since: int) -> None:
         """Keep an allocation's contents for the checkpoints after the one numbered `since`."""

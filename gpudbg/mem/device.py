@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from gpudbg.errors import UsageError
 from gpudbg.mem.check import Offsets, alignment_fault, clean, misaligned, suspects
-from gpudbg.mem.checkpoint import Checkpoint, Journal
+from gpudbg.mem.checkpoint import Checkpoint, Journal, Storage
 from gpudbg.mem.faults import NULL_BYTES, MemoryFault, null_words, unmapped_words
 from gpudbg.mem.lanes import U32, U64, bools, first_lane
 from gpudbg.mem.pages import address_of
@@ -69,6 +69,7 @@ class Allocation(ByteStore):
 
         The checkpoints since the last time keep what they are now.
         """
+        self._journal.writes += 1
         if self._moment != self._journal.moment:
             self._keep()
         return self._padded[: self.size]
@@ -107,9 +108,9 @@ class Allocation(ByteStore):
         if self._row is not None:
             self._row[_MARKS] = 0
 
-    def release(self) -> tuple[object, ...]:
+    def release(self) -> Storage:
         """Become a freed one, without contents; what held them."""
-        held = self._padded, self.marks
+        held = self._padded, self.marks, self.pages
         self.marks = None
         self.freed = True
         self._padded = self.data = _EMPTY
@@ -119,6 +120,14 @@ class Allocation(ByteStore):
             self._row[_SIZE] = self._row[_HOST] = self._row[_MARKS] = 0
         self._row = None
         return held
+
+    def take_back(self, held: Storage) -> None:
+        """Be there again, with what `release` gave; its row in the table is the caller's."""
+        self._padded, self.marks, self.pages = held
+        self.data = self._padded[: self.size]
+        self.freed = False
+        self._forget_views()
+        self._protect()
 
     @property
     def end(self) -> int:
@@ -139,6 +148,8 @@ class DeviceMemory:
         live: allocations that have not been freed.
         uninitialized: how many allocations nobody gave contents, freed ones included.
         load_for_store: what is loaded now is about to be written to.
+        journal: checkpoints, and how often somebody has changed contents or allocations.
+        next_address: where the next allocation begins, while there is room.
     """
 
     def __init__(self, layout: AddressLayout) -> None:
@@ -147,14 +158,14 @@ class DeviceMemory:
         self.live = 0
         self.load_for_store = False
         self.uninitialized = 0
-        self._next = layout.heap_base
-        self._journal = Journal()
+        self.next_address = layout.heap_base
+        self.journal = Journal()
         self._rows = np.zeros((64, 5), np.int64)
         self._bases: list[int] = []
         self._allocations: list[Allocation] = []
         self._freed: deque[Allocation] = deque()
         self._running = 0
-        self._late: list[tuple[object, ...]] = []
+        self._late: list[Storage] = []
 
     # ---- allocation --------------------------------------------------------------------
 
@@ -168,10 +179,11 @@ class DeviceMemory:
             raise UsageError(f"cannot allocate {size} bytes")
         base = self._room(size)
         try:
-            made = Allocation(base, size, name, tag, self._journal)
+            made = Allocation(base, size, name, tag, self.journal)
         except MemoryError as error:
             raise UsageError(f"cannot allocate {size} bytes: host memory is full") from error
         self.changes += 1
+        self.journal.writes += 1
         self.live += 1
         place = bisect_right(self._bases, base)
         self._bases.insert(place, base)
@@ -187,6 +199,7 @@ class DeviceMemory:
         if not allocation.uninitialized:
             allocation.without_contents()
             self.uninitialized += 1
+            self.journal.writes += 1
             # What compiled code knows of it, it must ask for again.
             self.changes += 1
 
@@ -199,10 +212,10 @@ class DeviceMemory:
 
     def _room(self, size: int) -> int:
         """An address with so many bytes behind it that nobody has had, while there is one."""
-        base = self._next
+        base = self.next_address
         after = _after(base, size)
         if not after >> self.layout.bits:
-            self._next = after
+            self.next_address = after
             return base
         # What was freed longest ago may be the start of a gap, too.
         self._forget_freed(0)
@@ -213,7 +226,7 @@ class DeviceMemory:
             base = _after(allocation.base, allocation.size)
         if _after(base, size) >> self.layout.bits:
             raise UsageError(f"device memory: no room for {size} bytes at 0x{base:x}")
-        self._next = _after(base, size)
+        self.next_address = _after(base, size)
         return base
 
     def free(self, allocation: Allocation) -> None:
@@ -228,11 +241,27 @@ class DeviceMemory:
         if self._running:
             # Compiled code of another thread may know where it lies.
             self._late.append(held)
+        self.journal.free(allocation, held)
+        self.journal.writes += 1
         self.changes += 1
         self.live -= 1
         self._freed.append(allocation)
         if len(self._freed) > 2 * MOST_FREED:
             self._forget_freed(MOST_FREED)
+
+    def revive(self, allocation: Allocation, checkpoint: Checkpoint) -> None:
+        """Have an allocation again that was freed after a checkpoint which keeps such."""
+        assert checkpoint.freed is not None
+        allocation.take_back(checkpoint.freed.pop(allocation))
+        self.changes += 1
+        self.live += 1
+        if allocation in self._freed:
+            self._freed.remove(allocation)
+        if allocation not in self._allocations:
+            place = bisect_right(self._bases, allocation.base)
+            self._bases.insert(place, allocation.base)
+            self._allocations.insert(place, allocation)
+        self._enter_all()
 
     def _forget_freed(self, most: int) -> None:
         """Remember so many freed allocations at most, those that were freed last."""
@@ -266,13 +295,17 @@ class DeviceMemory:
         """Write the table anew."""
         # A new one: compiled code on another thread may be reading the old one.
         self._rows = np.zeros((2 * len(self._allocations) + 64, 5), np.int64)
-        self._rows[0, _MOMENT] = self._journal.moment
+        self._rows[0, _MOMENT] = self.journal.moment
         for row, allocation in zip(self._rows[1:], self._allocations, strict=False):
             allocation.enter(row)
 
-    def checkpoint(self) -> Checkpoint:
-        """The contents of all allocations as they are now."""
-        made = self._journal.checkpoint()
+    def checkpoint(self, keeps_freed: bool = False) -> Checkpoint:
+        """The contents of all allocations as they are now.
+
+        Args:
+            keeps_freed: of those that are freed afterwards, too (`revive`).
+        """
+        made = self.journal.checkpoint(keeps_freed)
         self._rows[0, _MOMENT] = made.moment
         # What compiled code knows it may write to, it must ask for again.
         self.changes += 1

@@ -67,6 +67,10 @@ class Counters(Observer):
         resident = sum(w.executed for w in self._sms[sm].resident() if w.slot % PARTITIONS == part)
         return resident + self._gone[sm][part]
 
+    def state(self) -> tuple[object, ...]:
+        """All counts."""
+        return self._counts, self._gone, sorted(self._high.items())
+
     # ---- the host ----------------------------------------------------------------------
 
     def preset(self, sm: int, number: int, low: int, high: int = 0, part: int = 0) -> None:

@@ -18,12 +18,19 @@ PIECE_CHARS = 64
 
 @dataclass(slots=True)
 class DeviceOutput:
-    """What device code printed, in order; `listeners` hear each piece as it comes."""
+    """What device code printed, in order; `listeners` hear each piece as it comes.
+
+    Attributes:
+        count: pieces so far.
+        repeated: pieces to come that were printed before, by a run that is carried out again.
+    """
 
     pieces: Latest[str] = field(
         default_factory=lambda: Latest(MAX_OUTPUT_CHARS, lambda text: len(text) + PIECE_CHARS)
     )
     listeners: list[Callable[[str], None]] = field(default_factory=list)
+    repeated: int = 0
+    count: int = 0
 
     @property
     def dropped(self) -> int:
@@ -32,7 +39,11 @@ class DeviceOutput:
 
     def write(self, text: str) -> None:
         """Add a piece of text."""
+        if self.repeated:
+            self.repeated -= 1
+            return
         self.pieces.append(text)
+        self.count += 1
         for listener in self.listeners:
             listener(text)
 

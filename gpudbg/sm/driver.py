@@ -46,6 +46,12 @@ class SmDriver:
         for sm in self.grid.sms:
             sm.trap.frozen = True
 
+    def adopt(self) -> None:
+        """The SMs are in another state than this driver left them in: as after a run."""
+        self._stepping.clear()
+        for sm in self.grid.sms if not self.hold_step else ():
+            sm.trap.control &= ~STEP
+
     # ---- sequences ---------------------------------------------------------------------
 
     def suspend(self) -> bool:

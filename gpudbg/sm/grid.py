@@ -31,6 +31,7 @@ from gpudbg.sm.faults import TrapRaised, WarpErrorRaised
 from gpudbg.sm.hang_checks import HangChecks
 from gpudbg.sm.launch import Dim, LaunchConfig
 from gpudbg.sm.launched import Launched
+from gpudbg.sm.moves import MoveListener, RecordedOrder
 from gpudbg.sm.observer import Observers
 from gpudbg.sm.reports import fault_of, merged
 from gpudbg.sm.schedule.step import Schedule
@@ -62,18 +63,29 @@ HangCheck = Callable[[int], tuple[WarpState, tuple[str, ...]] | None]
 Arguments = ParamSpec("Arguments")
 
 
-def _flushes(
+def _advances(
     method: Callable[Concatenate[Grid, Arguments], StopEvent],
 ) -> Callable[Concatenate[Grid, Arguments], StopEvent]:
-    """Flush the batches for observers at the end of a method that advances a grid."""
+    """A method that advances a grid: its move is noted where there is a log of them, and batches
+    for observers are flushed at its end.  A grid that stands before its present moves by its past.
+    """
+    kind = method.__name__
 
     @functools.wraps(method)
     def call(grid: Grid, /, *args: Arguments.args, **kwargs: Arguments.kwargs) -> StopEvent:
+        if grid.past is not None:
+            return grid.past.carry_out(kind, args, kwargs)
+        log = grid.log
+        move = None if log is None else log.begin(kind, args, kwargs)
+        event: StopEvent | None = None
         try:
-            return method(grid, *args, **kwargs)
+            event = method(grid, *args, **kwargs)
+            return event
         finally:
             if grid.trace is not None:
                 grid.trace.flush()
+            if log is not None and move is not None:
+                log.end(move, event)
 
     return call
 
@@ -92,6 +104,9 @@ class Grid:
         flow: what a run does about traps.
         counters: performance counters to keep, where the program reads one.
         owned: device memory that goes with the launch.
+        log: notes what the launch is made to do; None: nobody will go back.
+        past: carries moves out while the launch stands before its present.
+        limit: warp instructions of the launch at which every method stops with kind `limit`.
     """
 
     def __init__(self, gpu: Gpu, launched: Launched, engine: StepEngine) -> None:
@@ -110,6 +125,9 @@ class Grid:
         self.flow = TrapFlow(self, launched.traps)
         self.counters: Counters | None = None
         self.owned: list[Allocation] = []
+        self.log: MoveListener | None = None
+        self.past: RecordedOrder | None = None
+        self.limit: int | None = None
 
     # ---- looking -----------------------------------------------------------------------
 
@@ -169,6 +187,11 @@ class Grid:
         return self._residency.waiting
 
     @property
+    def entry(self) -> int:
+        """Code address where warps begin."""
+        return self.launched.code.program.layout.first(self._residency.entry)
+
+    @property
     def interrupted(self) -> bool:
         """Whether `interrupt` was called and no method has returned for it yet."""
         return self._interrupt.is_set()
@@ -210,7 +233,7 @@ class Grid:
 
     # ---- advancing ---------------------------------------------------------------------
 
-    @_flushes
+    @_advances
     def step_warp(
         self,
         warp: WarpState,
@@ -255,7 +278,7 @@ class Grid:
             return self.event("exited", None, before)
         return self.event("step", warp, before)
 
-    @_flushes
+    @_advances
     def run_warp(
         self,
         warp: WarpState,
@@ -293,22 +316,22 @@ class Grid:
                 return event
         return None
 
-    @_flushes
+    @_advances
     def step_cta(self, cta: Cta) -> StopEvent:
         """One instruction of every ready warp of the CTA, by slot."""
         return self._step_each(cta.warps)
 
-    @_flushes
+    @_advances
     def step_sm(self, sm: int) -> StopEvent:
         """One instruction of every ready warp of the SM, by slot."""
         return self._step_each(list(self.sms[sm].resident()))
 
-    @_flushes
+    @_advances
     def step_all(self) -> StopEvent:
         """One instruction of every ready warp of every SM, by (sm, slot)."""
         return self._step_each(self._residency.ring)
 
-    @_flushes
+    @_advances
     def run(
         self,
         *,
@@ -372,7 +395,7 @@ class Grid:
                 return self._idle(before)
             if last is not None and self.total >= last:
                 return self.event("limit", warp, before)
-            if stops and self._meets(warp, stops, accept):
+            if stops and self.meets(warp, stops, accept):
                 return self.event("breakpoint", warp, before)
             stepping = self.sms[warp.sm].trap.stepping and not warp.in_trap
             count = NO_TURN if last is None else last - self.total
@@ -419,7 +442,7 @@ class Grid:
                     case WarpEnded(warp):
                         self.warp_done(warp)
                     case AtBreakpoint(warp):
-                        if self._meets(warp, request.stops, accept):
+                        if self.meets(warp, request.stops, accept):
                             return self.event("breakpoint", warp, before)
                     case NeedsStep(warp, count):
                         left = self.schedule.left
@@ -439,6 +462,15 @@ class Grid:
         self._interrupt.set()
         if self.fast is not None:
             self.fast.ask_to_stop()
+
+    def note_edit(self) -> None:
+        """Somebody has changed, or is about to change, state other than device memory."""
+        self._residency.edits.count += 1
+
+    @property
+    def edits(self) -> int:
+        """How often somebody has changed its state from outside, other than device memory."""
+        return self._residency.edits.count
 
     def forget_interrupt(self) -> None:
         """Drop an `interrupt` that no method has returned for."""
@@ -484,8 +516,10 @@ class Grid:
         self._residency.dispose()
         self._halted.clear()
         for allocation in self.owned:
-            self.gpu.memory.free(allocation)
+            if not allocation.freed:
+                self.gpu.memory.free(allocation)
         self.owned.clear()
+        self.log = self.past = None
         self.schedule.warp = None
         self.traps.on_event = lambda sm, text: None
         self.engine.let_go()
@@ -567,6 +601,10 @@ class Grid:
         """Execute instructions of a ready warp; the event that ended it, if it is one."""
         executed = warp.executed
         launched = self.launched
+        if self.limit is not None:
+            count = min(count, self.limit - launched.total)
+            if count <= 0:
+                return self.event("limit", warp, before)
         if launched.handler_banks is not None:
             banks = launched.handler_banks if warp.in_trap else launched.constants
             self.engine.constants = banks
@@ -597,7 +635,7 @@ class Grid:
             return self.event("step", warp, before)
         return self.flow.entered(warp, before, "a completed single step")
 
-    def _meets(self, warp: WarpState, stops: Collection[int], accept: Accept | None) -> bool:
+    def meets(self, warp: WarpState, stops: Collection[int], accept: Accept | None) -> bool:
         """Whether the warp stops at its breakpoint now; each arrival is considered once."""
         if warp.pc not in stops or warp.shown == warp.executed:
             return False
@@ -606,7 +644,10 @@ class Grid:
 
     def _step_each(self, warps: Iterable[WarpState]) -> StopEvent:
         before = self._begin()
-        ready = [warp for warp in warps if warp.words[rec.STATUS] == rec.READY]
+        return self.step_round([w for w in warps if w.words[rec.STATUS] == rec.READY], before)
+
+    def step_round(self, ready: list[WarpState], before: int) -> StopEvent:
+        """One instruction of each of some warps; `before`: the total when the step began."""
         stopped: list[StopEvent] = []
         for warp in ready:
             event = self._advance(warp, 1, before)

@@ -297,6 +297,11 @@ class WarpState:
 
     # ---- lanes ---------------------------------------------------------------------------
 
+    def note_edit(self) -> None:
+        """Somebody changes its state, or its block's memory, from outside."""
+        if self.cta.home is not None:
+            self.cta.home.edits.count += 1
+
     def thread(self, lane: int) -> tuple[int, int, int]:
         """CUDA thread coordinates of a lane."""
         x, y, z = self.tid[:, lane].tolist()

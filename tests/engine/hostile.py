@@ -327,8 +327,8 @@ class Batch:
         bench.engine.constants.banks.update(bench.banks)
         if self.rng.randrange(2):
             # Across a multiple of 4 GiB.
-            start = (bench.memory._next >> 32) + 1 << 32
-            bench.memory._next = start - self.memory_bytes // 2 // 16 * 16
+            start = (bench.memory.next_address >> 32) + 1 << 32
+            bench.memory.next_address = start - self.memory_bytes // 2 // 16 * 16
         sizes = (self.memory_bytes, 256)
         self.memory = [bench.memory.allocate(size, f"memory {size}") for size in sizes]
         low = self.rng.choice((0, 64))

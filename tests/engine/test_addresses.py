@@ -113,7 +113,7 @@ def outcome(source: str, engine: str, offsets: list[int], width: int, base: int 
     program = gpudbg.load(assemble_file(source).cubin(), engine=engine)
     table = program.device.buffer(np.array(offsets, np.int64))
     if base:
-        program.device.gpu.memory._next = base
+        program.device.gpu.memory.next_address = base
     memory = program.device.buffer(np.arange(BYTES, dtype=np.uint32).astype(np.uint8))
     block = (width, len(offsets) // width, 1)
     session = program.launch(grid=2, block=block, args=[table, memory])

@@ -144,7 +144,7 @@ def test_addresses_come_again_when_there_are_no_others() -> None:
     """A full address space is looked through for gaps."""
     memory = DeviceMemory(SM_5X)
     room = (1 << SM_5X.bits) - SM_5X.heap_base
-    memory._next += room - (4 << 20)
+    memory.next_address += room - (4 << 20)
     last = memory.allocate(100, "last")
     gap = memory.allocate(0, "gap")
     with pytest.raises(UsageError, match="no room"):

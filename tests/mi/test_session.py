@@ -228,7 +228,7 @@ def test_interrupt_and_edits_while_running() -> None:
         client.ok("-gdb-set mi-async on")
         assert client.ok("-list-target-features") == {"features": []}
         client.ok("-target-select native")
-        assert client.ok("-list-target-features") == {"features": ["async"]}
+        assert client.ok("-list-target-features") == {"features": ["async", "reverse"]}
         assert client.ask("-exec-run").name == "running"
         assert client.fails("-stack-list-frames") == "Selected thread is running."
         states = {t["state"] for t in client.ok("-thread-info")["threads"]}
@@ -310,3 +310,18 @@ def test_watchpoints() -> None:
         assert stop["wpt"] == {"number": "2", "exp": "out[64]"}
         assert stop["value"]["old"] == "0"
         assert stop["CudaFocus"]["blockIdx"] == "(1,0,0)"
+
+
+def test_reverse_execution(walk: Client) -> None:
+    """`--reverse` of the -exec commands; the beginning is told as gdb does."""
+    walk.ok("-break-insert digits")
+    stop = walk.go("-exec-run")
+    here = stop["frame"]["addr"]
+    assert walk.go("-exec-step-instruction --reverse")["reason"] == "end-stepping-range"
+    assert walk.go("-exec-step-instruction")["frame"]["addr"] == here
+    assert walk.go("-exec-finish --reverse")["frame"]["func"] == "walk"
+    assert walk.go("-exec-continue")["frame"]["addr"] == here
+    assert walk.go("-exec-next --reverse")["reason"] == "end-stepping-range"
+    walk.ok("-break-delete")
+    assert walk.go("-exec-continue --reverse")["reason"] == "no-history"
+    assert walk.go("reverse-stepi")["reason"] == "no-history"

@@ -14,7 +14,7 @@ from gpudbg.frontends.tui.app import GpudbgApp
 from gpudbg.frontends.tui.collect_timeline import TimelinePicture, take, warp_of
 from gpudbg.frontends.tui.past import Past
 from gpudbg.frontends.tui.screens.ask import AskScreen
-from gpudbg.frontends.tui.screens.history import BACK, HistoryScreen
+from gpudbg.frontends.tui.screens.history import HistoryScreen
 from gpudbg.frontends.tui.screens.panes import ConsoleScreen
 from gpudbg.frontends.tui.widgets.chrome import KeyRow, StopLine
 from gpudbg.frontends.tui.widgets.console import LogPane
@@ -251,8 +251,29 @@ async def test_go_to_a_tick_says_what_it_shows() -> None:
         assert app.main.past.shown is None
         await press(app, pilot, "g", *"soon", "enter")
         assert "'soon' is no tick" in said(app)
+
+
+async def test_the_machine_goes_back_by_keys() -> None:
+    """An instruction, to the cursor of the history screen, to the stop before, a line."""
+    app = make_app(open_first())
+    async with app.run_test(size=(120, 40)) as pilot:
+        await opened(app, pilot, ("set timeline on", *STOPS))
+        await press(app, pilot, "escape")
+        assert app.session.tick == 63
         await press(app, pilot, "backspace")
-        assert BACK in said(app)
+        assert app.session.tick == 62
+        await press(app, pilot, "h", "backspace")
+        assert app.session.tick == 61
+        await press(app, pilot, "g", *"40", "enter", "enter", "escape")
+        assert app.session.tick == 40
+        assert app.main.current is not None
+        assert app.main.current.tick == 40
+        await press(app, pilot, "C")
+        assert app.session.tick == 33
+        await press(app, pilot, "P")
+        assert app.session.tick < 33
+        await press(app, pilot, "f5")
+        assert app.session.tick == 33
 
 
 async def test_bookmarks_are_set_named_and_dropped() -> None:

@@ -311,9 +311,9 @@ async def test_an_action_without_an_object_says_so(key: str) -> None:
 
 async def test_words_of_side_screens_cover_nothing() -> None:
     async with started(open_first(), (80, 24)) as (app, pilot):
-        await burst(app, pilot, "h", "backspace")
+        await burst(app, pilot, "h", "d")
         assert not app._notifications
-        assert "one instruction back" in screen_text(app)[-1]
+        assert "no bookmark at tick" in screen_text(app)[-1]
 
 
 async def test_escape_closes_the_help_whatever_is_typed() -> None:

@@ -25,9 +25,7 @@ _FAULTS = "faults and traps stop it by themselves: `info esr`, `info trap`"
 ABSENT: dict[str, tuple[str, str]] = {
     **dict.fromkeys(("record", "rec", "target record-full"), (_BACK, _HISTORY)),
     **dict.fromkeys(
-        ("reverse-step", "reverse-stepi", "reverse-next", "reverse-nexti", "reverse-continue",
-         "reverse-finish", "rs", "rsi", "rn", "rni", "rc", "info record", "checkpoint",
-         "restart", "goto-bookmark", "info checkpoints", "info bookmarks"),
+        ("checkpoint", "restart", "goto-bookmark", "info checkpoints", "info bookmarks"),
         (_BACK, _HISTORY),
     ),
     **dict.fromkeys(

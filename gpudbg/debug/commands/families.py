@@ -37,6 +37,7 @@ FAMILIES = (
     "trap",
     "fragments",
     "timeline",
+    "history",
     "symbols",
 )
 """Modules of this package that enter commands."""

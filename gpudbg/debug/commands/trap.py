@@ -292,6 +292,7 @@ def trap_stop(session: DebugSession, argument: str) -> Notice:
     """A stop request as warps see it."""
     number = _sm(session, argument)
     before = session.grid.sms[number].trap.entries
+    session.grid.note_edit()
     session.traps.driver.request_stop(number)
     entered = session.grid.sms[number].trap.entries - before
     if session.grid.traps.handler is None:
@@ -310,6 +311,7 @@ def trap_step(session: DebugSession, argument: str) -> Notice:
     """Hold single-step mode."""
     if argument not in ("on", "off"):
         raise CommandError(f"trap step {argument!r}", "on or off")
+    session.grid.note_edit()
     session.traps.driver.set_step_mode(argument == "on")
     return Notice(f"single-step mode is {argument} while the machine runs", argument == "on")
 
@@ -414,6 +416,7 @@ def trap_port(session: DebugSession, argument: str) -> Notice:
 
 def _write(session: DebugSession, place: str | int, value: int, where: str) -> None:
     port = session.traps.port
+    session.grid.note_edit()
     if isinstance(place, int):
         port.write_address(place, value)
     elif where == "all":

@@ -69,6 +69,7 @@ def write(
     if space == "code":
         raise CommandError("code cannot be written", "load another program instead")
     written = inferior.grid.engine.written
+    warp.note_edit()
     try:
         if space == "global":
             inferior.grid.gpu.memory.write(address, data)

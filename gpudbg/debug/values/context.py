@@ -328,6 +328,7 @@ class WarpContext:
     def write_place(self, place: Place, raw: NDArray[np.uint8]) -> None:
         """Write in the lanes that the focus selects: its own lane, or all under print-lanes."""
         lanes = self._lanes()
+        self._warp.note_edit()
         if place.kind == "register":
             self._write_register(place.index, raw, 0, lanes)
         elif place.kind == "pair":

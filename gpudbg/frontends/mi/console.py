@@ -27,6 +27,8 @@ from gpudbg.frontends.mi.parser import MiError, split_words
 from gpudbg.frontends.mi.table_commands import DONE, session_command
 
 if TYPE_CHECKING:
+    from gpudbg.debug import DebugSession
+    from gpudbg.debug.stops import Stop
     from gpudbg.frontends.mi.bridge import Bridge
     from gpudbg.frontends.mi.ui import Ui
 
@@ -242,6 +244,14 @@ def _finish(bridge: Bridge, argument: str) -> Answer:
     return answer
 
 
+def _back(work: Callable[[DebugSession, str], Stop]) -> Resume:
+    def resume(bridge: Bridge, argument: str) -> Answer:
+        _ready(bridge)
+        return execution.back(bridge, lambda s: work(s, argument.strip()))
+
+    return resume
+
+
 _RESUMES: dict[str, Resume] = {
     "run": _run,
     "start": _start,
@@ -253,6 +263,14 @@ _RESUMES: dict[str, Resume] = {
     "nexti": _instruction_step(True),
     "until": _until,
     "finish": _finish,
+    "reverse-continue": _back(lambda s, text: s.reverse_cont()),
+    "reverse-finish": _back(lambda s, text: s.reverse_finish()),
+    "reverse-next": _back(lambda s, text: s.reverse_step_line(_count(text), over=True)),
+    "reverse-nexti": _back(lambda s, text: s.reverse_next(_count(text))),
+    "reverse-step": _back(lambda s, text: s.reverse_step_line(_count(text))),
+    "reverse-stepi": _back(lambda s, text: s.reverse_step(_count(text))),
+    "reverse-until": _back(lambda s, text: s.reverse_until(text)),
+    "goto": _back(lambda s, text: s.history.goto_text(text)),
 }
 """Commands of the table that run the machine: here they run in the engine's thread."""
 

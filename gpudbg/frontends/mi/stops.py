@@ -6,7 +6,14 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from gpudbg.debug.focus import coords_fields, coords_words, current_coords
-from gpudbg.debug.stops import BreakpointStop, Stop, WatchpointStop, arrival_words, signal_of
+from gpudbg.debug.stops import (
+    BreakpointStop,
+    EntryStop,
+    Stop,
+    WatchpointStop,
+    arrival_words,
+    signal_of,
+)
 from gpudbg.debug.values import frames
 from gpudbg.errors import CommandError
 from gpudbg.frontends.mi.shown import Fields, frame_fields, position_lines
@@ -60,6 +67,8 @@ def reason_fields(
             **_location_number(session, number),
             **_arrived(stop),
         }
+    if isinstance(stop, EntryStop) and stop.detail:
+        return {"reason": "no-history"}
     signal = signal_of(stop)
     if signal is not None:
         return {

@@ -100,6 +100,14 @@ class TickAsked(Message):
         self.tick = tick
 
 
+class TickChosen(Message):
+    """Enter on the timeline: the machine is to stand there."""
+
+    def __init__(self, tick: int) -> None:
+        super().__init__()
+        self.tick = tick
+
+
 class SplitMoved(Message):
     """The vertical line was dragged to a screen column."""
 

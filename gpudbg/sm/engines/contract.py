@@ -117,5 +117,8 @@ class WarpEngine(Protocol):
     def renew(self) -> None:
         """The launch's code has changed before anything ran."""
 
+    def again(self) -> WarpEngine:
+        """A new one for the same launch, whose state somebody has replaced."""
+
     def dispose(self) -> None:
         """Nobody runs the launch any more."""

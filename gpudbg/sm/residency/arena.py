@@ -59,6 +59,12 @@ class ArenaPlace(NamedTuple):
     slot: int
 
 
+class Edits:
+    """How often somebody has changed the state of a launch's warps and blocks from outside."""
+
+    count = 0
+
+
 class Arena:
     """Memory of CTAs that begin together.
 
@@ -73,6 +79,7 @@ class Arena:
         seen: somebody has had arrays of a warp's registers, predicates or flags, and may have
             written to them.
         local_seen: the same for a warp's local memory.
+        edits: of the launch.
         stride: bytes from a record to the next.
         records: address of the first one.
     """
@@ -87,6 +94,7 @@ class Arena:
         "blocks",
         "config",
         "count",
+        "edits",
         "fresh",
         "local_seen",
         "quads",
@@ -98,15 +106,22 @@ class Arena:
     )
 
     def __init__(
-        self, config: LaunchConfig, entry: int, places: list[ArenaPlace], issued: int
+        self,
+        config: LaunchConfig,
+        entry: int,
+        places: list[ArenaPlace],
+        issued: int,
+        edits: Edits | None = None,
     ) -> None:
         """Memory of CTAs before their first instruction.
 
         Args:
             entry: where their warps begin.
             issued: address of the counts of instructions issued, by SM.
+            edits: of the launch.
         """
         self.config = config
+        self.edits = edits or Edits()
         self.count = count = len(places)
         # Not a multiple of 128: the same fields of many warps would share few sets of the caches.
         self.stride = _whole(rec.record_bytes(config.registers + config.uniform), LINE) + LINE // 2

@@ -8,7 +8,7 @@ from gpudbg.mem.pages import address_of, zeroed
 from gpudbg.sm.barriers.phase import Barriers
 from gpudbg.sm.clusters.cluster import Cluster
 from gpudbg.sm.launch import Dim, LaunchConfig
-from gpudbg.sm.residency.arena import LINE, Arena, ArenaPlace
+from gpudbg.sm.residency.arena import LINE, Arena, ArenaPlace, Edits
 from gpudbg.sm.state import Cta, Sm, WarpState
 
 
@@ -32,6 +32,7 @@ class Residency:
         ended: CTAs so far.
         placed: CTAs that Python has placed so far.
         issued: instructions issued by SM, as compiled code on the caller's thread counts them.
+        edits: changes of warps and blocks from outside.
     """
 
     def __init__(self, config: LaunchConfig, entry: int, num_sms: int, warp_slots: int) -> None:
@@ -43,6 +44,7 @@ class Residency:
         self.returned: list[int] = []
         self.ended = self.placed = 0
         self._cleared: list[list[Cta | None]] = []
+        self.edits = Edits()
         counts = zeroed(8 * num_sms + LINE)
         self.issued = counts.data.cast("q")
         self._issued_at = address_of(counts)
@@ -153,7 +155,7 @@ class Residency:
             return []
         config = self.config
         places = [ArenaPlace(self._next(), sm, slot) for sm, slot in chosen]
-        home = Arena(config, self.entry, places, self._issued_at)
+        home = Arena(config, self.entry, places, self._issued_at, self.edits)
         made = []
         diverges = not config.layout.has_control_words
         for n, (number, index, slot) in enumerate(places):

@@ -57,6 +57,18 @@ class Schedule:
     def turn(self, kept: tuple[WarpState | None, int, int, int, bool]) -> None:
         self.warp, self.left, self.position, self.stay, self.polls = kept
 
+    def following(self, ring: Sequence[WarpState]) -> tuple[object, ...]:
+        """What decides who runs next and after that, whether or not that turn has begun: the warp's
+        SM and slot, instructions of its turn, the place in the order, and the number that warps
+        are drawn from.  Nothing changes."""
+        kept, draw = self.turn, self._draw
+        try:
+            warp = self.next(ring)
+            place = None if warp is None else (warp.sm, warp.slot, self.left)
+            return place, self.position, self.stay, self._draw
+        finally:
+            self.turn, self._draw = kept, draw
+
     def next(self, ring: Sequence[WarpState]) -> WarpState | None:
         """The warp to run, for up to `left` instructions; None when none is ready.
 

@@ -55,6 +55,17 @@ def _again(
     return lambda: work(session)
 
 
+def back(bridge: Bridge, work: Callable[[DebugSession], Stop]) -> Answer:
+    """Let a stopped program go back, also after an error.
+
+    Raises:
+        MiError: nothing has been started.
+    """
+    session = bridge.process(NOT_STARTED)
+    bridge.resume(lambda: work(session), STEP_END, _again(session, work, STEP_END))
+    return Answer("running")
+
+
 def go(bridge: Bridge) -> Answer:
     """Continue; after an error the program ends, as it does on hardware."""
     session = bridge.process(NOT_STARTED)
@@ -69,23 +80,19 @@ def _select(call: MiCall) -> None:
         call.bridge.ids.select(session, call.thread)
 
 
-def _count(call: MiCall) -> int:
+def _steps(call: MiCall) -> tuple[int, bool]:
+    """How many, and whether backwards."""
     opts = take_options(call.name, call.words, flags="--reverse")
-    _no_reverse(opts.has("--reverse"))
+    back = opts.has("--reverse")
     if not opts.rest:
-        return 1
+        return 1, back
     try:
         count = int(opts.rest[0], 0)
     except ValueError:
         raise MiError(f'No symbol "{opts.rest[0]}" in current context.') from None
     if count < 1:
         raise MiError(f"-{call.name}: a count is 1 or more")
-    return count
-
-
-def _no_reverse(asked: bool) -> None:
-    if asked:
-        raise MiError("Target native does not support this command.")
+    return count, back
 
 
 @mi("exec-run", running="ok", selects=False)
@@ -101,40 +108,49 @@ def exec_run(call: MiCall) -> Answer:
 def exec_continue(call: MiCall) -> Answer:
     """Run on."""
     opts = take_options(call.name, call.words, flags="--all --reverse", values="--thread-group")
-    _no_reverse(opts.has("--reverse"))
     _select(call)
+    if opts.has("--reverse"):
+        return back(call.bridge, lambda s: s.reverse_cont())
     return go(call.bridge)
 
 
 @mi("exec-step", selects=False)
 def exec_step(call: MiCall) -> Answer:
     """A line, into calls."""
-    count = _count(call)
+    count, reverse = _steps(call)
     _select(call)
+    if reverse:
+        return back(call.bridge, lambda s: s.reverse_step_line(count))
     return resume(call.bridge, lambda s: s.step_line(count), STEP_END)
 
 
 @mi("exec-next", selects=False)
 def exec_next(call: MiCall) -> Answer:
     """A line, over calls."""
-    count = _count(call)
+    count, reverse = _steps(call)
     _select(call)
+    if reverse:
+        return back(call.bridge, lambda s: s.reverse_step_line(count, over=True))
     return resume(call.bridge, lambda s: s.step_line(count, over=True), STEP_END)
 
 
 @mi("exec-step-instruction", selects=False)
 def exec_stepi(call: MiCall) -> Answer:
     """An instruction."""
-    count = _count(call)
+    count, reverse = _steps(call)
     _select(call)
+    if reverse:
+        return back(call.bridge, lambda s: s.reverse_step(count))
     return resume(call.bridge, lambda s: s.step(count), STEP_END)
 
 
 @mi("exec-next-instruction", selects=False)
 def exec_nexti(call: MiCall) -> Answer:
     """An instruction, over calls."""
-    count = _count(call)
+    count, reverse = _steps(call)
     _select(call)
+    if reverse:
+        return back(call.bridge, lambda s: s.reverse_next(count))
     return resume(call.bridge, lambda s: s.step(count, over=True), STEP_END)
 
 
@@ -154,8 +170,9 @@ def finish(bridge: Bridge) -> Answer:
 def exec_finish(call: MiCall) -> Answer:
     """Out of the function."""
     opts = take_options(call.name, call.words, flags="--reverse")
-    _no_reverse(opts.has("--reverse"))
     _select(call)
+    if opts.has("--reverse"):
+        return back(call.bridge, lambda s: s.reverse_finish())
     if call.frame is not None:
         call.bridge.process(NOT_STARTED).frame_level = call.frame
     return finish(call.bridge)

@@ -46,14 +46,16 @@ def list_features(call: MiCall) -> Fields:
 
 @mi("list-target-features", running="ok")
 def list_target_features(call: MiCall) -> Fields:
-    """`async` once there is a target; before, Emacs would take it for non-stop.
+    """`async` and `reverse` once there is a target; before, Emacs would take it for non-stop.
 
     Warps stop together here, so it is not told to a client that asked for non-stop: Emacs then
     goes back to all-stop, however early the user has started the program.
     """
     settings = call.bridge.settings
     on = settings.shown("mi-async") == "on" and settings.shown("non-stop") != "on"
-    return {"features": ["async"] if on and call.bridge.target else []}
+    if not call.bridge.target:
+        return {"features": []}
+    return {"features": ["async", "reverse"] if on else ["reverse"]}
 
 
 @mi("info-gdb-mi-command", running="ok")

@@ -29,6 +29,9 @@ for _name, _label, _line in (
     ("continue", "Running", "continue"),
     ("finish", "Finishing the call", "finish"),
     ("until", "Past the loop", "until"),
+    ("back_stepi", "An instruction back", "reverse-stepi"),
+    ("back_next", "A line back", "reverse-next"),
+    ("back_continue", "Running back", "reverse-continue"),
     ("restart", "Starting", "start"),
 ):
     _runs(_name, _label, _line)

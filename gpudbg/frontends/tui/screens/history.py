@@ -1,7 +1,7 @@
 """Time travel: how did it get here, when did this change, take me there.
 
 One cursor, a tick, goes over the timeline; the other panes show the kept stop at or before it.
-Nothing is executed anew: between two stops only what was recorded can be shown.
+Enter has the machine stand at the cursor: the launch is carried out again up to there.
 """
 
 from __future__ import annotations
@@ -44,10 +44,6 @@ GONE = 2
 """Rows for warps that have ended."""
 SMALLEST = 8
 """Ticks of the closest window."""
-BACK = (
-    "one instruction back needs the run to be executed again, which is not there yet; "
-    "Shift-Left goes to the stop before"
-)
 
 
 class HistoryScreen(ConsoleScreen):
@@ -310,10 +306,6 @@ class HistoryScreen(ConsoleScreen):
         self.go(last.tick)
         self.code.go_to(view.code.row(last.pc))
 
-    def action_back_one(self) -> None:
-        """What reverse execution will do."""
-        self.main.note(BACK, "muted")
-
     # ---- looking ---------------------------------------------------------------------------
     def action_zoom(self, by: int) -> None:
         """Half or twice the ticks around the cursor; 0 is all."""
@@ -379,6 +371,13 @@ class HistoryScreen(ConsoleScreen):
         self.main.draw()
 
     # ---- messages --------------------------------------------------------------------------
+    def on_tick_chosen(self, event: messages.TickChosen) -> None:
+        """Have the machine stand at a tick; going on follows what was recorded."""
+        event.stop()
+        if self._may() is not None:
+            line = f"goto {event.tick}"
+            self.main.run_job(f"Going to tick {event.tick:,}", lambda s: s.command(line))
+
     def on_tick_asked(self, event: messages.TickAsked) -> None:
         """Arrow keys, a click or the mouse dragged."""
         event.stop()

@@ -231,6 +231,10 @@ class TimelinePane(LinePane):
                    None, "", None, right)  # fmt: skip
 
     # ---- moving ----------------------------------------------------------------------------
+    def action_open(self) -> None:
+        """Enter: the machine is to stand at the cursor."""
+        self.post_message(messages.TickChosen(self.cursor_tick))
+
     def action_walk(self, by: int) -> None:
         """The next column, at least a tick on."""
         p = self.picture

@@ -71,6 +71,11 @@ class FastEngine:
             if self.engine is not None:
                 self.engine.prepare_ahead()
 
+    def again(self) -> FastEngine:
+        """A new one for the same launch, whose state somebody has replaced."""
+        mode = "run" if self._eager else "auto"
+        return FastEngine(self._launched, self._entry, mode, self._compiled, self._stepped)
+
     def dispose(self) -> None:
         """Drop the engine, once nothing compiles for it."""
         self._disposed = True

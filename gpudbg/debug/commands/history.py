@@ -1,0 +1,206 @@
+"""Going back: reverse-stepi, reverse-step, reverse-continue, goto, branches."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gpudbg.answers import Card, Table, column, typed_row
+from gpudbg.debug.commands.run import stop_answer
+from gpudbg.debug.commands.table import command
+from gpudbg.debug.views.format import parse_int
+from gpudbg.errors import CommandError
+
+if TYPE_CHECKING:
+    from gpudbg.debug.session import DebugSession
+
+_DETAILS = (
+    "A launch is deterministic: it is carried out again from a checkpoint.  In the past, commands\n"
+    "that run and step follow the order that was recorded, up to the present."
+)
+
+
+def _count(argument: str) -> int:
+    return parse_int(argument, "count") if argument.strip() else 1
+
+
+@command(
+    "reverse-stepi",
+    "rsi",
+    usage="reverse-stepi [N]",
+    help="take back the launch's last warp instruction; the focus goes to its warp",
+    group="running",
+    repeats=True,
+    details=_DETAILS,
+)
+def reverse_stepi(session: DebugSession, argument: str) -> Card:
+    """Back by instructions."""
+    return stop_answer(session, session.reverse_step(_count(argument)))
+
+
+@command(
+    "reverse-nexti",
+    "rni",
+    usage="reverse-nexti [N]",
+    help="go back by an instruction of the focused warp; a call is one",
+    group="running",
+    repeats=True,
+    details=_DETAILS,
+)
+def reverse_nexti(session: DebugSession, argument: str) -> Card:
+    """Back by instructions of one warp, over calls."""
+    return stop_answer(session, session.reverse_next(_count(argument)))
+
+
+@command(
+    "reverse-step",
+    "rs",
+    usage="reverse-step [N]",
+    help="go back to where the focused warp's source line began, or the one before",
+    group="running",
+    repeats=True,
+    details=_DETAILS,
+)
+def reverse_step(session: DebugSession, argument: str) -> Card:
+    """Back by lines."""
+    return stop_answer(session, session.reverse_step_line(_count(argument)))
+
+
+@command(
+    "reverse-next",
+    "rn",
+    usage="reverse-next [N]",
+    help="like reverse-step, over calls",
+    group="running",
+    repeats=True,
+    details=_DETAILS,
+)
+def reverse_next(session: DebugSession, argument: str) -> Card:
+    """Back by lines over calls."""
+    return stop_answer(session, session.reverse_step_line(_count(argument), over=True))
+
+
+@command(
+    "reverse-continue",
+    "rc",
+    help="go back to the last breakpoint, watchpoint or fault that was met, or the beginning",
+    group="running",
+    repeats=True,
+    details=_DETAILS
+    + "\nAt a watchpoint the launch stands before the instruction that touched it.",
+)
+def reverse_continue(session: DebugSession, argument: str) -> Card:
+    """Back to a stop."""
+    return stop_answer(session, session.reverse_cont())
+
+
+@command(
+    "reverse-finish",
+    help="go back to the call of the function that the focused warp is in",
+    group="running",
+    details=_DETAILS,
+)
+def reverse_finish(session: DebugSession, argument: str) -> Card:
+    """Back to the call."""
+    return stop_answer(session, session.reverse_finish())
+
+
+@command(
+    "reverse-until",
+    "reverse-advance",
+    usage="reverse-until LOCATION",
+    help="go back to where the focused warp stood at a location",
+    group="running",
+    details=_DETAILS,
+    completer=lambda s, text: s.symbols.complete_location(text),
+)
+def reverse_until(session: DebugSession, argument: str) -> Card:
+    """Back to a place."""
+    if not argument.strip():
+        raise CommandError("reverse-until goes back to a location", "reverse-until k.cu:12")
+    return stop_answer(session, session.reverse_until(argument.strip()))
+
+
+@command(
+    "goto",
+    usage="goto TICK",
+    help="stand after so many warp instructions of the launch",
+    group="running",
+    details="`info timeline` counts them; `goto end` is the present.\n" + _DETAILS,
+)
+def goto(session: DebugSession, argument: str) -> Card:
+    """To a tick."""
+    return stop_answer(session, session.history.goto_text(argument))
+
+
+@typed_row
+class BranchRow:
+    """A way a launch was led on."""
+
+    number: int = column("Num")
+    current: bool = column("Here")
+    left_at: int | None = column("Left at")
+    end: int = column("End")
+    name: str = column("Name")
+
+
+@typed_row
+class RecordState:
+    """What of a launch can be gone back to."""
+
+    tick: int = column()
+    end: int = column()
+    past: bool = column()
+    moves: int = column()
+    checkpoints: int = column()
+
+    def lines(self) -> list[str]:
+        """For people."""
+        where = "the present" if not self.past else "the past"
+        return [
+            f"tick {self.tick:,} of {self.end:,}, in {where}",
+            f"{self.moves:,} moves, {self.checkpoints} checkpoints",
+        ]
+
+
+@command(
+    "info record",
+    help="where the launch stands in what was recorded of it",
+    group="running",
+)
+def info_record(session: DebugSession, argument: str) -> Card:
+    """The state of the recording."""
+    history = session.history
+    replay = history.replay
+    found = RecordState(
+        history.tick, history.end_tick, history.in_past, len(replay.moves), len(replay.marks)
+    )
+    return Card(found, RecordState.lines)
+
+
+@command(
+    "info branches",
+    help="ways the launch was led on after something was changed in its past",
+    group="running",
+    details="Writing a register or memory in the past begins a branch; the way that was recorded\n"
+    "is kept.  `branch N` goes to the end of one.",
+)
+def info_branches(session: DebugSession, argument: str) -> Table:
+    """List them."""
+    return Table(BranchRow, tuple(BranchRow(*row) for row in session.history.branch_rows()))
+
+
+@command(
+    "branch",
+    usage="branch N | branch name TEXT",
+    help="go to the end of another branch, or name this one",
+    group="running",
+)
+def branch(session: DebugSession, argument: str) -> Card | Table:
+    """Switch."""
+    words = argument.split(None, 1)
+    if words and words[0] == "name":
+        session.history.name_branch(words[1] if len(words) > 1 else "")
+        return info_branches(session, "")
+    if not words:
+        raise CommandError("which branch?", "`info branches` lists them")
+    return stop_answer(session, session.history.switch(parse_int(words[0], "branch")))

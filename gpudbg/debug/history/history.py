@@ -1,0 +1,311 @@
+"""Going back: reverse execution, and moving to any instruction of a launch.
+
+    session.reverse_step()      what `step` did, undone
+    session.reverse_cont()      back to the last breakpoint, watchpoint or the beginning
+    session.goto(1200)          after 1,200 warp instructions of the launch
+
+A *tick* is one warp instruction of the launch.  Before the present, commands that run and step
+follow the order that was recorded; writing a register or memory there begins a branch of its own,
+and the way that was recorded is kept as another one (`info branches`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final
+from weakref import ref
+
+from gpudbg.debug.attached import Attached
+from gpudbg.debug.focus.focus import Focus, first_lane
+from gpudbg.debug.history.branches import Branch, Branches
+from gpudbg.debug.history.following import Follower
+from gpudbg.debug.history.meetings import Destination, Meetings
+from gpudbg.debug.history.past_steps import WINDOW, PastStep, WarpPast
+from gpudbg.debug.history.replay import Position, Replay, executed, who_acts
+from gpudbg.debug.views.format import parse_int
+from gpudbg.errors import CommandError
+from gpudbg.sm.events import StopEvent
+
+if TYPE_CHECKING:
+    from gpudbg.debug.inferior import Inferior
+    from gpudbg.debug.running import Runner
+    from gpudbg.debug.stops.stop import Stop
+    from gpudbg.sm.state import WarpState
+
+NO_MORE: Final = "No more reverse-execution history: the launch begins here."
+"""gdb's words."""
+
+
+class LaunchHistory(Attached["Inferior"]):
+    """The past of a session's launch.
+
+    Attributes:
+        replay: its states.
+    """
+
+    def __init__(self, inferior: Inferior, runner: Runner) -> None:
+        super().__init__(inferior)
+        self._runner = runner
+        self._branches: Branches | None = None
+        self.replay = Replay(inferior.grid, inferior.launch.begin_again)
+        # Neither keeps the other.
+        runner.history = ref(self)
+
+    def launched(self) -> None:
+        """The session has a new launch: the old one's past is gone."""
+        self._branches = None
+        self.replay = Replay(self._inferior.grid, self._inferior.launch.begin_again)
+
+    @property
+    def branches(self) -> Branches:
+        """Ways that were left by a change in the past."""
+        if self._branches is None:
+            self._branches = Branches()
+        return self._branches
+
+    @property
+    def tick(self) -> int:
+        """Warp instructions of the launch so far."""
+        return self.replay.grid.total
+
+    @property
+    def end_tick(self) -> int:
+        """The tick of the present."""
+        return max(self.replay.end.tick, 0 if self.in_past else self.tick)
+
+    @property
+    def in_past(self) -> bool:
+        """Whether the launch stands before its present."""
+        return self.replay.in_past
+
+    def state_hash(self) -> str:
+        """See `DebugSession.state_hash`."""
+        from gpudbg.sm.state_hash import state_hash
+
+        return state_hash(self.replay.grid)
+
+    def stopped(self) -> None:
+        """The user is about to see a stop: what was changed here is done, and the words of the SMs
+        as they are now belong to it."""
+        if self.replay.crossed:
+            self._travel(self.replay.at)
+            self.replay.show_words()
+        self.replay.note_stop()
+
+    # ---- going somewhere ---------------------------------------------------------------
+    def goto(self, tick: int) -> Stop:
+        """Stand after so many warp instructions of the launch; see `DebugSession.goto`."""
+        self._require()
+        replay = self.replay
+        if tick > self.replay.end.tick:
+            left = tick - self.replay.end.tick
+            if self._inferior.finished or self._faulted_at_end():
+                last = f"it has {self.replay.end.tick:,} warp instructions"
+                raise CommandError(f"the launch does not come to tick {tick:,}", last)
+            if replay.at < self.replay.end:
+                self._go(Destination(self.replay.end))
+            return self._runner.run(left)
+        return self._go(Destination(replay.latest(tick)))
+
+    def goto_text(self, text: str) -> Stop:
+        """`goto` with a tick as people write it: 1,200, `begin`, `end`."""
+        word = text.strip().replace(",", "")
+        named = {"begin": 0, "end": self.end_tick}
+        return self.goto(named[word] if word in named else parse_int(word, "tick"))
+
+    def reverse_step(self, count: int = 1) -> Stop:
+        """Back by single warp instructions; see `DebugSession.reverse_step`."""
+        self._require()
+        replay = self.replay
+        target = last = replay.present()
+        for _ in range(count):
+            before = replay.before(target)
+            if before is None:
+                break
+            target, last = before, target
+        if target == last:
+            return self._at_beginning()
+        if last != replay.present():
+            self._travel(last)
+        return self._go(Destination(target), after=executed(replay.grid))
+
+    def reverse_instruction(self, over: bool, count: int = 1) -> Stop:
+        """Back by instructions of the focused warp; over calls, if asked."""
+        return self._back_by(lambda past: past.before_instruction(over, count))
+
+    def reverse_line(self, over: bool, count: int = 1) -> Stop:
+        """Back to where a source line began; see `DebugSession.reverse_step_line`."""
+        return self._back_by(lambda past: past.before_line(over, count))
+
+    def reverse_finish(self) -> Stop:
+        """Back to the call of the present function."""
+        return self._back_by(lambda past: past.before_call())
+
+    def reverse_until(self, pcs: frozenset[int]) -> Stop:
+        """Back to where the focused warp stood at one of some places."""
+        return self._back_by(lambda past: past.at_place(pcs))
+
+    def _back_by(self, find: Callable[[WarpPast], PastStep | None]) -> Stop:
+        """Back to what `find` finds in the focused warp's past; else to where that begins."""
+        self._require()
+        inferior, replay = self._inferior, self.replay
+        if inferior.focus is None:
+            return self.reverse_step()
+        here = replay.present()
+        past = WarpPast(inferior, replay, inferior.focused(), inferior.lane)
+        size, found, high = WINDOW, None, here
+        while found is None and not past.whole:
+            low = replay.latest(high.tick - size) if high.tick > size else Position(0, 0)
+            low = max(low, replay.earlier(high, needed=True))
+            self._travel(low)
+            past.look(low, high)
+            found, size, high = find(past), 4 * size, low
+        found = found or past.first
+        if found is None:
+            return self._at_beginning()
+        return self._go(Destination(replay.latest(found.tick), past.who), lane=past.lane)
+
+    def reverse_cont(self) -> Stop:
+        """Back to the last breakpoint or watchpoint that was met, a fault, or the beginning."""
+        self._require()
+        replay = self.replay
+        high = low = replay.present()
+        while low > Position(0, 0):
+            low = replay.earlier(low)
+            self._travel(low)
+            met = Meetings(self._runner, replay).last(high)
+            if met is not None:
+                return self._go(met)
+            high = low
+        return self._at_beginning()
+
+    # ---- the pieces --------------------------------------------------------------------
+    def _require(self) -> None:
+        self._inferior.require_launched()
+        if self._inferior.killed:
+            raise CommandError("the launch was given up", "`run` launches it again")
+        replay = self.replay
+        if replay.log.edited(replay.grid):
+            # What was changed here is there again when somebody comes back.
+            if replay.in_past:
+                self._fork()
+            else:
+                replay.mark(replay.end, needed=True)
+
+    def _faulted_at_end(self) -> bool:
+        moves = self.replay.moves
+        return bool(moves) and moves[-1].by_itself
+
+    def _at_beginning(self) -> Stop:
+        return self._go(Destination(Position(0, 0)), note=(NO_MORE,))
+
+    def _travel(self, target: Position) -> StopEvent | None:
+        """Have the launch stand at a position; the session's parts take its grid over."""
+        replay, inferior = self.replay, self._inferior
+        event = replay.go(target)
+        if inferior.grid is not replay.grid:
+            inferior.grid = replay.grid
+        self._runner.adopt()
+        if replay.at < replay.end:
+            replay.grid.past = Follower(replay, self._fork)
+            replay.log.settle(replay.grid)
+        else:
+            replay.resume()
+        return event
+
+    def _go(
+        self,
+        target: Destination,
+        after: dict[tuple[int, int], int] | None = None,
+        lane: int | None = None,
+        note: tuple[str, ...] = (),
+    ) -> Stop:
+        """Stand at a target, and say so.
+
+        Args:
+            after: instructions by warp one tick later: who acts then has the focus.
+            lane: the focused lane.
+            note: lines of the stop.
+        """
+        ended = self._travel(target.at)
+        replay, grid = self.replay, self.replay.grid
+        warp: WarpState | None = None
+        if target.warp is not None:
+            warp = next((w for w in grid.warps() if (w.cta.number, w.index) == target.warp), None)
+        elif after is not None:
+            warp = who_acts(grid, after)
+        if warp is not None:
+            self._focus(warp, lane)
+        stop = self._runner.end_run(self._event(target, warp, ended, note))
+        replay.show_words()
+        return stop
+
+    def _event(
+        self,
+        target: Destination,
+        warp: WarpState | None,
+        ended: StopEvent | None,
+        note: tuple[str, ...],
+    ) -> StopEvent:
+        """What the stop at a target is."""
+        replay, grid = self.replay, self.replay.grid
+        if ended is not None and ended.kind == "interrupted":
+            return ended
+        if (last := replay.ended_here()) is not None:
+            return last
+        if grid.finished:
+            return StopEvent("exited", total=grid.total, detail=note)
+        if target.breakpoint and warp is not None:
+            warp.shown = warp.executed
+            if self._runner.breakpoints.accepts(warp):
+                lane = self._runner.breakpoints.met.lane
+                place = warp.sm, warp.slot, lane, warp.pc
+                return StopEvent("breakpoint", *place, total=grid.total)
+        self._runner.watchpoints.restore(target.seen)
+        return StopEvent("step", total=grid.total, detail=note)
+
+    def _focus(self, warp: WarpState, lane: int | None) -> None:
+        inferior = self._inferior
+        old = inferior.focus
+        if lane is None:
+            same = old is not None and (old.sm, old.warp) == (warp.sm, warp.slot)
+            lane = old.lane if old is not None and same else first_lane(warp.active)
+        inferior.focus = Focus(warp.sm, warp.slot, lane)
+
+    # ---- branches ----------------------------------------------------------------------
+    def _fork(self) -> None:
+        """Something was changed in the past: the way that was recorded is kept apart."""
+        replay, branches = self.replay, self.branches
+        at, marks = replay.present(), list(replay.marks)
+        before = replay.fork()
+        branches.leave(Branch(before, marks, at))
+        replay.resume()
+        replay.mark(replay.end, needed=True)
+
+    def branch_rows(self) -> list[tuple[int, bool, int | None, int, str]]:
+        """Number, whether it is followed, where it was left, where it ends, its name."""
+        current = self.branches.current
+        rows: list[tuple[int, bool, int | None, int, str]] = [
+            (n, False, b.left.tick, b.tick, b.name) for n, b in self.branches
+        ]
+        rows.append((current, True, None, self.end_tick, self.branches.name))
+        return sorted(rows)
+
+    def name_branch(self, name: str) -> None:
+        """Name the branch that is followed."""
+        self.branches.name = name.strip()
+
+    def switch(self, number: int) -> Stop:
+        """Stand at the end of another branch.
+
+        Raises:
+            CommandError: no branch has that number.
+        """
+        self._require()
+        branches, replay = self.branches, self.replay
+        if number == branches.current:
+            return self._go(Destination(replay.end))
+        wanted = branches.get(number)
+        branches.exchange(number, Branch(list(replay.moves), list(replay.marks), replay.end))
+        replay.take(wanted.moves, wanted.marks)
+        return self._go(Destination(replay.end))

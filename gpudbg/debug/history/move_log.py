@@ -1,0 +1,119 @@
+"""The log of a launch's moves, and the words of its SMs that a driver's sequences change."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, Final
+from weakref import ref
+
+from gpudbg.sm.events import StopEvent
+from gpudbg.sm.grid import Grid
+from gpudbg.sm.moves import Move
+from gpudbg.sm.state import Cta, WarpState
+from gpudbg.sm.trap.state import SmTrap
+
+if TYPE_CHECKING:
+    from gpudbg.debug.history.replay import Replay
+
+_WORDS: Final = tuple(
+    """control frozen pause trapped warp_esr warp_esr_pc global_esr warp_report global_report
+    exception_enable preemption reported""".split()
+)
+"""Words of an SM that a driver's sequences around a run change."""
+_read: Final[Callable[[SmTrap], tuple[int, ...]]] = attrgetter(*_WORDS)
+
+
+class MoveLog:
+    """Moves of a grid in order.
+
+    Attributes:
+        moves: all of them.
+        closed: the last move is not to become longer.
+    """
+
+    def __init__(self, grid: Grid, replay: Replay) -> None:
+        """Args: replay: told before a move when something was changed since the last one; the log
+        does not keep it."""
+        self._grid = grid
+        self.moves: list[Move] = []
+        self._replay = ref(replay)
+        self.closed = False
+        self._edits = grid.launched.residency.edits.count, grid.gpu.memory.journal.writes
+
+    def settle(self, grid: Grid) -> None:
+        """What is there now is known: it counts as no change.  The log is this grid's from now."""
+        self._grid = grid
+        self._edits = _edits(grid)
+
+    def edited(self, grid: Grid) -> bool:
+        """Whether something has been changed from outside since the last move."""
+        return self._edits != _edits(grid)
+
+    def begin(self, kind: str, args: tuple[Any, ...], keywords: dict[str, Any]) -> Move:
+        """A move begins; see `gpudbg.sm.moves.MoveListener`."""
+        grid = self._grid
+        if self._edits != _edits(grid):
+            replay = self._replay()
+            if replay is not None:
+                replay.note_edit()
+            self.closed = True
+        total = grid.total
+        who = _who(args[0]) if args else ()
+        through = bool(keywords.get("through", args[3:4] == (True,)))
+        single = kind == "step_warp" and len(args) < 2 and "count" not in keywords
+        driven = words_of(grid)
+        return Move(
+            kind, who, through, driven, grid.flow.stop_on_entry, total, total, single=single
+        )
+
+    def end(self, move: Move, event: StopEvent | None) -> None:
+        """It has ended; see `gpudbg.sm.moves.MoveListener`."""
+        grid = self._grid
+        move.after = grid.total
+        if event is not None:
+            # A proof that nothing will change ends a run from outside.
+            move.ended = "limit" if event.hang else event.kind
+            move.event = event if move.by_itself else None
+        self._edits = _edits(grid)
+        last = self.moves[-1] if self.moves else None
+        if last is not None and not self.closed and _continues(last, move):
+            last.after, last.left = move.after, None
+        else:
+            self.moves.append(move)
+        self.closed = False
+
+
+def _continues(last: Move, move: Move) -> bool:
+    """Whether a single step belongs to those before it."""
+    same = last.single and move.single and last.who == move.who and last.through == move.through
+    alike = last.ended == move.ended == "step" and last.driven == move.driven
+    return same and alike and last.stop_on_entry == move.stop_on_entry
+
+
+def _who(found: Any) -> tuple[int, ...]:
+    if isinstance(found, WarpState | Cta):
+        return found.sm, found.slot
+    return (int(found),)
+
+
+def _edits(grid: Grid) -> tuple[int, int]:
+    return grid.launched.residency.edits.count, grid.gpu.memory.journal.writes
+
+
+def words_of(grid: Grid) -> tuple[tuple[int, ...], ...]:
+    """The words of the SMs that a driver's sequences change."""
+    return tuple([_read(sm.trap) for sm in grid.sms])
+
+
+def set_driven(grid: Grid, words: tuple[tuple[int, ...], ...]) -> None:
+    """Of such words those that a driver alone changes: how the SMs are to run."""
+    for sm, row in zip(grid.sms, words, strict=True):
+        sm.trap.control, sm.trap.frozen, sm.trap.pause = row[0], bool(row[1]), row[2]
+
+
+def set_words(grid: Grid, words: tuple[tuple[int, ...], ...]) -> None:
+    """Set them."""
+    for sm, row in zip(grid.sms, words, strict=True):
+        for name, value in zip(_WORDS, row, strict=True):
+            setattr(sm.trap, name, value)

@@ -1,0 +1,141 @@
+"""What one warp executed on the way to the present place, to go back by steps of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from gpudbg.dataclass import dataclass
+from gpudbg.debug.values.backtrace import call_depth
+from gpudbg.sm import record as rec
+
+if TYPE_CHECKING:
+    from gpudbg.debug.history.replay import Position, Replay
+    from gpudbg.debug.inferior import Inferior
+    from gpudbg.sm.state import WarpState
+
+WINDOW: Final = 4096
+"""Warp instructions of the launch that are looked at first."""
+
+
+@dataclass(frozen=True, slots=True)
+class PastStep:
+    """A warp before one of its instructions.
+
+    Attributes:
+        tick: instructions of the launch before it.
+        pc: the instruction, a code address.
+        depth: calls it is in.
+        active: lanes that execute.
+    """
+
+    tick: int
+    pc: int
+    depth: int
+    active: int
+
+
+class WarpPast:
+    """See the module text.
+
+    Attributes:
+        who: CTA number and index in it.
+        lane: whose steps they are.
+        whole: what was seen begins with the launch.
+    """
+
+    def __init__(self, inferior: Inferior, replay: Replay, warp: WarpState, lane: int) -> None:
+        """Args: warp: the focused warp, which stands where the steps back begin."""
+        self.who = warp.cta.number, warp.index
+        self.lane = lane
+        self.whole = False
+        self._inferior, self._replay = inferior, replay
+        self._seen: list[PastStep] = []
+        self._now = self._state(warp, 0)
+        self._before: PastStep | None = None
+
+    def look(self, low: Position, high: Position) -> None:
+        """See what it did between two positions, before what was seen so far; the launch stands at
+        the first."""
+        self.whole = not low.tick
+        later, self._seen = self._seen, []
+        warp = next((w for w in self._replay.grid.warps() if self._is(w)), None)
+        self._before = None if warp is None else self._state(warp, 0)
+        self._replay.scan(high, self._note)
+        self._seen += later
+
+    def _is(self, warp: WarpState) -> bool:
+        return (warp.cta.number, warp.index) == self.who
+
+    def _state(self, warp: WarpState, tick: int) -> PastStep:
+        return PastStep(tick, warp.pc, call_depth(self._inferior, warp), warp.active)
+
+    def _note(self, warp: WarpState, tick: int) -> None:
+        """A warp has executed an instruction, the launch's instruction number `tick`."""
+        if not self._is(warp):
+            return
+        before = self._before
+        if before is None:
+            before = PastStep(tick, self._replay.grid.entry, 0, warp.valid)
+        self._seen.append(PastStep(tick - 1, before.pc, before.depth, before.active))
+        done = warp.words[rec.STATUS] == rec.DONE
+        self._before = before if done else self._state(warp, tick)
+
+    # ---- what is asked -----------------------------------------------------------------
+    @property
+    def first(self) -> PastStep | None:
+        """Before its first instruction, as far as was looked."""
+        return self._seen[0] if self._seen else None
+
+    def before_instruction(self, over: bool, count: int) -> PastStep | None:
+        """Before the last of `count` instructions; calls are one with `over`."""
+        at, depth = len(self._seen), self._now.depth
+        for _ in range(count):
+            at = self._up(at - 1, depth) if over else at - 1
+            if at < 0:
+                return None
+            depth = self._seen[at].depth
+        return self._seen[at]
+
+    def before_line(self, over: bool, count: int) -> PastStep | None:
+        """Where the present source line began, or the one before it."""
+        mine = [seen for seen in self._seen if seen.active >> self.lane & 1]
+        at, depth = len(mine), self._now.depth
+        for _ in range(count):
+            last = self._up(at - 1, depth, mine) if over else at - 1
+            if last < 0:
+                return None
+            at, depth = self._line_start(mine, last, over), mine[last].depth
+            if not at and not self.whole:
+                return None
+        return mine[at]
+
+    def _line_start(self, rows: list[PastStep], at: int, over: bool) -> int:
+        """The first instruction of the stretch of a line that `rows[at]` is in."""
+        line, depth = self._line(rows[at].pc), rows[at].depth
+        while at:
+            before = self._up(at - 1, depth, rows) if over else at - 1
+            if before < 0 or rows[before].depth != depth or self._line(rows[before].pc) != line:
+                break
+            at = before
+        return at
+
+    def before_call(self) -> PastStep | None:
+        """Before the call of the function that it is in."""
+        found = self._up(len(self._seen) - 1, self._now.depth - 1)
+        return self._seen[found] if found >= 0 else None
+
+    def at_place(self, pcs: frozenset[int]) -> PastStep | None:
+        """The last time it stood at one of some instructions with the lane active."""
+        rows = (s for s in reversed(self._seen) if s.pc in pcs and s.active >> self.lane & 1)
+        return next(rows, None)
+
+    def _up(self, at: int, depth: int, rows: list[PastStep] | None = None) -> int:
+        """The last one up to `at` that is in no more calls than `depth`; -1: there is none."""
+        seen = self._seen if rows is None else rows
+        while at >= 0 and seen[at].depth > depth:
+            at -= 1
+        return at
+
+    def _line(self, pc: int) -> str:
+        """What tells a source line from others; an instruction without one is a line."""
+        return str(self._inferior.symbols.line(pc) or f"0x{pc:x}")

@@ -1,0 +1,492 @@
+"""Every state of a launch again: checkpoints, and the moves that lead on from them.
+
+A launch is deterministic, so a state is its beginning and the moves since then.  What was changed
+from outside between two moves (registers, memory, a trap handler) is in a checkpoint that was taken
+before the later one began.  Other checkpoints only save time.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right, insort
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from gpudbg.dataclass import dataclass
+from gpudbg.debug.history.move_log import MoveLog, set_words, words_of
+from gpudbg.errors import ModelGap
+from gpudbg.sm import record as rec
+from gpudbg.sm.events import StopEvent
+from gpudbg.sm.moves import BY_ITSELF, Move
+from gpudbg.sm.observer import Observer, Observers
+from gpudbg.sm.state import Cta, WarpState
+
+if TYPE_CHECKING:
+    from gpudbg.sm.checkpoint import GridCheckpoint
+    from gpudbg.sm.grid import Grid
+
+FAR: Final = 200_000
+"""Warp instructions that are carried out again before a checkpoint is worth its time."""
+MOST: Final = 48
+"""Checkpoints that only save time, at most."""
+ENDLESS: Final = 1 << 62
+ROUNDS: Final = ("step_cta", "step_sm", "step_all")
+"""Moves that are an instruction of each of several warps."""
+
+
+class Position(NamedTuple):
+    """A state of a launch: moves that are done, and instructions so far.
+
+    Between the same instructions there may be several: before and after a fault, or a change.
+    """
+
+    moves: int
+    tick: int
+
+
+BEGINNING: Final = Position(0, 0)
+
+
+@dataclass(slots=True)
+class Mark:
+    """A checkpoint on the way.
+
+    Attributes:
+        at: where.
+        state: the checkpoint.
+        needed: something was changed there; else it only saves time.
+    """
+
+    at: Position
+    state: GridCheckpoint
+    needed: bool
+
+
+class DepartureError(ModelGap):
+    """A run that is carried out again does not come to where it came before."""
+
+
+class Replay:
+    """The states of one launch.
+
+    Attributes:
+        grid: the launch as it is now; another object after the beginning was made again.
+        moves: what was done, in order.
+        marks: checkpoints by position.
+        at: where the launch stands.
+        crossed: it came to a place where something was changed, and that is not done yet.
+        printed: pieces of output before the launch.
+    """
+
+    def __init__(self, grid: Grid, again: Callable[[Grid], Grid]) -> None:
+        """Args: again: makes the launch's beginning anew, given the grid there is."""
+        self.grid = grid
+        self.marks: list[Mark] = []
+        self.printed = grid.gpu.output.count
+        self._again = again
+        self._handler = grid.gpu.handler
+        self.log = MoveLog(grid, self)
+        self.moves: list[Move] = self.log.moves
+        self.at = BEGINNING
+        self._mid: tuple[tuple[int, ...], ...] | None = None
+        self._left: list[WarpState] | None = None
+        self._elsewhere = self.crossed = False
+        grid.log = self.log
+
+    @property
+    def end(self) -> Position:
+        """The present: behind the last move."""
+        return Position(len(self.moves), self.moves[-1].after if self.moves else 0)
+
+    def present(self) -> Position:
+        """Where the launch stands."""
+        return self.at if self.in_past else self.end
+
+    def ended_here(self) -> StopEvent | None:
+        """How the move that ended where the launch stands did, where nothing outside ended it."""
+        at = self.present()
+        return None if not at.moves or self._is_apart() else self.moves[at.moves - 1].event
+
+    def latest(self, tick: int) -> Position:
+        """The last state after so many instructions."""
+        return Position(bisect_right(self.moves, tick, key=lambda move: move.after), tick)
+
+    def before(self, at: Position) -> Position | None:
+        """The state before one warp instruction, or before the error that ended the last run."""
+        while at.moves and (at.moves == len(self.moves) or at.tick == self.moves[at.moves].before):
+            move = self.moves[at.moves - 1]
+            if move.ended in ("warp_error", "trap"):
+                # Of several warps those that went on after an error are undone with it.
+                many = move.kind in ROUNDS
+                return Position(at.moves - 1, move.before if many else at.tick)
+            if move.after > move.before:
+                return Position(at.moves - 1, at.tick - 1)
+            at = Position(at.moves - 1, at.tick)
+        return Position(at.moves, at.tick - 1) if at.tick else None
+
+    def after(self, at: Position) -> Position:
+        """The state one warp instruction later, or at the present."""
+        moves = at.moves
+        while moves < len(self.moves) and self.moves[moves].after == at.tick:
+            moves += 1
+        return Position(moves, at.tick + 1) if moves < len(self.moves) else self.end
+
+    def earlier(self, at: Position, *, needed: bool = False) -> Position:
+        """The last checkpoint before a position, or the beginning.
+
+        Args:
+            needed: only those where something was changed.
+        """
+        for mark in reversed(self.marks[: bisect_left(self.marks, at, key=_place)]):
+            if mark.needed or not needed:
+                return mark.at
+        return BEGINNING
+
+    @property
+    def in_past(self) -> bool:
+        """Whether the launch stands before its present."""
+        return self.grid.past is not None
+
+    # ---- checkpoints -------------------------------------------------------------------
+    def note_edit(self) -> None:
+        """Something was changed since the last move: that is in a checkpoint."""
+        self.mark(Position(len(self.moves), self.grid.total), needed=True)
+
+    def mark(self, at: Position, *, needed: bool = False) -> None:
+        """Take a checkpoint of the launch as it is, unless there is one."""
+        from gpudbg.sm.checkpoint import GridCheckpoint
+
+        found = bisect_right(self.marks, at, key=_place)
+        if found and self.marks[found - 1].at == at:
+            if not needed or self.marks[found - 1].needed:
+                if not needed:
+                    return
+            del self.marks[found - 1]
+        before = self.marks[found - 1].state if 0 < found <= len(self.marks) else None
+        if before is not None and before.grid is not self.grid:
+            before = None
+        insort(self.marks, Mark(at, GridCheckpoint(self.grid, before), needed), key=_place)
+        self.log.settle(self.grid)
+        self._thin()
+
+    def _thin(self) -> None:
+        """Drop the checkpoint whose neighbours are nearest to each other, if there are too many."""
+        spare = [n for n, mark in enumerate(self.marks) if not mark.needed]
+        if len(spare) > MOST:
+            ticks = [0, *(mark.at.tick for mark in self.marks), self.end.tick]
+            del self.marks[min(spare[:-1], key=lambda n: ticks[n + 2] - ticks[n])]
+
+    # ---- going somewhere ---------------------------------------------------------------
+    def go(self, target: Position) -> StopEvent | None:
+        """Have the launch stand at a position; how the last move on the way ended, if any did.
+
+        Raises:
+            DepartureError: the run does not come there again.
+        """
+        self.at = self.present()
+        with self.quiet():
+            if self._elsewhere or self.crossed or not self._leads_to(target):
+                self._begin_at(target)
+            return self._follow(target)
+
+    def _leads_to(self, target: Position) -> bool:
+        """Whether going on from here is the shortest way."""
+        if self.at > target or (self.at.moves < target.moves and self._is_apart()):
+            return False
+        best = self._mark_before(target)
+        if best is not None and best.at > self.at:
+            return False
+        return not self._is_apart() or self.moves[self.at.moves].kind not in ("step_warp", *ROUNDS)
+
+    def _is_apart(self) -> bool:
+        """Whether the launch stands inside a move."""
+        return self.at.moves < len(self.moves) and self.at.tick > self.moves[self.at.moves].before
+
+    def _mark_before(self, target: Position) -> Mark | None:
+        found = bisect_right(self.marks, target, key=_place)
+        return self.marks[found - 1] if found else None
+
+    def _begin_at(self, target: Position) -> None:
+        self._elsewhere = self.crossed = False
+        mark = self._mark_before(target)
+        output = self.grid.gpu.output
+        if mark is None:
+            handler, self.grid.gpu.handler = self.grid.gpu.handler, self._handler
+            self.grid.log = self.grid.past = None
+            self.grid = self._again(self.grid)
+            self.grid.gpu.handler = handler
+            self.at = BEGINNING
+            printed = self.printed
+        else:
+            self.grid = mark.state.grid
+            mark.state.restore()
+            self.at, printed = mark.at, mark.state.printed
+        self._mid = words_of(self.grid) if mark is not None and self._is_apart() else None
+        self._left = None
+        output.repeated = output.count - printed
+        for warp in self.grid.warps():
+            # Breakpoints there have not been met on this way.
+            warp.shown = -1
+
+    def _follow(self, target: Position) -> StopEvent | None:
+        event: StopEvent | None = None
+        while self.at < target:
+            move = self.moves[self.at.moves]
+            whole = target.moves > self.at.moves
+            to = move.after if whole else target.tick
+            if to - self.grid.total > FAR:
+                # Whoever goes back once does so again, and not far.
+                halfway = self.grid.total + (to - self.grid.total) // 2
+                event = self._perform(move, halfway, False)
+                self.mark(Position(self.at.moves, self.grid.total))
+            else:
+                event = self._perform(move, to, whole)
+            if event is not None and event.kind == "interrupted":
+                break
+        return event
+
+    def _perform(self, move: Move, to: int, whole: bool) -> StopEvent | None:
+        """Carry a move out, or more of it, up to a total of instructions or to its end."""
+        grid = self.grid
+        set_words(grid, move.driven if self._mid is None else self._mid)
+        grid.flow.stop_on_entry = move.stop_on_entry
+        end = None if whole and move.by_itself else to
+        event = self._round(move, end) if move.kind in ROUNDS else again(grid, move, end)
+        self._mid = None if whole else words_of(grid)
+        if whole:
+            self._left = None
+        if event.kind == "interrupted":
+            self.at, self._mid = Position(self.at.moves, grid.total), words_of(grid)
+            return event
+        if grid.total != to:
+            raise DepartureError(
+                f"the run does not come to instruction {to:,} again: it ended at {grid.total:,}",
+                "something it reads was changed in a way that was not noted; `run` begins anew",
+            )
+        self.at = Position(self.at.moves + whole, to)
+        return event
+
+    # ---- forward before the present -----------------------------------------------------
+    def onward(self, last: int | None, asked: dict[str, Any]) -> StopEvent | None:
+        """Go on in the recorded order: to the end of a move, to a total of instructions, or to
+        where a run with these arguments stops.
+
+        Args:
+            last: the total, or None.
+            asked: of `Grid.run`: breakpoints, conditions, `until`.
+        """
+        move = self.moves[self.at.moves]
+        past, self.grid.past = self.grid.past, None
+        log, self.grid.log = self.grid.log, None
+        try:
+            to = move.after if last is None else min(move.after, last)
+            if move.kind == "run" and asked:
+                event = self._run_on(move, to, asked)
+                arrived = event is None or event.kind in ("limit", "exited")
+                if self.grid.total == move.after == to:
+                    if arrived:
+                        return self._perform(move, to, True)
+                    if not move.by_itself:
+                        self.at, self._mid = Position(self.at.moves + 1, to), None
+                return event
+            if asked and to > self.grid.total:
+                return self._step_on(move, asked)
+            return self._perform(move, to, to == move.after)
+        finally:
+            self.grid.past, self.grid.log = past, log
+            self.log.settle(self.grid)
+            mark = self._mark_before(self.at)
+            self.crossed = mark is not None and mark.needed and mark.at == self.at
+
+    def _run_on(self, move: Move, to: int, asked: dict[str, Any]) -> StopEvent | None:
+        """Go on in a recorded run with arguments of one's own."""
+        grid = self.grid
+        event: StopEvent | None = None
+        if to > grid.total:
+            set_words(grid, move.driven if self._mid is None else self._mid)
+            grid.flow.stop_on_entry = move.stop_on_entry
+            event = grid.run(**asked, max_instructions=to - grid.total)
+            self._mid = words_of(grid)
+            self.at = Position(self.at.moves, grid.total)
+        return event
+
+    def _step_on(self, move: Move, asked: dict[str, Any]) -> StopEvent | None:
+        """One instruction of a recorded step, and what a run with these arguments made of it."""
+        grid = self.grid
+        before = executed(grid)
+        stops, accept = frozenset(asked.get("breakpoints", ())), asked.get("accept")
+        until = asked.get("until")
+        for warp in list(grid.warps()) if stops else ():
+            if warp.words[rec.STATUS] == rec.READY and grid.meets(warp, stops, accept):
+                return grid.event("breakpoint", warp, grid.total)
+        to = grid.total + 1
+        event = self._perform(move, to, to == move.after)
+        if until is not None:
+            for warp in grid.warps():
+                if before.get((warp.cta.number, warp.index)) != warp.executed and until(warp):
+                    return grid.event("step", warp, grid.total)
+        return event if event is not None and event.kind in BY_ITSELF else None
+
+    def resume(self) -> None:
+        """The launch stands at its present: it moves by itself again, and that is noted."""
+        self._mid = None
+        self.grid.past, self.grid.log = None, self.log
+        self.log.settle(self.grid)
+
+    # ---- looking on the way --------------------------------------------------------------
+    def scan(self, high: Position, note: Callable[[WarpState, int], None]) -> None:
+        """Go on to a position, and tell of each instruction: its warp, and its number."""
+        with self.quiet():
+            while self.at < high:
+                move = self.moves[self.at.moves]
+                whole = high.moves > self.at.moves
+                to = move.after if whole else high.tick
+                if move.kind == "run":
+                    self._scan_run(move, to, note)
+                else:
+                    self._scan_steps(move, to, note)
+                if whole:
+                    self._perform(move, to, True)
+
+    def _scan_run(self, move: Move, to: int, note: Callable[[WarpState, int], None]) -> None:
+        tick = self.grid.total
+
+        def executes(warp: WarpState) -> bool:
+            nonlocal tick
+            tick += 1
+            note(warp, tick)
+            return False
+
+        if to > tick:
+            self._run_on(move, to, {"until": executes})
+
+    def _scan_steps(self, move: Move, to: int, note: Callable[[WarpState, int], None]) -> None:
+        grid = self.grid
+        while grid.total < to:
+            before = executed(grid)
+            warps = list(grid.warps())
+            self._perform(move, grid.total + 1, False)
+            for warp in warps:
+                if before[warp.cta.number, warp.index] != warp.executed:
+                    note(warp, grid.total)
+
+    # ---- words of the SMs ----------------------------------------------------------------
+    def note_stop(self) -> None:
+        """The user sees a stop at the present: its words belong to the last move."""
+        if not self.in_past and self.moves and self.moves[-1].after == self.grid.total:
+            self.moves[-1].left = words_of(self.grid)
+
+    def show_words(self) -> None:
+        """The words that the user saw here before, where that was a stop."""
+        at = self.present()
+        if at.moves and not self._is_apart():
+            left = self.moves[at.moves - 1].left
+            if left is not None:
+                set_words(self.grid, left)
+
+    def _round(self, move: Move, to: int | None) -> StopEvent:
+        """A step of several warps, or more of it: `_left` are those whose turn is to come."""
+        grid = self.grid
+        grid.limit = to
+        try:
+            if self._left is None:
+                warps = [w for w in _warps_of(grid, move) if w.words[rec.STATUS] == rec.READY]
+                before = {id(w): w.executed for w in warps}
+                event = _step_many(grid, move)
+            else:
+                warps = self._left
+                before = {id(w): w.executed for w in warps}
+                event = grid.step_round(warps, grid.total) if warps else grid.event("step", None, 0)
+        finally:
+            grid.limit = None
+        still = (w for w in warps if w.words[rec.STATUS] == rec.READY)
+        self._left = [w for w in still if w.executed == before[id(w)]]
+        return event
+
+    @contextmanager
+    def quiet(self, observer: Observer | None = None) -> Iterator[None]:
+        """Nobody else observes, and nothing is noted."""
+        gpu = self.grid.gpu
+        observers, gpu.observers = gpu.observers, Observers(() if observer is None else (observer,))
+        self.grid.log = self.grid.past = None
+        try:
+            yield
+        finally:
+            gpu.observers = observers
+
+    def take(self, moves: list[Move], marks: list[Mark]) -> None:
+        """Follow another way from the beginning on; `go` leads to a place on it."""
+        self.moves[:] = moves
+        self.marks = list(marks)
+        self._elsewhere = self.log.closed = True
+
+    # ---- another way -------------------------------------------------------------------
+    def fork(self) -> list[Move]:
+        """Forget what comes after where the launch stands; the moves as they were."""
+        before = list(self.moves)
+        at = self.at
+        if self._is_apart():
+            self.moves[at.moves] = self.moves[at.moves].cut(at.tick)
+            del self.moves[at.moves + 1 :]
+        else:
+            del self.moves[at.moves :]
+        self.marks = [mark for mark in self.marks if mark.at <= at]
+        self.log.closed = True
+        self.at = self.end
+        self.grid.gpu.output.repeated = 0
+        return before
+
+
+def _place(mark: Mark) -> Position:
+    return mark.at
+
+
+def again(grid: Grid, move: Move, to: int | None) -> StopEvent:
+    """Have a grid do a move again, or go on with it, up to a total of instructions; None: to where
+    it ends by itself."""
+    if move.kind == "run":
+        return grid.run(max_instructions=None if to is None else to - grid.total)
+    grid.limit = to
+    try:
+        warp = grid.warp(*move.who)
+        if move.kind == "run_warp":
+            return grid.run_warp(warp, ENDLESS if to is None else to - grid.total)
+        count = 1 if move.single else ENDLESS
+        event = grid.step_warp(warp, count, None, move.through)
+        while event.kind == "step" and to is not None and grid.total < to:
+            event = grid.step_warp(warp, count, None, move.through)
+        return event
+    finally:
+        grid.limit = None
+
+
+def _warps_of(grid: Grid, move: Move) -> list[WarpState]:
+    """The warps of a step of several."""
+    if move.kind == "step_all":
+        return list(grid.warps())
+    if move.kind == "step_sm":
+        return list(grid.sms[move.who[0]].resident())
+    cta = grid.sms[move.who[0]].ctas[move.who[1]]
+    return [] if cta is None else list(cta.warps)
+
+
+def _step_many(grid: Grid, move: Move) -> StopEvent:
+    if move.kind == "step_all":
+        return grid.step_all()
+    if move.kind == "step_sm":
+        return grid.step_sm(move.who[0])
+    cta = grid.sms[move.who[0]].ctas[move.who[1]]
+    assert isinstance(cta, Cta)
+    return grid.step_cta(cta)
+
+
+def executed(grid: Grid) -> dict[tuple[int, int], int]:
+    """Instructions of each resident warp, by the CTA's number and its index."""
+    return {(w.cta.number, w.index): w.executed for w in grid.warps()}
+
+
+def who_acts(grid: Grid, after: dict[tuple[int, int], int]) -> WarpState | None:
+    """The resident warp that executes more by a later moment, of which `executed` is given: a
+    warp that is not there any more has exited."""
+    live = (w for w in grid.warps() if w.words[rec.STATUS] != rec.DONE)
+    return next((w for w in live if after.get((w.cta.number, w.index)) != w.executed), None)

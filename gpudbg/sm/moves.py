@@ -1,0 +1,73 @@
+"""Moves of a launch: what a debugger had its grid do, so that it can be done again.
+
+A move is one call that advances a grid.  A launch is deterministic, so moves, what was changed
+between them, and a state to begin at give every state in between.  Who notes moves and carries them
+out again is the debugger (`gpudbg.debug.history`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, Final, Protocol
+
+from gpudbg.dataclass import dataclass
+from gpudbg.sm.events import StopEvent
+
+BY_ITSELF: Final = frozenset(("exited", "warp_error", "trap", "deadlock"))
+"""How runs end that nothing outside ends."""
+
+
+class RecordedOrder(Protocol):
+    """What moves a grid in place of its own methods, while it stands before its present."""
+
+    def carry_out(self, kind: str, args: tuple[Any, ...], keywords: dict[str, Any]) -> StopEvent:
+        """A move by the order that was recorded: arguments as those of the method `kind`."""
+
+
+class MoveListener(Protocol):
+    """What notes the moves of a grid."""
+
+    def begin(self, kind: str, args: tuple[Any, ...], keywords: dict[str, Any]) -> Move:
+        """A move begins: arguments as those of the method `kind`."""
+
+    def end(self, move: Move, event: StopEvent | None) -> None:
+        """It has ended; without an event by an exception."""
+
+
+@dataclass(slots=True)
+class Move:
+    """One call that advanced a grid.
+
+    Attributes:
+        kind: the method of `Grid`.
+        who: (SM, warp slot) of the warp, (SM, CTA slot) of the CTA or (SM,); nothing for all.
+        through: of a step: whether the trap handler ran through.
+        driven: words of the SMs when it began, as the driver had set them.
+        stop_on_entry: whether entering the trap handler ended it.
+        before, after: warp instructions of the launch when it began and ended.
+        ended: the kind of its stop; "" for an exception.
+        single: each call was for one instruction; calls in a row are one move.
+        left: words of the SMs when its user saw the stop, or None.
+        event: its stop, where nothing outside ended it.
+    """
+
+    kind: str
+    who: tuple[int, ...]
+    through: bool
+    driven: tuple[tuple[int, ...], ...]
+    stop_on_entry: bool
+    before: int
+    after: int
+    ended: str = ""
+    single: bool = False
+    left: tuple[tuple[int, ...], ...] | None = None
+    event: StopEvent | None = None
+
+    @property
+    def by_itself(self) -> bool:
+        """Whether it ended where nothing outside ended it."""
+        return self.ended in BY_ITSELF
+
+    def cut(self, at: int) -> Move:
+        """Its beginning, up to a total of instructions."""
+        return replace(self, after=at, ended="limit", left=None, event=None)

@@ -1,0 +1,35 @@
+"""Walk forward and back over launches at random, both engines:
+
+python -m tests.debug.fuzz_history [--count 200] [--start 0]
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import sys
+
+from tests import kernel_cases as kc
+from tests.debug.history_walks import walk
+
+
+def main() -> int:
+    """Walk, say how often something was wrong; 1 if it was."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--count", type=int, default=200)
+    parser.add_argument("--start", type=int, default=0)
+    options = parser.parse_args()
+    cases = list(kc.cases())
+    wrong = 0
+    for number in range(options.start, options.start + options.count):
+        draw = random.Random(number)
+        trouble = walk(draw.choice(cases), draw.choice(["step", "run"]), number)
+        if trouble:
+            wrong += 1
+            print(trouble, flush=True)
+    print(f"{options.count} walks, {wrong} wrong")
+    return int(wrong > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,134 @@
+"""Random walks forward and back over a launch, with changes on the way; states by place."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import gpudbg
+from gpudbg.sm.state_hash import parts
+from tests import kernel_cases as kc
+from tests.engine import machines
+
+State = dict[str, Any]
+
+
+def state(session: Any) -> State:
+    """Every part of the state, so that a difference has a name."""
+    return {name: bytes(v) if isinstance(v, memoryview) else v for name, v in parts(session.grid)}
+
+
+def difference(a: State, b: State) -> list[str]:
+    """Names of the parts that differ."""
+    return sorted(name for name in {*a, *b} if a.get(name) != b.get(name))
+
+
+class Walk:
+    """One walk.
+
+    Attributes:
+        trouble: what went wrong first, or "".
+    """
+
+    def __init__(self, case: kc.Case, engine: str, seed: int) -> None:
+        self.random = random.Random(f"{case.name} {engine} {seed}")
+        self.session = machines.launch(case, engine, seed=seed % 3)
+        self.trouble = ""
+        self._name = f"{case.name}, engine {engine}, seed {seed}"
+        self._seen: dict[tuple[object, ...], tuple[State, str]] = {}
+
+    def go(self, moves: int) -> str:
+        """Move so often, then go back to places that were seen; `trouble`."""
+        doings: list[str] = []
+        for _ in range(moves):
+            doings.append(self._move())
+            self._note(doings[-1])
+            if self.trouble:
+                break
+        for where in self.random.sample(list(self._seen), min(len(self._seen), 4)):
+            if not self.trouble:
+                self._return_to(where)
+        return f"{self._name}: {self.trouble}, after {', '.join(doings)}" if self.trouble else ""
+
+    # ---- moves -------------------------------------------------------------------------
+    def _move(self) -> str:
+        session, draw = self.session, self.random.random()
+        alive = not session.finished and not session.faulted and session.focus is not None
+        if draw < 0.3 and alive:
+            count = self.random.randint(1, 500)
+            session.run(max_instructions=count)
+            return f"run {count}"
+        if draw < 0.45 and alive:
+            scope, count = self.random.choice(["warp", "warp", "cta", "all"]), 1 + int(8 * draw)
+            session.step(count, scope=scope)
+            return f"step {count} {scope}"
+        if draw < 0.6 and alive:
+            return self._edit()
+        if draw < 0.8:
+            return self._undo(self.random.randint(1, 5))
+        tick = self.random.randint(0, session.history.end_tick)
+        session.goto(tick)
+        return f"goto {tick}"
+
+    def _undo(self, count: int) -> str:
+        """Back, and by one more; that one step leads to the same state again."""
+        session = self.session
+        session.reverse_step(count)
+        if not session.finished and not session.faulted and session.tick:
+            before, tick = state(session), session.tick
+            session.reverse_step()
+            session.step()
+            if session.tick != tick or (found := difference(before, state(session))):
+                self.trouble = f"reverse_step, step: tick {session.tick}, not {tick}, or {found}"
+        return f"reverse_step {count}"
+
+    def _edit(self) -> str:
+        """Change something, and move on."""
+        session = self.session
+        if not session.history.in_past:
+            # What was here before the change is not to be found again.
+            self._seen.pop(self._where(), None)
+        warp = self.random.choice([w for w in session.warps() if w.status != "exited"])
+        number, lane = self.random.randint(0, 3), self.random.randint(0, 31)
+        kind = self.random.choice(["R", "P", "shared", "expression"])
+        if kind == "R":
+            warp.R[number, lane] = lane
+        elif kind == "P":
+            warp.P[number, lane] = not warp.P[number, lane]
+        elif kind == "expression" or not warp.state.cta.shared.size:
+            session.command(f"set var $R{number} = {lane}")
+        else:
+            session.command(f"set var *(@shared char*)0 = {lane}")
+        session.step(2)
+        return f"{kind} changed, step 2"
+
+    # ---- states ------------------------------------------------------------------------
+    def _where(self) -> tuple[object, ...]:
+        session = self.session
+        stopped = session.stop.kind in ("warp_error", "trap")
+        return session.history.branches.current, session.tick, session.finished, stopped
+
+    def _note(self, doing: str) -> None:
+        now = state(self.session)
+        before, how = self._seen.setdefault(self._where(), (now, doing))
+        if found := difference(before, now):
+            self.trouble = f"{found} differ at {self._where()} by {how!r} and {doing!r}"
+
+    def _return_to(self, where: tuple[Any, ...]) -> None:
+        branch, tick = where[:2]
+        session = self.session
+        if branch != session.history.branches.current:
+            session.command(f"branch {branch}")
+        session.goto(tick)
+        if self._where() == where:
+            before, how = self._seen[where]
+            if found := difference(before, state(session)):
+                self.trouble = f"{found} differ at {where}, where {how!r} led"
+
+
+def walk(case: kc.Case, engine: str, seed: int, moves: int = 12) -> str:
+    """A walk; what went wrong, or ""."""
+    try:
+        return Walk(case, engine, seed).go(moves)
+    except gpudbg.GpudbgError as error:
+        return f"{case.name}, engine {engine}, seed {seed}: {error}"

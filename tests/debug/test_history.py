@@ -1,0 +1,192 @@
+"""Going back: every state of a launch again, forward in the past, branches, gdb's commands."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gpudbg
+from gpudbg.debug.history.history import NO_MORE
+from tests import kernel_cases as kc
+from tests.debug.history_walks import walk
+
+FIRST = str(Path("sessions/first_steps/first_steps.cubin"))
+FAULTY = str(Path("sessions/out_of_bounds/out_of_bounds.cubin"))
+PRINTS = """extern "C" __global__ void k(int *x)
+{ printf("%d\\n", threadIdx.x); __syncthreads(); x[threadIdx.x] = 1; printf("end\\n"); }"""
+CASES = {case.name: case for case in kc.cases()}
+
+
+@pytest.fixture(params=["step", "run"])
+def session(request: pytest.FixtureRequest) -> Iterator[Any]:
+    """A session of a small program on each engine."""
+    with gpudbg.open(FIRST, engine=request.param) as opened:
+        yield opened
+
+
+@pytest.mark.parametrize("number", range(6))
+def test_random_walks_come_to_the_same_states(number: int) -> None:
+    """Forward, back, edits, branches; `make fuzz` walks two hundred times."""
+    names = sorted(name for name in CASES if name in ("base", "ids", "special", "n40"))
+    trouble = walk(CASES[names[number % len(names)]], ("step", "run")[number % 2], number, 8)
+    assert not trouble
+
+
+def test_every_tick_can_be_gone_to(session: Any) -> None:
+    """By `goto`, and by steps back; a straight run has the same states."""
+    total = session.run().instructions
+    for tick in (1, 64, 65, total - 1):
+        with gpudbg.open(FIRST, engine="step") as straight:
+            straight.run(max_instructions=tick)
+            assert session.goto(tick).instructions == tick
+            assert session.state_hash() == straight.state_hash()
+    assert session.goto(total).kind == "exited"
+
+
+def test_a_step_back_is_undone_by_a_step(session: Any) -> None:
+    """Tick and state are the same again, wherever the launch stands."""
+    session.run(max_instructions=300)
+    for _ in range(3):
+        tick, before = session.tick, session.state_hash()
+        assert session.reverse_step().instructions == tick - 1
+        assert session.step().instructions == tick
+        assert session.state_hash() == before
+        session.reverse_step(7)
+
+
+def test_an_ended_and_a_faulted_launch_go_back() -> None:
+    """The fault comes again at the same place."""
+    with gpudbg.open(FAULTY) as session:
+        fault = session.run()
+        assert fault.faulted
+        before, tick = session.state_hash(), session.tick
+        back = session.reverse_step()
+        assert (back.kind, back.instructions, back.faulted) == ("step", tick, False)
+        assert (back.warp, back.sm, back.pc) == (fault.warp, fault.sm, fault.pc)
+        again = session.step()
+        assert (again.kind, again.errors) == (fault.kind, fault.errors)
+        assert session.state_hash() == before
+
+
+def test_reverse_continue_finds_the_last_breakpoint_met(session: Any) -> None:
+    """One stop after another, the same ones as forward, in reverse order."""
+    session.break_at("first_steps.cu:19", condition="threadIdx.x == 0")
+    session.settings.set("gather", "off")
+    forward = [(s.instructions, s.block, s.lane) for s in session.events("breakpoint")]
+    backward = []
+    while (stop := session.reverse_cont()).kind == "breakpoint":
+        backward.append((stop.instructions, stop.block, stop.lane))
+    assert backward == forward[::-1]
+    assert stop.instructions == 0
+    assert NO_MORE in stop.detail
+
+
+def test_reverse_continue_stands_before_the_store_that_a_watchpoint_saw(session: Any) -> None:
+    """Whoever wrote a word last, from the end of the launch on."""
+    session.command("watch out[2]")
+    session.breakpoints.get(1).enabled = False
+    session.run()
+    session.breakpoints.get(1).enabled = True
+    stop = session.reverse_cont()
+    assert isinstance(stop, gpudbg.WatchpointStop)
+    assert session.buffer("out")[2] == 0
+    assert "STG" in session.instruction().text
+    assert stop.block == (2, 0, 0)
+
+
+def test_lines_and_calls_backwards(session: Any) -> None:
+    """A line's first instruction, then the line before."""
+    session.break_at("first_steps.cu:21")
+    stop = session.cont()
+    back = session.reverse_step_line()
+    assert back.line is not None
+    assert back.line != 21
+    assert back.instructions < stop.instructions
+    assert (back.warp, back.sm) == (stop.warp, stop.sm)
+    place = session.reverse_until("first_steps.cu:10")
+    assert place.line == 10
+
+
+def test_an_edit_in_the_past_is_a_branch(session: Any) -> None:
+    """Nothing is lost: the way that was recorded is another branch."""
+    end = session.run()
+    before = session.buffer("out").copy()
+    session.goto(0)
+    session.set_buffer("in", np.zeros(256, np.int32))
+    session.run()
+    changed = session.buffer("out").tolist()
+    assert changed != before.tolist()
+    assert [row["number"] for row in session.execute("info branches")] == [1, 2]
+    session.command("branch 1")
+    assert session.tick == end.instructions
+    assert session.buffer("out").tolist() == before.tolist()
+    session.command("branch 2")
+    assert session.buffer("out").tolist() == changed
+
+
+def test_the_state_hash_tells_any_bit(session: Any) -> None:
+    """One changed bit of each kind changes it; focus and settings do not."""
+    session.run(max_instructions=300)
+    before = session.state_hash()
+    session.set_focus("block 1 thread (3,0,0)")
+    session.command("set print-lanes all")
+    assert session.state_hash() == before
+    warp = session.warp()
+    state = warp.state
+    changes: dict[str, Callable[[], object]] = {
+        "register": lambda: warp.R.__setitem__((4, 3), warp.R[4, 3] ^ 1),
+        "predicate": lambda: warp.P.__setitem__((0, 3), not warp.P[0, 3]),
+        "flag": lambda: state.cc.__setitem__(0, state.cc[0] ^ 1),
+        "mask": lambda: setattr(state, "active", state.active ^ 2),
+        "shared": lambda: state.cta.shared.data.__setitem__(0, state.cta.shared.data[0] ^ 1),
+        "global": lambda: session.set_buffer("out", session.buffer("out") ^ 1),
+        "constant": lambda: session.memory.write("bank", 0x20, b"\x01"),
+        "port": lambda: session.command("trap port write HWW_WARP_ESR_REPORT_MASK 1"),
+    }
+    for kind, change in changes.items():
+        change()
+        now = session.state_hash()
+        assert now != before, kind
+        before = now
+
+
+def test_output_is_printed_once(tmp_path: Path) -> None:
+    """What a kernel printed is not printed again by a run that is carried out again."""
+    source = tmp_path / "k.cu"
+    source.write_text(PRINTS)
+    program = gpudbg.load(str(source))
+    with program.launch(block=2, args=[np.zeros(2, np.int32)]) as session:
+        session.run()
+        printed = session.output.text
+        assert printed.count("end") == 2
+        session.goto(5)
+        session.reverse_step()
+        session.run()
+        assert session.output.text == printed
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("reverse-stepi", "No more reverse-execution history"),
+        ("rsi 0", "count"),
+        ("goto 99999", "does not come to tick"),
+        ("goto x", "tick"),
+        ("branch 7", "no branch 7"),
+        ("reverse-until", "goes back to a location"),
+    ],
+)
+def test_what_cannot_be_done_is_said(line: str, words: str) -> None:
+    """In one line each."""
+    with gpudbg.open(FIRST) as session:
+        if line.startswith("goto"):
+            session.run()
+        try:
+            text = session.command(line).text
+        except gpudbg.GpudbgError as error:
+            text = str(error)
+        assert words in text
