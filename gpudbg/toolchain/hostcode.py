@@ -280,7 +280,7 @@ def _instances(tokens: list[_Token], functions: list[tuple[str, int, int]]) -> t
     """`name<arguments>` in front of `<<<` in host code, where only a template can stand."""
     names: dict[str, None] = {}
     for n, token in enumerate(tokens):
-        place = next(((a, b) for _, a, b in functions if a <= token.start < b), None)
+        place = next(((f, a, b) for f, a, b in functions if a <= token.start < b), None)
         if token.text != "<<<" or place is None or n < 3 or tokens[n - 1].text != ">":
             continue
         first, depth = n - 1, 1
@@ -288,23 +288,77 @@ def _instances(tokens: list[_Token], functions: list[tuple[str, int, int]]) -> t
             first -= 1
             depth += (tokens[first].text == ">") - (tokens[first].text == "<")
         if first > 0:
-            known = _constants([t.text for t in tokens[:n] if place[0] <= t.start])
-            argument_words = [_spelled(t.text, known) for t in tokens[first:n]]
-            names[" ".join((tokens[first - 1].text, *argument_words))] = None
+            name, start, end = place
+            words = [t.text for t in tokens[:n] if start <= t.start]
+            for given in _given(tokens, name, words, (start, end)) or [{}]:
+                known = _constants(words, given)
+                argument_words = [_spelled(t.text, known, given) for t in tokens[first:n]]
+                names[" ".join((tokens[first - 1].text, *argument_words))] = None
     return tuple(names)
 
 
-def _constants(words: list[str]) -> dict[str, str]:
-    """Constants that a function declares, `const int N = 2 * M;`: what each of them is."""
+def _given(
+    tokens: list[_Token], name: str, words: list[str], own: tuple[int, int]
+) -> list[dict[str, str]]:
+    """What a template host function's parameters are, each time the text says it: explicit
+    instantiations (`template void run<float>(…);`) and calls that write arguments.
+
+    Args:
+        words: of the function, from its head on.
+        own: where it is.
+    """
+    if words[:2] != ["template", "<"]:
+        return []
+    parts = list(_separated(words[2 : _angle_end(words, 1)]))
+    parameters = [next((w for w in reversed(p) if w.isidentifier()), "") for p in parts]
+    found: list[dict[str, str]] = []
+    for n, token in enumerate(tokens[:-1]):
+        if token.text != name or tokens[n + 1].text != "<" or own[0] <= token.start < own[1]:
+            continue
+        near = [t.text for t in tokens[n + 1 : n + 1 + _MOST_ARGUMENT_WORDS]]
+        end = _angle_end(near, 0)
+        if near[end + 1 : end + 2] == ["("]:
+            values = [" ".join(part) for part in _separated(near[1:end])]
+            made = dict(zip(parameters, values, strict=False))
+            if made not in found:
+                found.append(made)
+    return found
+
+
+_MOST_ARGUMENT_WORDS = 200
+
+
+def _angle_end(words: list[str], at: int) -> int:
+    """Where the `<` at a place is closed; the end of the words where it is not."""
+    depth = 0
+    for n in range(at, len(words)):
+        depth += {"<": 1, ">": -1, ">>": -2}.get(words[n], 0)
+        if depth <= 0:
+            return n
+    return len(words)
+
+
+def _constants(words: list[str], given: Mapping[str, str]) -> dict[str, str]:
+    """Constants that a function declares, `const int N = 2 * M, K{4};`: what each of them is.
+
+    Args:
+        given: what its template parameters are.
+    """
     known: dict[str, str] = {}
     for n, word in enumerate(words):
         if word not in ("const", "constexpr"):
             continue
         end = next((k for k in range(n, len(words)) if words[k] in (";", "{", "}")), len(words))
+        if words[end : end + 1] == ["{"] and "(" not in words[n:end] and end > n + 1:
+            close = next((k for k in range(end, len(words)) if words[k] in (";", "}")), end)
+            value = [_spelled(w, known, given) for w in words[end + 1 : close]]
+            if value and words[close : close + 2] == ["}", ";"]:
+                known[words[end - 1]] = " ".join(value)
+            continue
         for part in _separated(words[n:end]):
             if "=" in part[1:]:
                 at = part.index("=")
-                known[part[at - 1]] = " ".join(_spelled(w, known) for w in part[at + 1 :])
+                known[part[at - 1]] = " ".join(_spelled(w, known, given) for w in part[at + 1 :])
     return known
 
 
@@ -326,7 +380,9 @@ _LONGEST_CONSTANT = 4000
 """Characters: constants that are made of one another may double with every line."""
 
 
-def _spelled(word: str, known: Mapping[str, str]) -> str:
+def _spelled(word: str, known: Mapping[str, str], given: Mapping[str, str]) -> str:
     """What a constant of the host function is, where the word is one."""
+    if word in given:
+        return given[word]
     value = known.get(word)
     return f"({value})" if value and len(value) < _LONGEST_CONSTANT else word

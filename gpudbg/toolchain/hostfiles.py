@@ -294,8 +294,10 @@ class Files:
 
 def fewer_instances(instances: Sequence[str], log: str) -> tuple[str, ...]:
     """Those that the compiler did not complain of; none where it complained of none by name."""
-    refused = {" ".join(name.split()) for name in _INSTANCE.findall(log)}
-    return tuple(n for n in instances if " ".join(n.split()) not in refused) if refused else ()
+    # The compiler writes blanks of its own.
+    refused = {"".join(name.split()) for name in _INSTANCE.findall(log)}
+    kept = tuple(n for n in instances if "".join(n.split()) not in refused)
+    return kept if len(kept) < len(instances) else ()
 
 
 def with_deduced(

@@ -284,3 +284,28 @@ def test_any_launch_is_read(text: str) -> None:
     split(
         f"template <typename T> __global__ void k(T *x) {{}}\nvoid f() {{ k<<<1, 1>>>({text}); }}"
     )
+
+
+TEMPLATE_HOSTS = """
+template <typename T, int N> __global__ void tile(T *x) { x[threadIdx.x] = N; }
+template <typename T, unsigned M = 2> void launch(T *x) {
+    constexpr unsigned int WIDTH{4U * M};
+    tile<T, WIDTH><<<1, 32>>>(x);
+}
+template void launch<float>(float *);
+template void launch<unsigned short, 3>(unsigned short *);
+void run(double *x) { if (1 < 2 && launch > 0) launch<double, 5>(x); launch<float>(x); }
+"""
+
+
+def test_launches_of_template_functions_of_the_host() -> None:
+    """Their parameters are what explicit instantiations and calls say; defaults are not read."""
+    found = split(TEMPLATE_HOSTS).instances
+    assert found == (
+        "tile < float , (4U * M) >",
+        "tile < unsigned short , (4U * 3) >",
+        "tile < double , (4U * 5) >",
+    )
+    cubin = compile_cuda(TEMPLATE_HOSTS, "hosts.cu", CompileOptions()).cubin
+    names = {plain_name(name) for name in read_cubin(cubin).kernels}
+    assert names == {"tile<unsigned short, 12>", "tile<double, 20>"}
