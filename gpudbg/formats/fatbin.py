@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 from gpudbg.dataclass import dataclass
 from gpudbg.errors import LoadError
-from gpudbg.formats.elf import MACHINE_AT, machine_name, read_elf
+from gpudbg.formats.elf import MACHINE_AT, Elf, machine_name, read_elf
 
 MAGIC = b"\x50\xed\x55\xba"
 SECTIONS = (".nv_fatbin", "__nv_relfatbin")
@@ -171,12 +171,9 @@ def read_images(data: bytes, path: str = "<bytes>") -> tuple[FatbinImage, ...]:
     if data.startswith(MAGIC):
         return tuple(_containers(data, path, 0, len(data)))
     elf = read_elf(data, path, tables=False)
-    found = [
-        image
-        for section in elf.sections
-        if section.name in SECTIONS
-        for image in _containers(data, path, section.offset, section.offset + len(section.data))
-    ]
+    # A linked file keeps the objects that it was linked from, too; cuobjdump does not list them.
+    held = (_sections_images(elf, data, path, name) for name in SECTIONS)
+    found = next(filter(None, held), [])
     if not found:
         raise LoadError(
             f"an ELF file for {machine_name(elf.machine)} without device code",
@@ -184,6 +181,16 @@ def read_images(data: bytes, path: str = "<bytes>") -> tuple[FatbinImage, ...]:
             offset=MACHINE_AT,
         )
     return tuple(found)
+
+
+def _sections_images(elf: Elf, data: bytes, path: str, name: str) -> list[FatbinImage]:
+    """The entries in the sections of a name."""
+    return [
+        image
+        for section in elf.sections
+        if section.name == name
+        for image in _containers(data, path, section.offset, section.offset + len(section.data))
+    ]
 
 
 def _containers(data: bytes, path: str, start: int, end: int) -> Iterator[FatbinImage]:

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from gpudbg.assembler.build import assemble_file
 from gpudbg.cli import main
 from gpudbg.formats.cubin import architecture, read_cubin
 
@@ -312,3 +313,27 @@ def test_dis_shows_blocks_and_graph(arch: str, capsys: pytest.CaptureFixture[str
     out = capsys.readouterr().out
     assert out.count("digraph") == len(functions)
     assert "EXIT" in out
+
+
+def test_a_linked_file_is_what_was_linked(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of a host file with linked code and the objects it is from, the linked code is listed."""
+
+    def fatbin(payload: bytes, arch: int) -> str:
+        words = (2, 0x101, 64, len(payload), 0, 0, 1, 7, arch, 0, 0, 0x11, 0, 0)
+        body = struct.pack("<HHIQIIHHIIIQQQ", *words) + payload
+        return (b"\x50\xed\x55\xba" + struct.pack("<HHQ", 1, 16, len(body)) + body).hex()
+
+    code = {n: fatbin(cubin(f"sm_{n}").read_bytes(), n) for n in (75, 80)}
+    names = '"", ".shstrtab", ".nv_fatbin", "__nv_relfatbin"'
+    for linked, want in (("75", ["sm_75"]), ("", ["sm_80"])):
+        parts = [("__nv_relfatbin", 80), *([(".nv_fatbin", 75)] if linked else [])]
+        lines = [".elf type=3 machine=62 version=1 names=1", ".part ?"]
+        lines += [".part .shstrtab type=3 align=1", f".strings {names}"]
+        for name, arch in parts:
+            lines += [f".part {name} type=1 align=8", f".hex {code[arch]}"]
+        made = tmp_path / "host.so"
+        made.write_bytes(assemble_file("\n".join(lines)).frame.build({}))  # type: ignore[union-attr]
+        assert main(["dis", str(made)]) == 0
+        assert re.findall(r"^arch = (\w+)", capsys.readouterr().out, re.M) == want
