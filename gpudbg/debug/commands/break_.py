@@ -273,6 +273,8 @@ def ignore(session: DebugSession, argument: str) -> Notice:
 @command(
     "info breakpoints",
     "info b",
+    "info br",
+    "info bre",
     "info break",
     help="breakpoints with addresses, conditions and hits",
     group="breakpoints",

@@ -155,7 +155,10 @@ def _listed(call: MiCall) -> Iterator[int]:
     """Numbers, `2-4` among them."""
     for word in call.words:
         first, dash, last = word.partition("-")
-        if not first.isascii() or not (first + last).isdecimal() or (dash and not last):
+        if dash and not first and last.isdecimal():
+            raise MiError("negative value")
+        number = first.isascii() and first.isdecimal() and (last.isdecimal() or not dash)
+        if not number:
             raise MiError(f"Bad breakpoint number '{word}'")
         low, high = int(first[:9]), int((last or first)[:9])
         if high < low:
