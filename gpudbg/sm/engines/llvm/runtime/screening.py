@@ -306,7 +306,7 @@ class Screen:
             ir.label(on)
 
     def _uniform(self, row: _Row, rows: TypedPointer) -> tuple[Int, Int]:
-        """Whether lanes load from one place, and the lanes to look at: then the first of them."""
+        """Whether lanes read one place, and the lanes that are judged: then the first of them."""
         ir = self.ir
         first = row.lanes & (Int(ir, 32, 0) - row.lanes)
         lane = Int(ir, 32, ir.op(f"call i32 @llvm.cttz.i32(i32 {first.ref}, i1 true)"))
