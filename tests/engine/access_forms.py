@@ -78,6 +78,7 @@ FIXED_FUNCTIONS = {
     "Body.row": "a row that is passed",
     "outlined_functions": "rows that are passed",
     "MufuBodies._table": "256 entries, by 8 bits",
+    "Screen._uniform": "a row of accesses that code has written",
     "_shuffle": "a row, by 5 bits",
     "_resolve": "the table of allocations, by halves; a site",
 }
