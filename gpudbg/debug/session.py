@@ -468,7 +468,7 @@ class DebugSession(Inferior):
         >>> session.break_at("first_steps.cu:11").number
         1
         >>> session.run().kind, session.reverse_cont().kind, session.tick
-        ('exited', 'breakpoint', 678)
+        ('exited', 'breakpoint', 1017)
         """
         return self.history.reverse_cont()
 

@@ -252,6 +252,27 @@ ROWS: tuple[tuple[str, tuple[str, ...]], ...] = (
         ),
     ),
     ("out_of_bounds", ("continue", "info stops", "info warps")),
+    (
+        "first_steps",
+        (
+            "break 21",
+            "continue",
+            "reverse-stepi",
+            "reverse-nexti",
+            "reverse-step",
+            "reverse-next",
+            "info record",
+            "set var $R4 = 1",
+            "stepi",
+            "info branches",
+            "branch 1",
+            "goto 150",
+            "reverse-until 10",
+            "reverse-continue",
+            "goto 150",
+            "reverse-finish",
+        ),
+    ),
     ("trap_handler", ("set timeline on", "continue", "info timeline", "continue", "info timeline")),
     ("barrier_count", ("continue", "info barriers", "info stops")),
     ("first_nan", ("break normalize+0x108 if $F0 != $F0", "continue", "print $F0")),
@@ -345,7 +366,12 @@ LOOKS: tuple[str, ...] = (
 )
 
 SHARED: dict[str, tuple[str, ...]] = {
-    "stop": (*"run start continue stepi nexti step next until finish".split(), "info program"),
+    "stop": (
+        *"run start continue stepi nexti step next until finish".split(),
+        *"reverse-continue reverse-finish reverse-next reverse-nexti reverse-step".split(),
+        *"reverse-stepi reverse-until goto branch".split(),
+        "info program",
+    ),
     "breakpoint": (
         "break",
         "tbreak",

@@ -58,6 +58,7 @@ bytes_per_layer: bytes of a layer
 bytes_per_texel: bytes of a texel
 card: what a fault, trap or deadlock shows, line by line; empty for other stops
 cause: what took the warp to the handler
+checkpoints: states of the launch that are kept to go back to
 cluster: blocks of a cluster of a launch, as text; empty where none was asked for
 cc: whether the condition code is read or written
 certain: numbers of the error table that the line fits for certain
@@ -171,6 +172,7 @@ lane: lane of the warp
 lanes: lanes of the warp
 last: last one
 layout: layout of memory, or of a log line
+left_at: tick where something was changed and another branch began, or null
 legal: whether the word is an instruction
 level: frame number, 0 is the innermost
 limit: most bytes
@@ -195,6 +197,7 @@ missing: why a launch cannot begin; empty where it can; of a group of lanes: tho
 mnemonic: the instruction's first word
 mnemonics: number of mnemonics
 modifiers: modifier -> value
+moves: calls that advanced the launch, single steps in a row counted once
 name: name
 names: the name, then its other names
 nearest: where the address lies relative to the nearest memory, in words
@@ -216,6 +219,7 @@ outputs: output buffer -> elements
 outside: accesses outside, by lane
 parameter_bytes: bytes of all parameters
 parameters: parameters
+past: whether the launch stands before its present
 path: file
 pid: process id in a log line, or null
 paused: whether the warp waits for the host

@@ -107,7 +107,8 @@ def test_counters_count(probe: dict[str, np.ndarray]) -> None:
 
 
 def test_every_ptx_register_was_probed() -> None:
-    assert [row.name for row in PTX_REGISTERS] == NAMES
+    here = [row.name for row in PTX_REGISTERS if row.lowerings[0].since <= (5, 0)]
+    assert here == NAMES
 
 
 @pytest.mark.parametrize("arch", ["sm_50", "sm_61", "sm_80"])
