@@ -80,6 +80,11 @@ class KeptArray:
         if before is not None and self.same(before):
             self._pages = before._pages
 
+    @property
+    def nbytes(self) -> int:
+        """Bytes that are kept."""
+        return self._pages.nbytes + self._rest.nbytes
+
     def same(self, other: KeptArray) -> bool:
         """Whether another one's content is the same."""
         return np.array_equal(self._which, other._which) and np.array_equal(
@@ -133,6 +138,11 @@ class GridCheckpoint:
         self._walk(grid.gpu.heap)
         del self._before, self._seen
         self._memory = MemoryCheckpoint(grid.gpu.memory)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the arrays that it keeps."""
+        return sum(kept.nbytes for kept in self._arrays.values())
 
     # ---- keeping -----------------------------------------------------------------------
     def _keep_attribute(self, owner: Any, name: str) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import gpudbg
+from gpudbg.debug.history import replay
 from gpudbg.debug.history.history import NO_MORE
 from tests import kernel_cases as kc
 from tests.debug.history_walks import walk
@@ -190,3 +191,28 @@ def test_what_cannot_be_done_is_said(line: str, words: str) -> None:
         except gpudbg.GpudbgError as error:
             text = str(error)
         assert words in text
+
+
+@pytest.mark.parametrize("limit", ["MOST_MOVES", "MOST_CHANGES"])
+def test_the_past_is_bounded(limit: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of very many moves or changes the earlier ones are forgotten; the rest can be gone to."""
+    monkeypatch.setattr(replay, limit, 6)
+    seen = {}
+    with gpudbg.open(FIRST) as session:
+        for number in range(20):
+            if limit == "MOST_CHANGES":
+                session.warp().R[4, 3] = number
+            session.step(scope="cta")
+            seen[session.tick] = session.state_hash()
+        first = session.history.replay.first.tick
+        assert 0 < first < session.tick
+        assert len(session.history.replay.moves) <= 12
+        for tick in [tick for tick in seen if tick >= first]:
+            session.goto(tick)
+            if limit == "MOST_MOVES":
+                assert session.state_hash() == seen[tick]
+        with pytest.raises(gpudbg.CommandError, match="too long ago"):
+            session.goto(first - 1)
+        assert session.reverse_cont().instructions == first
+        assert session.goto(session.history.end_tick).instructions == max(seen)
+        assert session.state_hash() == seen[max(seen)]

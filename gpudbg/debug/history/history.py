@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 NO_MORE: Final = "No more reverse-execution history: the launch begins here."
 """gdb's words."""
+FORGOTTEN: Final = "No more reverse-execution history: what was before is too long ago."
 
 
 class LaunchHistory(Attached["Inferior"]):
@@ -105,12 +106,15 @@ class LaunchHistory(Attached["Inferior"]):
             if replay.at < self.replay.end:
                 self._go(Destination(self.replay.end))
             return self._runner.run(left)
+        if tick < replay.first.tick:
+            since = f"what is kept begins at tick {replay.first.tick:,}"
+            raise CommandError(f"tick {tick:,} is too long ago", since)
         return self._go(Destination(replay.latest(tick)))
 
     def goto_text(self, text: str) -> Stop:
         """`goto` with a tick as people write it: 1,200, `begin`, `end`."""
         word = text.strip().replace(",", "")
-        named = {"begin": 0, "end": self.end_tick}
+        named = {"begin": self.replay.first.tick, "end": self.end_tick}
         return self.goto(named[word] if word in named else parse_int(word, "tick"))
 
     def reverse_step(self, count: int = 1) -> Stop:
@@ -155,7 +159,7 @@ class LaunchHistory(Attached["Inferior"]):
         past = WarpPast(inferior, replay, inferior.focused(), inferior.lane)
         size, found, high = WINDOW, None, here
         while found is None and not past.whole:
-            low = replay.latest(high.tick - size) if high.tick > size else Position(0, 0)
+            low = replay.latest(high.tick - size) if high.tick > size else replay.first
             low = max(low, replay.earlier(high, needed=True))
             self._travel(low)
             past.look(low, high)
@@ -170,7 +174,7 @@ class LaunchHistory(Attached["Inferior"]):
         self._require()
         replay = self.replay
         high = low = replay.present()
-        while low > Position(0, 0):
+        while low > replay.first:
             low = replay.earlier(low)
             self._travel(low)
             met = Meetings(self._runner, replay).last(high)
@@ -197,7 +201,8 @@ class LaunchHistory(Attached["Inferior"]):
         return bool(moves) and moves[-1].by_itself
 
     def _at_beginning(self) -> Stop:
-        return self._go(Destination(Position(0, 0)), note=(NO_MORE,))
+        first = self.replay.first
+        return self._go(Destination(first), note=(NO_MORE if not first.tick else FORGOTTEN,))
 
     def _travel(self, target: Position) -> StopEvent | None:
         """Have the launch stand at a position; the session's parts take its grid over."""

@@ -81,6 +81,9 @@ class MoveLog:
             last.after, last.left = move.after, None
         else:
             self.moves.append(move)
+            replay = self._replay()
+            if replay is not None:
+                replay.note_move()
         self.closed = False
 
 

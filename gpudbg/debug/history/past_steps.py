@@ -56,7 +56,7 @@ class WarpPast:
     def look(self, low: Position, high: Position) -> None:
         """See what it did between two positions, before what was seen so far; the launch stands at
         the first."""
-        self.whole = not low.tick
+        self.whole = low <= self._replay.first
         later, self._seen = self._seen, []
         warp = next((w for w in self._replay.grid.warps() if self._is(w)), None)
         self._before = None if warp is None else self._state(warp, 0)

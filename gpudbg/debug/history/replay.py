@@ -29,6 +29,12 @@ FAR: Final = 200_000
 """Warp instructions that are carried out again before a checkpoint is worth its time."""
 MOST: Final = 48
 """Checkpoints that only save time, at most."""
+MOST_CHANGES: Final = 100
+MOST_BYTES: Final = 256 << 20
+"""Checkpoints where something was changed, and what all checkpoints hold: with more, the earlier
+half of the past is forgotten."""
+MOST_MOVES: Final = 100_000
+"""Moves that are kept; the same."""
 ENDLESS: Final = 1 << 62
 ROUNDS: Final = ("step_cta", "step_sm", "step_all")
 """Moves that are an instruction of each of several warps."""
@@ -74,6 +80,7 @@ class Replay:
         moves: what was done, in order.
         marks: checkpoints by position.
         at: where the launch stands.
+        first: where what is kept begins: at the launch, until that is too long ago.
         crossed: it came to a place where something was changed, and that is not done yet.
         printed: pieces of output before the launch.
     """
@@ -87,7 +94,7 @@ class Replay:
         self._handler = grid.gpu.handler
         self.log = MoveLog(grid, self)
         self.moves: list[Move] = self.log.moves
-        self.at = BEGINNING
+        self.at = self.first = BEGINNING
         self._mid: tuple[tuple[int, ...], ...] | None = None
         self._left: list[WarpState] | None = None
         self._elsewhere = self.crossed = False
@@ -96,7 +103,7 @@ class Replay:
     @property
     def end(self) -> Position:
         """The present: behind the last move."""
-        return Position(len(self.moves), self.moves[-1].after if self.moves else 0)
+        return Position(len(self.moves), self.moves[-1].after if self.moves else self.first.tick)
 
     def present(self) -> Position:
         """Where the launch stands."""
@@ -109,6 +116,8 @@ class Replay:
 
     def latest(self, tick: int) -> Position:
         """The last state after so many instructions."""
+        if tick < self.first.tick:
+            return self.first
         return Position(bisect_right(self.moves, tick, key=lambda move: move.after), tick)
 
     def before(self, at: Position) -> Position | None:
@@ -122,7 +131,7 @@ class Replay:
             if move.after > move.before:
                 return Position(at.moves - 1, at.tick - 1)
             at = Position(at.moves - 1, at.tick)
-        return Position(at.moves, at.tick - 1) if at.tick else None
+        return Position(at.moves, at.tick - 1) if at.tick > self.first.tick else None
 
     def after(self, at: Position) -> Position:
         """The state one warp instruction later, or at the present."""
@@ -140,7 +149,7 @@ class Replay:
         for mark in reversed(self.marks[: bisect_left(self.marks, at, key=_place)]):
             if mark.needed or not needed:
                 return mark.at
-        return BEGINNING
+        return self.first
 
     @property
     def in_past(self) -> bool:
@@ -151,6 +160,27 @@ class Replay:
     def note_edit(self) -> None:
         """Something was changed since the last move: that is in a checkpoint."""
         self.mark(Position(len(self.moves), self.grid.total), needed=True)
+        needed = [n for n, mark in enumerate(self.marks) if mark.needed]
+        held = sum(mark.state.nbytes for mark in self.marks)
+        if len(needed) > MOST_CHANGES or (held > MOST_BYTES and len(needed) > 1):
+            self._forget(needed[len(needed) // 2])
+
+    def note_move(self) -> None:
+        """There is one more move."""
+        if len(self.moves) > MOST_MOVES:
+            self.mark(self.end, needed=True)
+            self._forget(len(self.marks) - 1)
+
+    def _forget(self, number: int) -> None:
+        """Forget what was before a checkpoint between two moves."""
+        mark = self.marks[number]
+        gone = mark.at.moves
+        del self.moves[:gone]
+        for each in self.marks[number:]:
+            each.at = Position(each.at.moves - gone, each.at.tick)
+        self.marks = self.marks[number:]
+        self.first = mark.at
+        self.at = Position(max(self.at.moves - gone, 0), self.at.tick)
 
     def mark(self, at: Position, *, needed: bool = False) -> None:
         """Take a checkpoint of the launch as it is, unless there is one."""
