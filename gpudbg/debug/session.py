@@ -473,6 +473,21 @@ class DebugSession(Inferior):
         return self.history.reverse_cont()
 
     @interruptible
+    def who_wrote(self, expression: str) -> Stop:
+        """Go back to the instruction that changed a variable, an element or a register last; the
+        launch stands before it, the focus on the lane that did it.
+
+        Raises:
+            CommandError: it is no place, or nothing has changed it.
+
+        >>> stop = session.run()
+        >>> stop = session.who_wrote("out[2]")
+        >>> stop.block, stop.line, session.instruction().text
+        ((2, 0, 0), 24, 'STG.E [R2], R4')
+        """
+        return self.history.who_wrote(given_text(expression, "expression", "out[2]"))
+
+    @interruptible
     def goto(self, tick: int) -> Stop:
         """Stand after so many warp instructions of the launch, before or behind the present.
 

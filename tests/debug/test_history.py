@@ -193,6 +193,22 @@ def test_what_cannot_be_done_is_said(line: str, words: str) -> None:
         assert words in text
 
 
+def test_who_wrote_a_word_last(session: Any) -> None:
+    """From the end of the launch; breakpoints do not stop the way there and are as they were."""
+    session.break_at("first_steps.cu:11")
+    session.run()
+    stop = session.who_wrote("out[2]")
+    assert isinstance(stop, gpudbg.WatchpointStop)
+    assert stop.block == (2, 0, 0)
+    assert "STG" in session.instruction().text
+    register = session.instruction().reads[-1]
+    assert session.who_wrote(f"${register}").instructions < stop.instructions
+    assert [(point.number, point.enabled) for point in session.breakpoints] == [(1, True)]
+    with pytest.raises(gpudbg.CommandError, match="nothing has changed in"):
+        session.who_wrote("in[3]")
+    assert session.break_at("first_steps.cu:12").number == 2
+
+
 @pytest.mark.parametrize("limit", ["MOST_MOVES", "MOST_CHANGES"])
 def test_the_past_is_bounded(limit: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of very many moves or changes the earlier ones are forgotten; the rest can be gone to."""

@@ -271,6 +271,8 @@ ROWS: tuple[tuple[str, tuple[str, ...]], ...] = (
             "reverse-continue",
             "goto 150",
             "reverse-finish",
+            "continue",
+            "who-wrote $R4",
         ),
     ),
     ("trap_handler", ("set timeline on", "continue", "info timeline", "continue", "info timeline")),
@@ -369,7 +371,7 @@ SHARED: dict[str, tuple[str, ...]] = {
     "stop": (
         *"run start continue stepi nexti step next until finish".split(),
         *"reverse-continue reverse-finish reverse-next reverse-nexti reverse-step".split(),
-        *"reverse-stepi reverse-until goto branch".split(),
+        *"reverse-stepi reverse-until who-wrote goto branch".split(),
         "info program",
     ),
     "breakpoint": (

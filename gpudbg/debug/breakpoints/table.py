@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
@@ -190,6 +191,21 @@ class BreakpointTable:
         for number in out:
             self.get(number)
         return out
+
+    @contextmanager
+    def alone(self, make: Callable[[], Breakpoint]) -> Iterator[Breakpoint]:
+        """A breakpoint that is there for a while, all others off; then all is as it was."""
+        kept, latest = [(row, row.enabled) for row in self], self.latest
+        made = make()
+        try:
+            for row, _ in kept:
+                row.enabled = False
+            yield made
+        finally:
+            for row, enabled in kept:
+                row.enabled = enabled
+            self._rows.pop(made.number, None)
+            self._next, self.latest = made.number, latest
 
     def remove(self, number: int) -> None:
         """Delete one."""

@@ -22,6 +22,7 @@ from gpudbg.debug.history.following import Follower
 from gpudbg.debug.history.meetings import Destination, Meetings
 from gpudbg.debug.history.past_steps import WINDOW, PastStep, WarpPast
 from gpudbg.debug.history.replay import Position, Replay, executed, who_acts
+from gpudbg.debug.stops.stop import WatchpointStop
 from gpudbg.debug.views.format import parse_int
 from gpudbg.errors import CommandError
 from gpudbg.sm.events import StopEvent
@@ -182,6 +183,23 @@ class LaunchHistory(Attached["Inferior"]):
                 return self._go(met)
             high = low
         return self._at_beginning()
+
+    def who_wrote(self, expression: str) -> Stop:
+        """Back to the instruction that changed a place last; see `DebugSession.who_wrote`."""
+        self._require()
+        here, runner = self.replay.present(), self._runner
+        if self._inferior.focus is None:
+            self.reverse_step()
+        try:
+            with runner.breakpoints.alone(lambda: runner.watchpoints.add(expression)):
+                stop = self.reverse_cont()
+        except CommandError:
+            self._go(Destination(here))
+            raise
+        if not isinstance(stop, WatchpointStop):
+            self._go(Destination(here))
+            raise CommandError(f"nothing has changed {expression} before this")
+        return stop
 
     # ---- the pieces --------------------------------------------------------------------
     def _require(self) -> None:

@@ -270,6 +270,7 @@ _RESUMES: dict[str, Resume] = {
     "reverse-step": _back(lambda s, text: s.reverse_step_line(_count(text))),
     "reverse-stepi": _back(lambda s, text: s.reverse_step(_count(text))),
     "reverse-until": _back(lambda s, text: s.reverse_until(text)),
+    "who-wrote": _back(lambda s, text: s.who_wrote(text)),
     "goto": _back(lambda s, text: s.history.goto_text(text)),
 }
 """Commands of the table that run the machine: here they run in the engine's thread."""
