@@ -209,6 +209,32 @@ def test_who_wrote_a_word_last(session: Any) -> None:
     assert session.break_at("first_steps.cu:12").number == 2
 
 
+@pytest.mark.parametrize("how", ["reverse_next", "reverse_cont", "who_wrote"])
+def test_an_interrupt_on_the_way_back_stops_it(
+    how: str, session: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The launch stands where that was, in the past, and the way on is the recorded one."""
+    session.break_at("first_steps.cu:19", condition="threadIdx.x == 99")
+    session.run()
+    end, before = session.tick, session.state_hash()
+    onward = replay.Replay._run_on
+
+    def interrupted(states: replay.Replay, *rest: Any) -> Any:
+        states.grid.interrupt()
+        return onward(states, *rest)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(replay.Replay, "_run_on", interrupted)
+        session.goto(end - 1)
+        stop = session.who_wrote("out[2]") if how == "who_wrote" else getattr(session, how)()
+    assert stop.kind == "interrupted"
+    assert session.tick < end
+    assert session.history.in_past
+    assert session.goto(end).kind == "exited"
+    assert session.state_hash() == before
+    assert [point.number for point in session.breakpoints] == [1]
+
+
 @pytest.mark.parametrize("limit", ["MOST_MOVES", "MOST_CHANGES"])
 def test_the_past_is_bounded(limit: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of very many moves or changes the earlier ones are forgotten; the rest can be gone to."""

@@ -49,10 +49,8 @@ class Follower:
                 return event
         set_driven(replay.grid, driven)
         replay.resume()
-        event = getattr(replay.grid, kind)(*args, **keywords)
-        assert event is not None
-        found: StopEvent = event
-        return found
+        made: StopEvent = getattr(replay.grid, kind)(*args, **keywords)
+        return made
 
     def _followed(
         self, kind: str, args: tuple[Any, ...], keywords: dict[str, Any]

@@ -21,8 +21,14 @@ from gpudbg.debug.history.branches import Branch, Branches
 from gpudbg.debug.history.following import Follower
 from gpudbg.debug.history.meetings import Destination, Meetings
 from gpudbg.debug.history.past_steps import WINDOW, PastStep, WarpPast
-from gpudbg.debug.history.replay import Position, Replay, executed, who_acts
-from gpudbg.debug.stops.stop import WatchpointStop
+from gpudbg.debug.history.replay import (
+    InterruptedOnTheWayError,
+    Position,
+    Replay,
+    executed,
+    who_acts,
+)
+from gpudbg.debug.stops.stop import InterruptStop, WatchpointStop
 from gpudbg.debug.views.format import parse_int
 from gpudbg.errors import CommandError
 from gpudbg.sm.events import StopEvent
@@ -116,7 +122,10 @@ class LaunchHistory(Attached["Inferior"]):
         """`goto` with a tick as people write it: 1,200, `begin`, `end`."""
         word = text.strip().replace(",", "")
         named = {"begin": self.replay.first.tick, "end": self.end_tick}
-        return self.goto(named[word] if word in named else parse_int(word, "tick"))
+        tick = named[word] if word in named else parse_int(word, "tick")
+        if tick < 0:
+            raise CommandError(f"tick {tick:,}: a launch begins at tick 0")
+        return self.goto(tick)
 
     def reverse_step(self, count: int = 1) -> Stop:
         """Back by single warp instructions; see `DebugSession.reverse_step`."""
@@ -162,8 +171,11 @@ class LaunchHistory(Attached["Inferior"]):
         while found is None and not past.whole:
             low = replay.latest(high.tick - size) if high.tick > size else replay.first
             low = max(low, replay.earlier(high, needed=True))
-            self._travel(low)
-            past.look(low, high)
+            try:
+                self._pass(low)
+                past.look(low, high)
+            except InterruptedOnTheWayError as stop:
+                return self._interrupted(stop.event)
             found, size, high = find(past), 4 * size, low
         found = found or past.first
         if found is None:
@@ -177,8 +189,11 @@ class LaunchHistory(Attached["Inferior"]):
         high = low = replay.present()
         while low > replay.first:
             low = replay.earlier(low)
-            self._travel(low)
-            met = Meetings(self._runner, replay).last(high)
+            try:
+                self._pass(low)
+                met = Meetings(self._runner, replay).last(high)
+            except InterruptedOnTheWayError as stop:
+                return self._interrupted(stop.event)
             if met is not None:
                 return self._go(met)
             high = low
@@ -196,6 +211,8 @@ class LaunchHistory(Attached["Inferior"]):
         except CommandError:
             self._go(Destination(here))
             raise
+        if isinstance(stop, InterruptStop):
+            return stop
         if not isinstance(stop, WatchpointStop):
             self._go(Destination(here))
             raise CommandError(f"nothing has changed {expression} before this")
@@ -229,12 +246,32 @@ class LaunchHistory(Attached["Inferior"]):
         if inferior.grid is not replay.grid:
             inferior.grid = replay.grid
         self._runner.adopt()
+        self._follow()
+        return event
+
+    def _follow(self) -> None:
+        """The launch moves by what was recorded where it stands in the past, else by itself."""
+        replay = self.replay
         if replay.at < replay.end:
             replay.grid.past = Follower(replay, self._fork)
             replay.log.settle(replay.grid)
         else:
             replay.resume()
-        return event
+
+    def _pass(self, target: Position) -> None:
+        """Stand at a position on the way to somewhere else.
+
+        Raises:
+            InterruptedOnTheWayError: somebody has interrupted it.
+        """
+        event = self._travel(target)
+        if event is not None and event.kind == "interrupted":
+            raise InterruptedOnTheWayError(event)
+
+    def _interrupted(self, event: StopEvent) -> Stop:
+        """The stop of a way through the past that somebody has interrupted, where that was."""
+        self._follow()
+        return self._runner.end_run(event)
 
     def _go(
         self,

@@ -72,6 +72,18 @@ class DepartureError(ModelGap):
     """A run that is carried out again does not come to where it came before."""
 
 
+class InterruptedOnTheWayError(Exception):
+    """Somebody has interrupted a way through the past; the launch stands where that was.
+
+    Attributes:
+        event: the stop.
+    """
+
+    def __init__(self, event: StopEvent) -> None:
+        super().__init__()
+        self.event = event
+
+
 class Replay:
     """The states of one launch.
 
@@ -132,13 +144,6 @@ class Replay:
                 return Position(at.moves - 1, at.tick - 1)
             at = Position(at.moves - 1, at.tick)
         return Position(at.moves, at.tick - 1) if at.tick > self.first.tick else None
-
-    def after(self, at: Position) -> Position:
-        """The state one warp instruction later, or at the present."""
-        moves = at.moves
-        while moves < len(self.moves) and self.moves[moves].after == at.tick:
-            moves += 1
-        return Position(moves, at.tick + 1) if moves < len(self.moves) else self.end
 
     def earlier(self, at: Position, *, needed: bool = False) -> Position:
         """The last checkpoint before a position, or the beginning.
@@ -365,7 +370,11 @@ class Replay:
 
     # ---- looking on the way --------------------------------------------------------------
     def scan(self, high: Position, note: Callable[[WarpState, int], None]) -> None:
-        """Go on to a position, and tell of each instruction: its warp, and its number."""
+        """Go on to a position, and tell of each instruction: its warp, and its number.
+
+        Raises:
+            InterruptedOnTheWayError: somebody has interrupted it.
+        """
         with self.quiet():
             while self.at < high:
                 move = self.moves[self.at.moves]
@@ -388,14 +397,18 @@ class Replay:
             return False
 
         if to > tick:
-            self._run_on(move, to, {"until": executes})
+            event = self._run_on(move, to, {"until": executes})
+            if event is not None and event.kind == "interrupted":
+                raise InterruptedOnTheWayError(event)
 
     def _scan_steps(self, move: Move, to: int, note: Callable[[WarpState, int], None]) -> None:
         grid = self.grid
         while grid.total < to:
             before = executed(grid)
             warps = list(grid.warps())
-            self._perform(move, grid.total + 1, False)
+            event = self._perform(move, grid.total + 1, False)
+            if event is not None and event.kind == "interrupted":
+                raise InterruptedOnTheWayError(event)
             for warp in warps:
                 if before[warp.cta.number, warp.index] != warp.executed:
                     note(warp, grid.total)
