@@ -38,6 +38,7 @@ def program_words(lines: Sequence[str], address: int, arch: str, times: int) -> 
     # An access whose place is not known yet leaves a whole block to the step engine: the lines have
     # one of their own.
     wide, first = ".128.SYS" if arch == "sm_75" else ".128", 7 + COUNT // 4
+    carries = "PT, PT, " if int(arch[3:].rstrip("af")) >= 100 else ""
     text = [
         "S2R R0, SR_TID.X",
         f"MOV R4, {address & 0xFFFFFFFF:#x}",
@@ -48,7 +49,7 @@ def program_words(lines: Sequence[str], address: int, arch: str, times: int) -> 
         *(f"LDG.E{wide} R{FIRST + n}, [R2+{4 * n:#x}]" for n in range(0, COUNT, 4)),
         f"BRA {16 * first:#x}",
         *lines,
-        "IADD3 R7, R7, 0x1, RZ",
+        f"IADD3 R7, {carries}R7, 0x1, RZ",
         f"ISETP.LT.AND P6, PT, R7, {times:#x}, PT",
         f"@P6 BRA {16 * first:#x}",
         *(f"STG.E{wide} [R2+{4 * n:#x}], R{FIRST + n}" for n in range(0, COUNT, 4)),

@@ -56,6 +56,15 @@ def test_hostile_addresses(host: str, first: int, batches: int) -> None:
         assert sum(row.get("reached", 0) for row in rows) > rows[-1]["total"] // 5
 
 
+def test_hostile_addresses_of_later_sets() -> None:
+    """A few launches; `make fuzz` runs hundreds, of five architectures."""
+    rows = [
+        json.loads(row)
+        for row in _child("tests.engine.hostile_modern", "--count=2", "--arch=sm_80").splitlines()
+    ]
+    assert [sum(row["ended"].values()) for row in rows] == [4]
+
+
 NEVER_CALLED = {
     "atomic.global.ADD.S64", "atomic.global.CAS.S32", "atomic.global.CAS.S64",
     "atomic.shared.ADD.F32", "atomic.shared.ADD.F64", "atomic.shared.ADD.S64",
