@@ -82,8 +82,8 @@ def _advances(
             event = method(grid, *args, **kwargs)
             return event
         finally:
-            if grid.trace is not None:
-                grid.trace.flush()
+            if (trace := grid.launched.trace) is not None:
+                trace.flush()
             if log is not None and move is not None:
                 log.end(move, event)
 
@@ -365,9 +365,10 @@ class Grid:
         last = None if max_instructions is None else before + max_instructions
         fast = self._fast_engine() if until is None else None
         while True:
+            self.tick()
             if self._interrupted():
                 return self.event("interrupted", self.schedule.warp, before)
-            if fast is not None and self._ready(fast):
+            if fast is not None and not self.unread() and self._ready(fast):
                 soon = None if hang_check is None else self._hang_checks.at
                 request = Request(stops or frozenset(), conditions, last, soon)
                 stopped = self._run_compiled(fast, request, accept, before)
@@ -406,16 +407,16 @@ class Grid:
                 event = self._stepped(warp, before)
             if event is not None:
                 return event
-            self.tick()
 
     def _ready(self, fast: WarpEngine) -> bool:
         """Whether there is compiled code to run; waits for code that is nearly there."""
-        while fast.compiling():
-            self.tick()
-            if self._interrupt.is_set():
-                return False
         if not fast.ready():
-            return False
+            while fast.compiling():
+                self.tick()
+                if self._interrupt.is_set():
+                    return False
+            if not fast.ready():
+                return False
         if not self.launched.marking and self.engine.written is not None:
             # Compiled code does not mark what it stores.
             self.engine.written = None
@@ -427,16 +428,13 @@ class Grid:
     ) -> StopEvent | None:
         """Have compiled code run; the event that ends the run, None: the step engine goes on."""
         try:
-            while not self.unread():
-                self.tick()
-                if self._interrupted():
-                    return self.event("interrupted", self.schedule.warp, before)
+            while True:
                 reason = fast.advance(request)
                 match reason:
                     case Pause.HAND_OVER | Pause.FINISHED:
                         return None
                     case Pause.TICK:
-                        continue
+                        pass
                     case Pause.VACANT:
                         self.fill()
                     case WarpEnded(warp):
@@ -452,7 +450,11 @@ class Grid:
                         if request.soon is not None and self.total >= self._hang_checks.at:
                             # Polls in a row have brought the next look forward.
                             return None
-            return None
+                if self.unread():
+                    return None
+                self.tick()
+                if self._interrupted():
+                    return self.event("interrupted", self.schedule.warp, before)
         finally:
             for warp in fast.suspend():
                 self.warp_done(warp)
@@ -559,25 +561,29 @@ class Grid:
 
     def _begin(self) -> int:
         """Set up for a run: first CTAs placed, stopped warps ready again; the total so far."""
-        self.start()
+        if not self._started:
+            self.start()
         self._listen()
         for warp in self._halted:
             if warp.words[rec.STATUS] in (rec.TRAPPED, rec.FAULTED):
                 warp.words[rec.STATUS] = rec.READY
                 self.traps.resumed(warp)
         self._halted.clear()
-        return self.total
+        return self.launched.total
 
     def unread(self) -> bool:
         """Whether the last observer of batches has left while a run goes on."""
-        if self.trace is None:
+        trace = self.launched.trace
+        if trace is None:
             return False
         hooks = self.gpu.observers.hooks
-        return not any(hooks[kind] for kind in self.trace.kinds)
+        return not any(hooks[kind] for kind in trace.kinds)
 
     def _listen(self) -> None:
         """Take over who observes."""
         observers = self.gpu.observers
+        if observers is self.launched.observers and not observers.members:
+            return
         if self.counters is not None:
             observers = observers.with_added(self.counters)
         kinds = tuple(event for event in BATCHED if observers.hooks[event])
@@ -727,9 +733,10 @@ class Grid:
         detail: Iterable[str] = (),
     ) -> StopEvent:
         """The event that ends a run, with the place of a warp."""
-        executed = self.total - before
+        total = self.launched.total
+        executed = total - before
         if warp is None or (warp.words[rec.STATUS] == rec.DONE and kind == "interrupted"):
-            return StopEvent(kind, executed=executed, total=self.total, detail=tuple(detail))
+            return StopEvent(kind, executed=executed, total=total, detail=tuple(detail))
         lanes = lanes_of(warp.active)
         return StopEvent(
             kind,
@@ -738,7 +745,7 @@ class Grid:
             lanes[0] if lanes else 0,
             warp.pc,
             executed=executed,
-            total=self.total,
+            total=total,
             detail=tuple(detail),
         )
 

@@ -10,7 +10,7 @@ from weakref import ref
 from gpudbg.sm.events import StopEvent
 from gpudbg.sm.grid import Grid
 from gpudbg.sm.moves import Move
-from gpudbg.sm.state import Cta, WarpState
+from gpudbg.sm.state import Cta, Sm, WarpState
 from gpudbg.sm.trap.state import SmTrap
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ _WORDS: Final = tuple(
 )
 """Words of an SM that a driver's sequences around a run change."""
 _read: Final[Callable[[SmTrap], tuple[int, ...]]] = attrgetter(*_WORDS)
+_trap: Final[Callable[[Sm], SmTrap]] = attrgetter("trap")
 
 
 class MoveLog:
@@ -106,7 +107,7 @@ def _edits(grid: Grid) -> tuple[int, int]:
 
 def words_of(grid: Grid) -> tuple[tuple[int, ...], ...]:
     """The words of the SMs that a driver's sequences change."""
-    return tuple([_read(sm.trap) for sm in grid.sms])
+    return tuple(map(_read, map(_trap, grid.sms)))
 
 
 def set_driven(grid: Grid, words: tuple[tuple[int, ...], ...]) -> None:

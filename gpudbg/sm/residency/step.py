@@ -127,8 +127,8 @@ class Residency:
 
     def clear(self) -> None:
         """Take every CTA off and start no more."""
-        self._cleared += [sm.ctas for sm in self.sms]
         for sm in self.sms:
+            self._cleared.append(sm.ctas)
             sm.warps = [None] * len(sm.warps)
             sm.ctas = [None] * len(sm.ctas)
         self.started = self.ended = self.config.ctas

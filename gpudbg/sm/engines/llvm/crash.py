@@ -223,7 +223,10 @@ def before_message(call: Callable[[], None]) -> None:
 
 
 class CrashWatch:
-    """`with CrashWatch(launch):` around compiled code: a crash in it is the launch's."""
+    """`with CrashWatch(launch):` around compiled code: a crash in it is the launch's.
+
+    One serves every call of a launch's code, one call at a time.
+    """
 
     __slots__ = ("_reference",)
 
@@ -235,7 +238,7 @@ class CrashWatch:
         _running.append(self._reference)
 
     def __exit__(self, *_: object) -> None:
-        with suppress(ValueError):
+        if self._reference in _running:
             _running.remove(self._reference)
 
 

@@ -205,8 +205,9 @@ class CompiledProgram:
         longer than making the quick code took.
         """
         self.used += seconds
-        quick = any(v is not None and v.effort < GOOD for v in (self.full, self.masked))
-        if quick and not self.improving and self.used >= max(_LASTING, self.seconds):
+        if self.improving or self.used < max(_LASTING, self.seconds):
+            return
+        if any(v is not None and v.effort < GOOD for v in (self.full, self.masked)):
             self.improving = True
             compiling(self._improve_behind)
 

@@ -41,6 +41,7 @@ from gpudbg.sm.engines.llvm.program import GOOD, QUICK, CompiledProgram, program
 from gpudbg.sm.engines.llvm.threads import Ticker
 from gpudbg.sm.engines.llvm.worker import Worker
 from gpudbg.sm.engines.llvm.workers import Workers
+from gpudbg.sm.launch import LaunchConfig
 from gpudbg.sm.launched import Launched
 from gpudbg.sm.schedule.turns import LONGEST
 from gpudbg.sm.sregs import ROWS
@@ -62,6 +63,13 @@ MOST_ENTRIES = 4096
 """Places reached by computed branches that are taken into a program."""
 
 
+def _spaces_to_mark(config: LaunchConfig) -> tuple[frozenset[str], frozenset[str]]:
+    """Spaces with memory that has no contents: if all global memory has some, and if not."""
+    sizes = {"shared": config.shared_bytes, "local": config.local_bytes + config.local_low}
+    own = frozenset(space for space, size in sizes.items() if size)
+    return own | {"generic"} if own else own, own | {"global", "generic"}
+
+
 class RunEngine:
     """Compiled execution of one launch.
 
@@ -77,6 +85,7 @@ class RunEngine:
         self.launched = launched
         self.good = good
         self.entry = entry
+        self._spaces = _spaces_to_mark(launched.config)
         self.exits: Counter[int] = Counter()
         self._stops: frozenset[int] = frozenset()
         self._code = (0, 0)
@@ -122,16 +131,10 @@ class RunEngine:
 
     def _marking(self) -> frozenset[str]:
         """Spaces in which code marks what it stores: those with memory that has no contents."""
-        launched, config = self.launched, self.launched.config
+        launched = self.launched
         if not launched.marking:
             return frozenset()
-        sizes = {
-            "global": launched.memory.uninitialized,
-            "shared": config.shared_bytes,
-            "local": config.local_bytes + config.local_low,
-        }
-        found = {space for space, size in sizes.items() if size}
-        return frozenset({*found, "generic"} if found else found)
+        return self._spaces[bool(launched.memory.uninitialized)]
 
     def _fixed(self) -> dict[int, int]:
         """Special registers that the code reads and that do not change during the launch."""
@@ -170,7 +173,12 @@ class RunEngine:
             limit, soon = self._limits(request)
             if self.launched.total >= min(limit, soon) or self.launched.schedule.seed:
                 return Pause.HAND_OVER
-            self._running = self._run(request, limit, soon)
+            return self._begin(request, limit, soon)
+        return self._following()
+
+    def _following(self) -> ExitReason:
+        """The next exit reason of the run in progress."""
+        assert self._running is not None
         reason = next(self._running, None)
         if reason is None:
             self._running = None
@@ -202,37 +210,68 @@ class RunEngine:
         limit = NO_LIMIT if request.last is None else request.last - longest
         return limit, limit if request.soon is None else request.soon
 
-    def _run(self, request: Request, limit: int, soon: int) -> Generator[ExitReason, None, None]:
-        """A run as a generator of exit reasons; closing it writes everything back."""
+    def _begin(self, request: Request, limit: int, soon: int) -> ExitReason:
+        """Prepare a run and call compiled code for the first time; short launches end in that."""
+        workers, stops = self.workers, request.stops
+        self._instrument(request)
+        # Without an exception: whether the launch has ended in the call.
+        ended: bool | None = None
+        try:
+            self._prepare(workers.wake(limit), stops)
+            began = time.monotonic()
+            try:
+                ended = self._call(limit, soon, False)
+            finally:
+                if ended is not False:
+                    workers.write_back()
+        finally:
+            if ended is not False:
+                workers.release()
+        if ended:
+            return Pause.FINISHED
+        self._running = self._rounds(stops, limit, soon, began)
+        return self._following()
+
+    def _instrument(self, request: Request) -> None:
+        """Take the program that tests this run's conditions and writes what observers want."""
         self._asked = request.conditions
-        stops = request.stops
-        kept = {pc: c for pc, c in self._conditions.items() if self._condition(pc, stops) == c}
-        same = self.program.traced == self._traced() and self.program.marking == self._marking()
+        program, kept = self.program, self._conditions
+        if kept:
+            kept = {pc: c for pc, c in kept.items() if self._condition(pc, request.stops) == c}
+        same = program.traced == self._traced() and program.marking == self._marking()
         if not same or kept != self._conditions:
             self._conditions = kept
             self._renew_program()
-        try:
-            self._prepare(self.workers.wake(limit), stops)
-            yield from self._rounds(stops, limit, soon)
-        finally:
-            self.workers.release()
 
-    def _rounds(self, stops: frozenset[int], limit: int, soon: int) -> Iterator[ExitReason]:
-        """Call compiled code again and again, once everything is prepared."""
+    def _call(self, limit: int, soon: int, long: bool) -> bool:
+        """Call compiled code, up to a goal; whether the launch has ended.
+
+        Args:
+            limit: instructions of the launch not to exceed.
+            soon: those at which to hand over.
+            long: something ends the call in time.
+        """
+        workers = self.workers
+        goal = min(limit, self._goal(soon))
+        called = time.monotonic()
+        workers.run(goal if long else CALL * len(workers.workers), goal)
+        self.program.has_run(time.monotonic() - called)
+        # Whoever asked is heard when this returns.
+        workers.ask_to_stop(False)
+        return self.launched.finished
+
+    def _rounds(
+        self, stops: frozenset[int], limit: int, soon: int, began: float
+    ) -> Generator[ExitReason, None, None]:
+        """The rest of a run as exit reasons, from behind a call of compiled code on.
+
+        It is advanced at once and closed at the end, which writes everything back.
+        """
         launched, workers = self.launched, self.workers
         residency = launched.residency
         ticker: Ticker | None = None
-        began = time.monotonic()
         try:
             while True:
-                goal = min(limit, self._goal(soon))
-                called = time.monotonic()
-                workers.run(goal if ticker else CALL * len(workers.workers), goal)
-                self.program.has_run(time.monotonic() - called)
-                # Whoever asked is heard when this returns.
-                workers.ask_to_stop(False)
-                if launched.finished:
-                    yield Pause.FINISHED
                 yield from self._attend_all(stops)
                 placed = residency.placed
                 if residency.returned:
@@ -248,10 +287,13 @@ class RunEngine:
                     workers.distribute(workers.jobs(limit))
                     self._use_code()
                 yield Pause.TICK
+                if self._call(limit, soon, ticker is not None):
+                    yield Pause.FINISHED
         finally:
             if ticker is not None:
                 ticker.stop()
             workers.write_back()
+            workers.release()
 
     def _goal(self, soon: int) -> int:
         """Instructions of the launch to run to, to reach `soon` and exceed it by little."""

@@ -91,6 +91,7 @@ class Workers:
         self._homes: set[arena.Arena | None] = set()
         self._called: frozenset[str] = frozenset()
         self._call = _loop(build.library())
+        self._watch = crash.CrashWatch(self)
         crash.install()
         self.made = [self._worker(n == 0) for n in range(self._most())]
         self.workers = self.made[:1]
@@ -191,7 +192,7 @@ class Workers:
                 worker.write_local_ranges()
         memory.running(1)
         try:
-            with crash.CrashWatch(self):
+            with self._watch:
                 if jobs > 1 and self._pool is not None:
                     self._pool.run(workers)
                 else:
