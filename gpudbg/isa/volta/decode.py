@@ -7,7 +7,7 @@ from functools import cache
 from ...architectures import WIDE
 from ...errors import DecodeError
 from .insn import Instruction
-from .spec import NO_UNIFORM, Form, rows
+from .spec import NO_UNIFORM, Form, forms_of
 
 ARCHS = WIDE
 """Architectures and whose tables they share."""
@@ -16,9 +16,8 @@ ARCHS = WIDE
 @cache
 def _index(tables: str) -> dict[int, list[Form]]:
     out: dict[int, list[Form]] = {}
-    for form in rows():
-        if tables in form.archs:
-            out.setdefault(form.value & 0xFFF, []).append(form)
+    for form in forms_of(tables):
+        out.setdefault(form.value & 0xFFF, []).append(form)
     if tables in NO_UNIFORM:
         for code, forms in out.items():
             for form in forms:

@@ -2,12 +2,15 @@
 
 A row is `NAME match[ variants] | modifiers | operands[ | options]`:
 
-    DMUL 028 r c@75-90 i u | (_/.RM/.RP/.RZ)@79:78 | R16, R24 -72 |73, B -63 |62 =f64h@32 | arch=75+
+    DMUL 028 r c@70-90 i u@75+ x@75-90 | $round | R16, R24 -72 |73, B -63 |62 =f64h@32 | {var@120}
 
-match       bits 11:0 in hex, then `,HI:LO=HEX` for further fixed bits.
+What differs between architectures or variants stands in braces: `rows` reads them, and `$NAME`.
+
+match       bits 11:0 in hex (`.1d`: the braces say bits 11:8), then `,HI:LO=HEX` for further ones.
 variants    what stands in bits 11:9 and so in 63:32: r a register, i an immediate, c a constant,
             x a constant of a bindless bank, u a uniform register as operand B; I C X U the same as
-            operand C, where the register of B moves to 71:64.  `@ARCHS` limits a variant.
+            operand C, where the register of B moves to 71:64; s k K are r i I of the uniform
+            datapath.  `@ARCHS` limits a variant.
 modifiers   `.TEXT` fixed; `.TEXT@BIT` printed when the bit is set, `.TEXT@!BIT` when clear;
             `NAME@BITS` a list of `values.tbl`; `(a/b/c)@BITS` a list in place.
             In lists: `_` nothing, `?` refused, `*` .INVALIDn, `-*` INVALIDn, `%` .???n, `-%` ???n,
@@ -26,7 +29,7 @@ operands    R U P Q (UP) V (U that prints as ???n) B (scoreboard) and the lowest
 options     `var` variable latency; `ctl=A/B` allowed values of bits 124:122; `bar=w|r|wr|m`
             barriers that must be unset; `U` guarded by a uniform predicate; `idle=HEX` bits
             that show nowhere and that compilers set; `loose` sm_75 does not look at bit 91, as
-            sm_70 and sm_72 never do; `also=ARCHS:HI:LO=HEX` fields fixed on these only; `arch=`.
+            sm_70 and sm_72 never do; `arch=` for the variants that name none.
 """
 
 from __future__ import annotations
@@ -35,7 +38,6 @@ import re
 from collections.abc import Iterator
 from dataclasses import field, replace
 from functools import cache, cached_property
-from importlib.resources import files
 
 from gpudbg.dataclass import dataclass
 
@@ -54,20 +56,17 @@ from .parts import (
     numbered,
     remembered,
 )
+from .rows import Row, fixed_bits, rows_of, table_lines
 
-TABLE_ARCHS = ("70", "72", "75", "80", "86", "89", "90", "100", "103", "110", "120")
-"""Architectures that have tables of their own."""
-FAMILIES = (
-    "integer", "float", "half", "memory", "flow", "uniform", "tensor", "async", "texture",
-    "graphics",
-)  # fmt: skip
 NO_UNIFORM = frozenset({"70", "72"})
 """Those without a uniform datapath: they do not look at the bit of uniform forms."""
 _UNIFORM = 1 << 91
-_FORM_BITS = {"r": 1, "I": 2, "C": 3, "X": 3, "i": 4, "c": 5, "x": 5, "u": 6, "U": 7}
-_UNIFORM_BIT = {"r": 0, "i": 0, "I": 0, "c": 0, "C": 0, "x": 1, "X": 1, "u": 1, "U": 1}
+_FORM_BITS = {
+    "r": 1, "I": 2, "C": 3, "X": 3, "i": 4, "c": 5, "x": 5, "u": 6, "U": 7, "s": 1, "k": 4, "K": 2
+}  # fmt: skip
+_UNIFORM_BIT = {letter: int(letter in "xXuUskK") for letter in _FORM_BITS}
 _CORES = {
-    "r": "R32", "c": "c[I58:54][S53:40*4]", "x": "cx[U32][I53:40*4]", "u": "U32",
+    "r": "R32", "c": "c[I58:54][S53:40*4]", "x": "cx[U32][I53:40*4]", "u": "U32", "s": "U32",
     "C": "c[I58:54][S53:40*4]", "X": "cx[U32][I53:40*4]", "U": "U32",
 }  # fmt: skip
 _SOURCES = (24, 32, 64)
@@ -78,7 +77,7 @@ _SOURCES = (24, 32, 64)
 def value_lists() -> dict[str, tuple[str | None, ...]]:
     """The lists of `values.tbl`."""
     out = {}
-    for line in _table("values"):
+    for line in table_lines("values"):
         name, _, rest = line.partition(" = ")
         out[name] = _values(rest.split())
     return out
@@ -97,11 +96,6 @@ def _values(tokens: list[str]) -> tuple[str | None, ...]:
             else:
                 out.append(special.get(head, head))
     return tuple(out)
-
-
-def _table(name: str) -> list[str]:
-    text = (files(__package__) / "tables" / f"{name}.tbl").read_text(encoding="utf-8")
-    return text.splitlines()
 
 
 def site(token: str) -> Site | str:
@@ -233,7 +227,6 @@ class Form:
     modifiers: str
     operands: str
     options: dict[str, str]
-    archs: frozenset[str]
     twin: Form | None = None
     _heads: dict[int, str] = field(default_factory=dict)
     _texts: dict[str, tuple[list[Part], list[Site]]] = field(default_factory=dict)
@@ -360,69 +353,21 @@ class Form:
         return mask | (0x3F << 116 if "m" in kinds else 0), mask
 
 
-def parse_archs(text: str) -> frozenset[str]:
-    """`75-90`, `80+`, `70,80` or "" (all)."""
-    out: set[str] = set()
-    for part in text.split(",") if text and text != "all" else ["70+"]:
-        low, _, high = part.rstrip("+").partition("-")
-        last = TABLE_ARCHS[-1] if part.endswith("+") else high or low
-        out |= set(TABLE_ARCHS[TABLE_ARCHS.index(low) : TABLE_ARCHS.index(last) + 1])
-    return frozenset(out)
-
-
-def _copy(form: Form, mask: int, value: int, archs: frozenset[str]) -> Form:
-    return Form(form.op, mask, value, form.modifiers, form.operands, form.options, archs)
-
-
-def _split(form: Form) -> Iterator[Form]:
-    """The form, and copies of it for architectures that fix more bits or fewer."""
-    if also := form.options.get("also"):
-        archs, _, pairs = also.partition(":")
-        strict = parse_archs(archs) & form.archs
-        mask, value = form.mask, form.value
-        for more, bits in map(_fixed, pairs.split(",")):
-            mask, value = mask | more, value | bits
-        yield _copy(form, mask, value, strict)
-        form.archs -= strict
-    loose = NO_UNIFORM | {"75"} if "loose" in form.options else NO_UNIFORM
-    for arch in sorted(form.archs & loose):
-        yield _copy(form, form.mask & ~_UNIFORM, form.value & ~_UNIFORM, frozenset({arch}))
-    form.archs -= loose
-    if form.archs:
-        yield form
-
-
-def _fixed(pair: str) -> tuple[int, int]:
-    """Mask and value of `HI:LO=HEX`."""
-    where, _, number = pair.partition("=")
-    bits = Bits.parse(where)
-    return bits.mask, int(number, 16) << bits.ranges[0].lo
-
-
-def _variants(row: str) -> Iterator[Form]:
-    """The forms of one row, for all architectures alike."""
-    columns = [c.strip() for c in row.split(" | ")]
-    columns += [""] * (4 - len(columns))
-    op, match, *letters = columns[0].split()
-    options = dict(o.partition("=")[::2] for o in columns[3].split())
-    archs = options.pop("arch", "")
-    code, *pairs = match.split(",")
-    mask, value = 0xFFF, int(code, 16)
-    for more, bits in map(_fixed, pairs):
-        mask, value = mask | more, value | bits
-    if not letters:
-        yield Form(op, mask, value, columns[1], columns[2], options, parse_archs(archs))
-    for word in letters:
-        letter, _, own = word.partition("@")
-        yield Form(
-            op,
-            mask | 1 << 91,
-            value | _FORM_BITS[letter] << 9 | _UNIFORM_BIT[letter] << 91,
-            columns[1],
-            _placed(columns[2].split(", "), letter),
-            options,
-            parse_archs(own or archs),
-        )
+def _form(row: Row, tables: str) -> Form:
+    """The form of a row."""
+    code, *pairs = row.match.split(",")
+    more, bits = fixed_bits(pairs)
+    # Of a code such as `.1d` the braces name the rest.
+    digits = code.lstrip(".")
+    mask, value = (1 << 4 * len(digits)) - 1 | more | row.mask, int(digits, 16) | bits | row.value
+    operands, options = row.operands, dict(o.partition("=")[::2] for o in row.options.split())
+    if row.letter:
+        mask |= 7 << 9 | _UNIFORM
+        value |= _FORM_BITS[row.letter] << 9 | _UNIFORM_BIT[row.letter] << 91
+        operands = _placed(operands.split(", "), row.letter)
+    if tables in NO_UNIFORM or (tables == "75" and "loose" in options):
+        mask, value = mask & ~_UNIFORM, value & ~_UNIFORM
+    return Form(row.op, mask, value, row.modifiers, operands, options)
 
 
 def _placed(operands: list[str], letter: str) -> str:
@@ -433,20 +378,19 @@ def _placed(operands: list[str], letter: str) -> str:
     """
     own = {o.split()[0]: o.split()[1:] for o in operands if o.split()[0] in ("B", "C")}
     immediate = next((a[1:] for a in own.get("B", []) if a[0] == "="), "")
+    plain_core = "U64" if letter in "skK" else "R64"
     signs = [a for a in own.get("B", []) if a[0] != "="]
-    if letter in "iI":
+    if letter in "iIkK":
         odd = ", ".join(immediate.replace("~~", " ").split("&"))
     else:
         odd = " ".join([_CORES[letter], *signs])
-    plain = " ".join(["R64", *own.get("C", [])])
-    swapped = letter in "ICXU"
+    plain = " ".join([plain_core, *own.get("C", [])])
+    swapped = letter in "ICXUK"
     texts = {"B": plain if swapped else odd, "C": odd if swapped else plain}
     return ", ".join(texts.get(o.split()[0], o) for o in operands)
 
 
-def rows() -> Iterator[Form]:
-    """Every form of every table."""
-    for family in FAMILIES:
-        for row in _table(family):
-            for form in _variants(row) if row else ():
-                yield from _split(form)
+def forms_of(tables: str) -> Iterator[Form]:
+    """Every form of an architecture's tables."""
+    for row in rows_of(tables):
+        yield _form(row, tables)

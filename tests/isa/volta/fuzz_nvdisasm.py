@@ -22,7 +22,7 @@ from pathlib import Path
 
 from gpudbg.errors import DecodeError, GpudbgError
 from gpudbg.isa.volta import ARCHS, assemble, decode
-from gpudbg.isa.volta.spec import TABLE_ARCHS
+from gpudbg.isa.volta.rows import TABLE_ARCHS
 from tests.isa.volta import sampling
 from tests.isa.volta.nvdisasm import WORD_BYTES, disassemble
 from tests.isa.volta.test_words import recorded
