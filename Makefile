@@ -91,6 +91,7 @@ bench: $(STAMP)
 	$(BIN)/python tests/bench/scaling.py
 	$(BIN)/python tests/bench/launches.py
 	$(BIN)/python tests/bench/tracing.py
+	$(BIN)/python tests/bench/reverse.py
 
 clean:
 	rm -rf $(VENV) build dist tests/clients/node

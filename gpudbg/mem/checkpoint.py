@@ -10,6 +10,8 @@ another moment than the table itself, and the step engine makes the access.
 from __future__ import annotations
 
 import weakref
+from collections.abc import Iterator
+from time import process_time
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -51,6 +53,19 @@ class Checkpoint:
         """What an allocation held then; None where nobody has written to it since."""
         return self._contents.get(allocation)
 
+    def same_marks(
+        self, allocation: Allocation, marks: npt.NDArray[np.uint8]
+    ) -> npt.NDArray[np.uint8]:
+        """Its own copy of marks where they are the same, so that there is one."""
+        own = self._marks.get(allocation)
+        return own if own is not None and np.array_equal(own, marks) else marks
+
+    def held(self) -> Iterator[bytes | npt.NDArray[np.uint8]]:
+        """What it keeps; checkpoints may share it."""
+        for kept in self._contents.values():
+            yield from kept.held()
+        yield from self._marks.values()
+
     def restore(self) -> None:
         """Put back what has been changed since, in all allocations that are still there."""
         for allocation, kept in self._contents.items():
@@ -74,14 +89,16 @@ class Journal:
 
     Attributes:
         moment: number of the latest one.
+        seconds: of the processor, which it has cost so far to keep contents.
         writes: how often somebody has made or freed an allocation, or asked to write to one
             (`Allocation.writable`): between two runs it was not the program.
     """
 
-    __slots__ = ("_checkpoints", "moment", "writes")
+    __slots__ = ("_checkpoints", "moment", "seconds", "writes")
 
     def __init__(self) -> None:
         self.moment = self.writes = 0
+        self.seconds = 0.0
         self._checkpoints: list[weakref.ref[Checkpoint]] = []
 
     def checkpoint(self, keeps_freed: bool = False) -> Checkpoint:
@@ -103,10 +120,19 @@ class Journal:
         live = [found() for found in self._checkpoints]
         wanted = [found for found in live if found is not None and found.moment > since]
         if wanted:
-            kept = Kept(allocation)
+            begun = process_time()
+            before = max(
+                (c for c in live if c is not None and c.kept(allocation) is not None),
+                key=lambda c: c.moment,
+                default=None,
+            )
+            kept = Kept(allocation, None if before is None else before.kept(allocation))
             marks = None if allocation.marks is None else _packed(allocation.marks)
+            if before is not None and marks is not None:
+                marks = before.same_marks(allocation, marks)
             for found in wanted:
                 found.take(allocation, kept, marks)
+            self.seconds += process_time() - begun
 
 
 def _packed(marks: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8]:

@@ -20,6 +20,8 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from gpudbg.mem.blocks import BLOCK, SharedBlocks
+
 if TYPE_CHECKING:
     from gpudbg.mem.store import ByteStore
 
@@ -54,8 +56,11 @@ class Pages:
         self.private = False
         self._users: weakref.WeakSet[Differences] = weakref.WeakSet()
 
-    def keep(self) -> Differences:
+    def keep(self, before: Differences | None = None) -> Differences:
         """Keep the contents: the file as it stays from now on, and what is different from it.
+
+        Args:
+            before: an earlier copy, whose blocks are shared where they are the same.
 
         Raises:
             OSError: the host does not do it.
@@ -65,8 +70,13 @@ class Pages:
             _map_private(int(self.bytes.ctypes.data), len(self.bytes), self._fd)
             self.private = True
         elif self._users:
+            known = {} if before is None else before.pieces
             for start, stop in self._changed():
-                made.pieces[start] = self.bytes[start:stop].tobytes()
+                for at in range(start - start % BLOCK, stop, BLOCK):
+                    low = max(at, start)
+                    content = self.bytes[low : min(at + BLOCK, stop)].tobytes()
+                    old = known.get(low)
+                    made.pieces[low] = old if old == content else content
         else:
             self._commit()
         self._users.add(made)
@@ -217,20 +227,29 @@ class Kept:
 
     __slots__ = ("_content", "_store")
 
-    def __init__(self, store: ByteStore) -> None:
+    def __init__(self, store: ByteStore, before: Kept | None = None) -> None:
+        """Args: before: an earlier copy, which shares what has not changed since."""
         self._store = store
-        self._content: npt.NDArray[Any] | Differences
-        pages = store.pages
-        try:
-            self._content = store.data.copy() if pages is None else pages.keep()
-        except OSError:
-            self._content = store.data.copy()
+        self._content: SharedBlocks | Differences
+        pages, old = store.pages, None if before is None else before._content
+        if pages is not None:
+            try:
+                self._content = pages.keep(old if isinstance(old, Differences) else None)
+            except OSError:
+                pages = None
+        if pages is None:
+            self._content = SharedBlocks(store.data, old if isinstance(old, SharedBlocks) else None)
+
+    def held(self) -> Iterator[bytes]:
+        """The blocks of bytes that it keeps; copies may share them."""
+        content = self._content
+        return iter(content.pieces.values()) if isinstance(content, Differences) else content.held()
 
     def pieces(self, unit: int = 1) -> Iterator[tuple[int, npt.NDArray[np.uint8]]]:
         """(offset, bytes then) of what may be different now, in whole elements of `unit` bytes."""
         content = self._content
         if not isinstance(content, Differences):
-            yield 0, content[: len(content) - len(content) % unit]
+            yield 0, content.content()[: len(content) - len(content) % unit]
             return
         assert self._store.pages is not None
         for start, stop in self._store.pages.apart(content):
@@ -243,7 +262,7 @@ class Kept:
         """All bytes as they were."""
         content = self._content
         if not isinstance(content, Differences):
-            return content[: self._store.size]
+            return content.content()
         assert self._store.pages is not None
         return self._store.pages.then(content, 0, self._store.size)
 
@@ -254,4 +273,4 @@ class Kept:
             assert self._store.pages is not None
             self._store.pages.restore(content)
         else:
-            self._store.writable()[:] = content
+            content.restore(self._store.writable())

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from gpudbg.mem.blocks import SharedBlocks
 from gpudbg.mem.device import Allocation, DeviceMemory
 from gpudbg.mem.pages import address_of
 from gpudbg.sm.device_output import DeviceOutput
@@ -63,47 +64,21 @@ _OTHERS: Final = frozenset(("edits", "observers", "on_event", "trace"))
 """Attributes that say who is told of the launch, or who changed it."""
 _MUTABLE: Final = SimpleNamespace(frozen=False)
 _ABSENT: Final = object()
-_PAGE: Final = 4096
 
 
 class KeptArray:
-    """What was in an array, without the pages that were zero."""
+    """What was in an array."""
 
-    __slots__ = ("_array", "_pages", "_rest", "_which")
+    __slots__ = ("_array", "blocks")
 
     def __init__(self, array: npt.NDArray[np.uint8], before: KeptArray | None) -> None:
-        """Args: before: an earlier checkpoint's of the same array, whose pages are shared."""
+        """Args: before: an earlier checkpoint's of the same array, whose blocks are shared."""
         self._array = array
-        pages, self._rest = _pages(array), array[len(array) - len(array) % _PAGE :].copy()
-        self._which = np.flatnonzero(pages.any(axis=1))
-        self._pages = pages[self._which]
-        if before is not None and self.same(before):
-            self._pages = before._pages
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes that are kept."""
-        return self._pages.nbytes + self._rest.nbytes
-
-    def same(self, other: KeptArray) -> bool:
-        """Whether another one's content is the same."""
-        return np.array_equal(self._which, other._which) and np.array_equal(
-            self._pages, other._pages
-        )
+        self.blocks: SharedBlocks = SharedBlocks(array, None if before is None else before.blocks)
 
     def restore(self) -> None:
-        """Put it back; pages that have stayed zero are not touched."""
-        pages = _pages(self._array)
-        stale: npt.NDArray[np.bool_] = np.asarray(pages.any(axis=1))
-        stale[self._which] = False
-        pages[stale] = 0
-        pages[self._which] = self._pages
-        self._array[len(self._array) - len(self._rest) :] = self._rest
-
-
-def _pages(array: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8]:
-    whole = len(array) - len(array) % _PAGE
-    return array[:whole].reshape(-1, _PAGE)
+        """Put it back."""
+        self.blocks.restore(self._array)
 
 
 class GridCheckpoint:
@@ -139,10 +114,11 @@ class GridCheckpoint:
         del self._before, self._seen
         self._memory = MemoryCheckpoint(grid.gpu.memory)
 
-    @property
-    def nbytes(self) -> int:
-        """Bytes of the arrays that it keeps."""
-        return sum(kept.nbytes for kept in self._arrays.values())
+    def held(self) -> Iterator[bytes | npt.NDArray[np.uint8]]:
+        """The content that it keeps; checkpoints may share it."""
+        for kept in self._arrays.values():
+            yield from kept.blocks.held()
+        yield from self._memory.held()
 
     # ---- keeping -----------------------------------------------------------------------
     def _keep_attribute(self, owner: Any, name: str) -> None:
@@ -245,6 +221,10 @@ class MemoryCheckpoint:
         self._contents: Checkpoint = memory.checkpoint(keeps_freed=True)
         self._live = list(memory.allocations())
         self._next = memory.next_address
+
+    def held(self) -> Iterator[bytes | npt.NDArray[np.uint8]]:
+        """The content that it keeps; checkpoints may share it."""
+        return self._contents.held()
 
     def restore(self) -> None:
         """Put it back: what was made since is freed, what was freed since is there again."""

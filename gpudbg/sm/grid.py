@@ -363,6 +363,28 @@ class Grid:
         before = self._begin()
         stops = frozenset(breakpoints) or None
         last = None if max_instructions is None else before + max_instructions
+        log = self.log
+        if log is None:
+            return self._run_to(last, before, stops, accept, until, hang_check, conditions)
+        while True:
+            pause = log.next_pause()
+            to = pause if last is None else min(pause, last)
+            event = self._run_to(to, before, stops, accept, until, hang_check, conditions)
+            log.paused()
+            if event.kind != "limit" or to == last:
+                return event
+
+    def _run_to(
+        self,
+        last: int | None,
+        before: int,
+        stops: frozenset[int] | None,
+        accept: Accept | None,
+        until: Callable[[WarpState], bool] | None,
+        hang_check: HangCheck | None,
+        conditions: Conditions | None,
+    ) -> StopEvent:
+        """Run to a stop, or to a total of instructions."""
         fast = self._fast_engine() if until is None else None
         while True:
             self.tick()

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import gpudbg
-from gpudbg.debug.history import replay
+from gpudbg.debug.history import pace, replay
 from gpudbg.debug.history.history import NO_MORE
 from tests import kernel_cases as kc
 from tests.debug.history_walks import walk
@@ -29,9 +29,26 @@ def session(request: pytest.FixtureRequest) -> Iterator[Any]:
         yield opened
 
 
+@pytest.fixture
+def checkpoints_everywhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Runs have a checkpoint on their way after every few instructions, and few are kept."""
+    for name, value in {
+        "EVERY": 0.0,
+        "FIRST": 0.0,
+        "SHARE": 0,
+        "_LEAST": 37,
+        "_SLICE": 1e-9,
+    }.items():
+        monkeypatch.setattr(pace, name, value)
+    monkeypatch.setattr(replay, "FAR", 100)
+    monkeypatch.setattr(replay, "MOST", 8)
+
+
 @pytest.mark.parametrize("number", range(6))
-def test_random_walks_come_to_the_same_states(number: int) -> None:
+def test_random_walks_come_to_the_same_states(number: int, request: Any) -> None:
     """Forward, back, edits, branches; `make fuzz` walks two hundred times."""
+    if number % 3:
+        request.getfixturevalue("checkpoints_everywhere")
     names = sorted(name for name in CASES if name in ("base", "ids", "special", "n40"))
     trouble = walk(CASES[names[number % len(names)]], ("step", "run")[number % 2], number, 8)
     assert not trouble
@@ -233,6 +250,21 @@ def test_an_interrupt_on_the_way_back_stops_it(
     assert session.goto(end).kind == "exited"
     assert session.state_hash() == before
     assert [point.number for point in session.breakpoints] == [1]
+
+
+@pytest.mark.usefixtures("checkpoints_everywhere")
+def test_a_long_run_has_checkpoints_on_its_way(session: Any) -> None:
+    """One run is one move; a step back begins at the last checkpoint."""
+    session.run()
+    past = session.history.replay
+    assert len(past.moves) == 1
+    assert 4 < len(past.marks) <= 8 + 1
+    end, hashed = session.tick, session.state_hash()
+    assert end - past.marks[-1].at.tick < 200
+    session.reverse_step(2)
+    assert session.tick == end - 2
+    session.goto(end)
+    assert session.state_hash() == hashed
 
 
 @pytest.mark.parametrize("limit", ["MOST_MOVES", "MOST_CHANGES"])

@@ -39,6 +39,7 @@ class MoveLog:
         self._grid = grid
         self.moves: list[Move] = []
         self._replay = ref(replay)
+        self._pace = replay.pace
         self.closed = False
         self._edits = grid.launched.residency.edits.count, grid.gpu.memory.journal.writes
 
@@ -60,6 +61,7 @@ class MoveLog:
                 replay.note_edit()
             self.closed = True
         total = grid.total
+        self._pace.begin(total)
         who = _who(args[0]) if args else ()
         through = bool(keywords.get("through", args[3:4] == (True,)))
         single = kind == "step_warp" and len(args) < 2 and "count" not in keywords
@@ -67,6 +69,17 @@ class MoveLog:
         return Move(
             kind, who, through, driven, grid.flow.stop_on_entry, total, total, single=single
         )
+
+    def next_pause(self) -> int:
+        """Where a run is to pause; see `gpudbg.sm.moves.MoveListener`."""
+        return self._pace.next_look(self._grid.total)
+
+    def paused(self) -> None:
+        """It has paused: a long run has checkpoints on its way."""
+        self._pace.end(self._grid.total)
+        replay = self._replay()
+        if replay is not None and self._pace.due(self._grid.gpu.memory.journal.seconds):
+            replay.note_long_run()
 
     def end(self, move: Move, event: StopEvent | None) -> None:
         """It has ended; see `gpudbg.sm.moves.MoveListener`."""

@@ -10,10 +10,12 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right, insort
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from time import process_time
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from gpudbg.dataclass import dataclass
 from gpudbg.debug.history.move_log import MoveLog, set_words, words_of
+from gpudbg.debug.history.pace import Pace
 from gpudbg.errors import ModelGap
 from gpudbg.sm import record as rec
 from gpudbg.sm.events import StopEvent
@@ -30,7 +32,7 @@ FAR: Final = 200_000
 MOST: Final = 48
 """Checkpoints that only save time, at most."""
 MOST_CHANGES: Final = 100
-MOST_BYTES: Final = 256 << 20
+MOST_BYTES: Final = 224 << 20
 """Checkpoints where something was changed, and what all checkpoints hold: with more, the earlier
 half of the past is forgotten."""
 MOST_MOVES: Final = 100_000
@@ -95,6 +97,7 @@ class Replay:
         first: where what is kept begins: at the launch, until that is too long ago.
         crossed: it came to a place where something was changed, and that is not done yet.
         printed: pieces of output before the launch.
+        pace: when a run is worth a checkpoint.
     """
 
     def __init__(self, grid: Grid, again: Callable[[Grid], Grid]) -> None:
@@ -104,6 +107,7 @@ class Replay:
         self.printed = grid.gpu.output.count
         self._again = again
         self._handler = grid.gpu.handler
+        self.pace = Pace()
         self.log = MoveLog(grid, self)
         self.moves: list[Move] = self.log.moves
         self.at = self.first = BEGINNING
@@ -166,8 +170,7 @@ class Replay:
         """Something was changed since the last move: that is in a checkpoint."""
         self.mark(Position(len(self.moves), self.grid.total), needed=True)
         needed = [n for n, mark in enumerate(self.marks) if mark.needed]
-        held = sum(mark.state.nbytes for mark in self.marks)
-        if len(needed) > MOST_CHANGES or (held > MOST_BYTES and len(needed) > 1):
+        if len(needed) > MOST_CHANGES or (len(needed) > 1 and self.nbytes > MOST_BYTES):
             self._forget(needed[len(needed) // 2])
 
     def note_move(self) -> None:
@@ -175,6 +178,16 @@ class Replay:
         if len(self.moves) > MOST_MOVES:
             self.mark(self.end, needed=True)
             self._forget(len(self.marks) - 1)
+
+    def note_long_run(self) -> None:
+        """A run has been long enough for a checkpoint on its way."""
+        self.mark(Position(len(self.moves), self.grid.total))
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that the checkpoints hold; what several share counts once."""
+        held = {id(block): block for mark in self.marks for block in mark.state.held()}
+        return sum(len(block) for block in held.values())
 
     def _forget(self, number: int) -> None:
         """Forget what was before a checkpoint between two moves."""
@@ -200,16 +213,31 @@ class Replay:
         before = self.marks[found - 1].state if 0 < found <= len(self.marks) else None
         if before is not None and before.grid is not self.grid:
             before = None
+        begun = process_time()
         insort(self.marks, Mark(at, GridCheckpoint(self.grid, before), needed), key=_place)
         self.log.settle(self.grid)
         self._thin()
+        self.pace.taken(process_time() - begun, self.grid.gpu.memory.journal.seconds)
 
     def _thin(self) -> None:
-        """Drop the checkpoint whose neighbours are nearest to each other, if there are too many."""
-        spare = [n for n, mark in enumerate(self.marks) if not mark.needed]
-        if len(spare) > MOST:
-            ticks = [0, *(mark.at.tick for mark in self.marks), self.end.tick]
-            del self.marks[min(spare[:-1], key=lambda n: ticks[n + 2] - ticks[n])]
+        """Drop checkpoints that only save time where there are too many, or they hold too much.
+
+        Those go first whose neighbours are near to each other for their distance from where the
+        launch stands and from the last one: there they stay dense.
+        """
+        here = self.grid.total
+        while True:
+            spare = [n for n, mark in enumerate(self.marks) if not mark.needed][:-1]
+            if not spare or (len(spare) < MOST and self.nbytes <= MOST_BYTES):
+                return
+            ticks = [0, *(mark.at.tick for mark in self.marks)]
+
+            def rank(n: int, ticks: list[int] = ticks) -> float:
+                tick = ticks[n + 1]
+                near = min(abs(here - tick), ticks[-1] - tick)
+                return (ticks[n + 2] - ticks[n]) / (near + 1)
+
+            del self.marks[min(spare, key=rank)]
 
     # ---- going somewhere ---------------------------------------------------------------
     def go(self, target: Position) -> StopEvent | None:
@@ -269,7 +297,7 @@ class Replay:
             move = self.moves[self.at.moves]
             whole = target.moves > self.at.moves
             to = move.after if whole else target.tick
-            if to - self.grid.total > FAR:
+            if to - self.grid.total > max(FAR, self.pace.worth):
                 # Whoever goes back once does so again, and not far.
                 halfway = self.grid.total + (to - self.grid.total) // 2
                 event = self._perform(move, halfway, False)
