@@ -25,6 +25,10 @@ if TYPE_CHECKING:
 _WORDS: Final = {
     "divergent_barrier": "only lanes {lanes} of the warp's {live} live ones are at the barrier: "
     "before sm_70 the whole warp counts as arrived",
+    "guarded_barrier": "lanes {lanes} of the warp's {live} live ones take part in the barrier, which "
+    "others pass by",
+    "split_barrier": "lanes {lanes} of the warp's {live} live ones come to this barrier and others "
+    "to another one, though each is for the whole warp",
     "missing_threads": "warps {lanes} of the block ended without coming to the barrier",
     "exited_threads": "lanes {lanes} of the warp ended before the barrier",
     "wrong_count": "the barrier's thread counts do not fit: {lanes}",
@@ -33,6 +37,12 @@ _WORDS: Final = {
     "name it",
     "inactive_lane": "lane {lanes} reads a register of lane {live}, which does not take part",
 }
+_NEAR: Final = 128
+"""Bytes of code within which a WARPSYNC belongs to the barrier behind it."""
+_NAMES: Final = {
+    "split_barrier": "divergent_barrier", "guarded_barrier": "divergent_barrier",
+}  # fmt: skip
+"""What a cause is called in findings, where that is not its key in `_WORDS`."""
 _FIXES: Final = {
     "divergent_barrier": "move the barrier out of the branch, so that every thread comes to it",
     "missing_threads": "let every thread of the block come to the barrier before it returns",
@@ -44,11 +54,12 @@ _FIXES: Final = {
 
 @dataclass(slots=True)
 class _Phase:
-    """What has come to a barrier in its present phase."""
+    """What has come to a barrier in its present phase; `places`: where each warp came first."""
 
     warps: set[int] = field(default_factory=set)
     counts: set[int | None] = field(default_factory=set)
     first: ExecutedInstruction | None = None
+    places: dict[int, int] = field(default_factory=dict)
 
 
 class BarrierCheck(RunCheck):
@@ -57,7 +68,8 @@ class BarrierCheck(RunCheck):
     def __init__(self, findings: FindingCollector, places: AccessPlaces) -> None:
         self._findings, self._places = findings, places
         self._phases: dict[tuple[int, int], _Phase] = {}
-        self._waits: dict[tuple[int, int], int] = {}
+        self._gathered: dict[tuple[int, int], tuple[int, int]] = {}
+        self._waits: dict[tuple[int, int], list[tuple[int, int]]] = {}
 
     # ---- barriers ----------------------------------------------------------------------
     def barrier(
@@ -65,11 +77,11 @@ class BarrierCheck(RunCheck):
     ) -> None:
         warp, cta = step.warp, step.warp.cta
         live = warp.valid & ~warp.exited
+        parts = {"lanes": _ranges(arrival.lanes), "live": live.bit_count()}
         if not warp.has_groups and arrival.lanes != live:
-            self._add(
-                step, "error", "divergent_barrier", lanes=_ranges(arrival.lanes),
-                live=live.bit_count(),
-            )  # fmt: skip
+            self._add(step, "error", "divergent_barrier", **parts)
+        elif warp.has_groups and step.active & live & ~step.lanes:
+            self._add(step, "error", "guarded_barrier", **parts)
         if warp.exited & warp.valid and arrival.count is None:
             self._add(step, "warning", "exited_threads", lanes=_ranges(warp.exited & warp.valid))
         count = arrival.count
@@ -79,42 +91,59 @@ class BarrierCheck(RunCheck):
         phase = self._phases.setdefault(key, _Phase())
         phase.warps.add(warp.index)
         phase.counts.add(count)
+        came_from = phase.places.setdefault(warp.index, step.pc)
         if phase.first is None:
             phase.first = step
+        elif came_from != step.pc and self._for_whole_warps(step):
+            self._add(step, "error", "split_barrier", **parts)
         elif phase.first.pc != step.pc:
             self._add(step, "note", "different_barriers")
         if len(phase.counts) > 1:
             words = " and ".join(str(c or "all") for c in sorted(phase.counts, key=str))
             self._add(step, "error", "wrong_count", lanes=words)
         if arrival.mode != "ARV":
-            self._waits[cta.number, warp.index] = arrival.barrier
+            waits = self._waits.setdefault((cta.number, warp.index), [])
+            waits.append((arrival.barrier, arrival.lanes))
         if not cta.barriers.slots[arrival.barrier].arrived:
             self._complete(cta, arrival.barrier)
 
+    def _for_whole_warps(self, step: ExecutedInstruction) -> bool:
+        """Whether a barrier is an aligned one (`__syncthreads`): a WARPSYNC of all is before it."""
+        place, lanes = self._gathered.get((step.warp.cta.number, step.warp.index), (0, 0))
+        return 0 < step.pc - place <= _NEAR and not step.lanes & ~lanes
+
     def executed(self, step: ExecutedInstruction) -> None:
-        number = self._waits.get((step.warp.cta.number, step.warp.index))
-        if number is not None:
-            self._complete(step.warp.cta, number)
+        cta = step.warp.cta
+        for number, lanes in self._waits.get((cta.number, step.warp.index), ()):
+            if lanes & step.active or not step.warp.has_groups:
+                # They go on: the barrier let them.
+                self._complete(cta, number)
+                break
 
     def _complete(self, cta: Cta, number: int) -> None:
         phase = self._phases.pop((cta.number, number), None)
         if phase is None or phase.first is None:
             return
         for index in phase.warps:
-            self._waits.pop((cta.number, index), None)
+            waits = self._waits.get((cta.number, index), [])
+            waits[:] = [wait for wait in waits if wait[0] != number]
         missing = set(range(len(cta.warps))) - phase.warps
         if missing and phase.counts == {None}:
             words = _ranges(sum(1 << n for n in missing))
             self._add(phase.first, "warning", "missing_threads", lanes=words)
 
     def cta_end(self, cta: Cta) -> None:
-        for table in (self._phases, self._waits):
+        tables: tuple[dict[tuple[int, int], Any], ...]
+        tables = (self._phases, self._waits, self._gathered)
+        for table in tables:
             for key in [k for k in table if k[0] == cta.number]:
                 del table[key]
 
     # ---- shuffles ----------------------------------------------------------------------
     def before(self, warp: WarpState, pc: int, insn: Any, lanes: int) -> None:
         if insn.op == "WARPSYNC":
+            if "COLLECTIVE" not in insn.text():
+                self._gathered[warp.cta.number, warp.index] = pc, lanes
             self._masked(warp, pc, insn, lanes)
         if insn.op != "SHFL" or not lanes:
             return
@@ -145,16 +174,18 @@ class BarrierCheck(RunCheck):
         lane: int | None = None,
         **words: Any,
     ) -> None:
+        named = _NAMES.get(cause, cause)
+
         def make() -> CheckFinding:
             who = next(iter(lanes_of(step.lanes or step.active))) if lane is None else lane
             kind = "exchange" if cause == "inactive_lane" else "barrier"
             one = self._places.access(kind, step.pc, step.warp, who)
             text = f"{one.place}: {_WORDS[cause].format(**{'lanes': '', 'live': 0} | words)}"
             return CheckFinding(
-                "sync", severity, cause, None, None, (one,), where=text, fix=_FIXES.get(cause, "")
+                "sync", severity, named, None, None, (one,), where=text, fix=_FIXES.get(named, "")
             )
 
-        self._findings.add(("sync", cause, step.pc), make)
+        self._findings.add(("sync", named, step.pc), make)
 
 
 def shuffle_sources(warp: WarpState, insn: Any) -> npt.NDArray[np.int64] | None:

@@ -9,6 +9,7 @@ import numpy as np
 
 from gpudbg.dataclass import dataclass
 from gpudbg.sanitizer.clocks import Row, Rows
+from gpudbg.sanitizer.facts import CTA
 from gpudbg.sm.asynchronous.events import ByteRuns, Places
 
 if TYPE_CHECKING:
@@ -61,6 +62,9 @@ class AccessRecord:
         size: bytes of a lane's access.
         agent: who makes it in the thread's stead.
         read_only: through the path of memory that nobody writes.
+        number: in the order in which the granule's accesses were made.
+        chain: what it reads, and other atomics read after it, is in the same one: an atomic reads
+            what the last strong write left, and a store begins a new chain.
     """
 
     warp: int
@@ -76,6 +80,8 @@ class AccessRecord:
     size: int = 4
     agent: Agent | None = None
     read_only: bool = False
+    number: int = 0
+    chain: int = 0
 
     @property
     def writes(self) -> bool:
@@ -89,6 +95,42 @@ class Cell:
 
     writes: list[AccessRecord] = field(default_factory=list)
     reads: list[AccessRecord] = field(default_factory=list)
+    number: int = 0
+    chain: int = 0
+
+    def counted(self, made: AccessRecord) -> None:
+        """Give an access its place in the order and in the chain of writes."""
+        self.number += 1
+        self.chain += made.kind == "store"
+        made.number, made.chain = self.number, self.chain
+
+    def observed(self, old: AccessRecord, made: AccessRecord, known: Rows, row: Row) -> bool:
+        """Whether an access comes after a strong write since it comes after a read of it.
+
+        The PTX model's observation order: a strong write comes before what is after a strong read
+        of its value, or of what a chain of atomics made of it.  It alone does: what its thread did
+        before asks for fences.
+        """
+        if not old.strong or not old.writes or old.agent is not None:
+            return False
+        return any(
+            reads.strong
+            and reads.kind != "store"
+            and reads.agent is None
+            and reads.chain == old.chain
+            and reads.number > old.number
+            and reads.bytes == old.bytes
+            and (reads.block == old.block or (reads.strong > CTA and old.strong > CTA))
+            and _comes_after(reads, made, known, row)
+            for reads in (*self.writes, *self.reads)
+        )
+
+
+def _comes_after(old: AccessRecord, made: AccessRecord, known: Rows, row: Row) -> bool:
+    """Whether each lane of an access comes after one of those of an earlier one."""
+    if old.warp == made.warp and not made.lanes & ~old.lanes:
+        return True
+    return not unordered(old, made, known, row)
 
 
 def unordered(old: AccessRecord, made: AccessRecord, known: Rows, row: Row) -> int:

@@ -241,14 +241,22 @@ class RaceCheck(RunCheck):
         group = clock.group(step.active) if self._lock_step else self._of_lane(clock, made.lanes)
         row, known = group.row(), group.knowledge
         space = "global" if cells is self._global else "shared"
+        cell.counted(made)
+        before: set[int] = set()
         for old in (*cell.writes, *cell.reads) if made.writes else cell.writes:
             if old.bytes & made.bytes:
                 verdict = self._judge(old, made, known, row, space)
-                if verdict is not None:
+                if verdict is None:
+                    continue
+                if cell.observed(old, made, known.seen, row):
+                    before.add(id(old))
+                else:
                     self._reports.add(old, made, verdict, space, number)
         keep(cell.writes if made.writes else cell.reads, made)
         if made.writes and not made.strong:
             _forget(cell, made, known.seen, row)
+            # Who comes after this write comes after those, too.
+            cell.writes = [w for w in cell.writes if id(w) not in before or w.bytes & ~made.bytes]
 
     def _judge(
         self, old: AccessRecord, made: AccessRecord, known: Knowledge, row: Row, space: str
