@@ -107,15 +107,16 @@ class AsyncRaceCheck(RaceCheck):
         self, clock: WarpClock, step: ExecutedInstruction, lanes: int
     ) -> list[tuple[int, Agent | None]]:
         if step.insn.op != "LDGSTS":
-            return [(lanes, None)]
+            return super()._agents(clock, step, lanes)
         copies = self._copies(clock)
-        by_label: dict[int, int] = {}
-        for lane in lanes_of(lanes):
-            label = int(copies.issued[lane])
-            by_label[label] = by_label.get(label, 0) | 1 << lane
+        by_label: dict[tuple[int, int], int] = {}
+        for group, part in clock.of(lanes):
+            for lane in lanes_of(part):
+                key = group.lanes, int(copies.issued[lane])
+                by_label[key] = by_label.get(key, 0) | 1 << lane
         return [
             (part, Agent("copy", copies.copies, part, label, False))
-            for label, part in by_label.items()
+            for (_, label), part in by_label.items()
         ]
 
     # ---- instructions ------------------------------------------------------------------
@@ -150,7 +151,7 @@ class AsyncRaceCheck(RaceCheck):
             # It publishes the lanes' work, and orders nothing between them.
             fenced = clock.published(group, group.lanes).fenced(scope >= GPU)
             seen = group.knowledge.fenced(scope >= GPU).seen
-            group.knowledge = replace(fenced, seen=seen)
+            clock.learn(group, replace(fenced, seen=seen))
         if scope >= GPU:
             self._device_fences[clock.number] = clock.tick
 

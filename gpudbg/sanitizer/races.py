@@ -151,14 +151,14 @@ class RaceCheck(RunCheck):
     def _fence(self, clock: WarpClock, step: ExecutedInstruction, scope: int) -> None:
         if self._lock_step:
             group = clock.group(step.active)
-            group.knowledge = group.whole(clock.number).fenced(scope >= GPU)
+            clock.learn(group, group.whole(clock.number).fenced(scope >= GPU))
             return
         for lane in lanes_of(step.lanes):
             # Each publishes its own work, which the others do not come after.
             group = clock.group(1 << lane)
             whole = group.whole(clock.number)
             whole.seen[clock.number][lane] = clock.tick
-            group.knowledge = whole.fenced(scope >= GPU)
+            clock.learn(group, whole.fenced(scope >= GPU))
 
     # ---- barriers ----------------------------------------------------------------------
     def barrier(
@@ -227,8 +227,10 @@ class RaceCheck(RunCheck):
     def _agents(
         self, clock: WarpClock, step: ExecutedInstruction, lanes: int
     ) -> list[tuple[int, Agent | None]]:
-        """Who makes the accesses of lanes: None, they themselves."""
-        return [(lanes, None)]
+        """Who makes the accesses of lanes, by what they know: None, they themselves."""
+        if self._lock_step:
+            return [(lanes, None)]
+        return [(part, None) for _, part in clock.of(lanes)]
 
     def _record(
         self, clock: WarpClock, step: ExecutedInstruction, cells: dict[int, Cell], number: int,
