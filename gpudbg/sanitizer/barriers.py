@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 _WORDS: Final = {
     "divergent_barrier": "only lanes {lanes} of the warp's {live} live ones are at the barrier: "
     "before sm_70 the whole warp counts as arrived",
-    "guarded_barrier": "lanes {lanes} of the warp's {live} live ones take part in the barrier, which "
-    "others pass by",
-    "split_barrier": "lanes {lanes} of the {live} live ones of the warp come to this barrier, others "
-    "to another one, though each is for the whole warp",
+    "guarded_barrier": "lanes {lanes} of the warp's {live} live ones take part in the barrier, "
+    "which others pass by",
+    "split_barrier": "lanes {lanes} of the {live} live ones of the warp come to this barrier, "
+    "others to another one, though each is for the whole warp",
     "missing_threads": "warps {lanes} of the block ended without coming to the barrier",
     "exited_threads": "lanes {lanes} of the warp ended before the barrier",
     "wrong_count": "the barrier's thread counts do not fit: {lanes}",
