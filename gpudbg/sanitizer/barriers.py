@@ -77,7 +77,10 @@ class BarrierCheck(RunCheck):
     ) -> None:
         warp, cta = step.warp, step.warp.cta
         live = warp.valid & ~warp.exited
-        parts = {"lanes": _ranges(arrival.lanes), "live": live.bit_count()}
+        parts: dict[str, Any] = {
+            "lanes": _ranges(arrival.lanes),
+            "live": live.bit_count(),
+        }
         if not warp.has_groups and arrival.lanes != live:
             self._add(step, "error", "divergent_barrier", **parts)
         elif warp.has_groups and step.active & live & ~step.lanes:
