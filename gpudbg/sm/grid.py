@@ -265,7 +265,7 @@ class Grid:
             size = 1 if stepping else min(count - done, STEP_SLICE)
             event = self._advance(warp, size, before, None, until)
             done += warp.executed - executed
-            if event is None and self.engine.polled:
+            if event is None and (self.engine.polled or self.engine.yielded):
                 event = self._others_run(warp, before)
             if event is None and stepping and warp.words[rec.STATUS] != rec.DONE:
                 event = self._step_done(warp, before, through)
@@ -643,8 +643,9 @@ class Grid:
             launched.total += spent
             self.schedule.spend(warp, spent)
             if turn != NO_TURN:
-                self.schedule.settle(self.engine.turn_over, self.engine.polled)
-                self._hang_checks.polled(self.engine.polled, self.total)
+                engine = self.engine
+                self.schedule.settle(engine.turn_over, engine.polled or engine.yielded)
+                self._hang_checks.polled(engine.polled, self.total)
         if warp.words[rec.STATUS] == rec.DONE:
             self.warp_done(warp)
         if ended == "until":
@@ -690,7 +691,7 @@ class Grid:
         return self.event("step", ready[0], before)
 
     def _others_run(self, warp: WarpState, before: int) -> StopEvent | None:
-        """A stepped warp polls an mbarrier: every other warp has a turn; an event if one ends."""
+        """A stepped warp polls or yields: every other warp has a turn; an event if one ends."""
         for other in list(self._residency.ring):
             if other is warp or other.words[rec.STATUS] != rec.READY:
                 continue

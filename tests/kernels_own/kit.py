@@ -31,6 +31,7 @@ GROUPS = (
     "memory",
     "builtins",
     "ptx",
+    "polling",
 )
 """Modules `ref_GROUP` that hold the references."""
 

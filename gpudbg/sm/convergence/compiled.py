@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from gpudbg.sm import record as rec
-from gpudbg.sm.convergence.groups import CONVERGING, READY, SYNCING, YIELDED
-from gpudbg.sm.convergence.kept import STATE_CODE, SYNC, WAITS_FOR
+from gpudbg.sm.convergence.groups import CONVERGING, PATIENCE, READY, SYNCING, YIELDED
+from gpudbg.sm.convergence.kept import ROW_BITS, STATE_CODE, SYNC, WAITED, WAITS_FOR
 from gpudbg.sm.divergence.compiled import REFUSED
 from gpudbg.sm.engines.llvm import layout
 from gpudbg.sm.engines.llvm.ir.typed import FALSE, TRUE, Int, TypedPointer
@@ -90,13 +90,18 @@ def _park(f: ControlFunction, lanes: Int, target: Int) -> None:
 def _waits_for(entry: ControlEntry) -> tuple[Int, Int]:
     """(i1: it waits at a BSYNC, number of the activation)."""
     kind = entry.kind
-    return (kind & 255).equals(_CONVERGING), kind >> WAITS_FOR
+    return (kind & 255).equals(_CONVERGING), _row(kind)
 
 
 def _has_row(entry: ControlEntry) -> tuple[Int, Int]:
     """(i1: it waits at a BSYNC or in a WARPSYNC, number of the row)."""
     kind = entry.kind
-    return (kind & 255) > _CONVERGING - 1, kind >> WAITS_FOR
+    return (kind & 255) > _CONVERGING - 1, _row(kind)
+
+
+def _row(kind: Int) -> Int:
+    """The number of the activation in an entry's kind."""
+    return (kind >> WAITS_FOR) & ROW_BITS
 
 
 def _refuses_apart(f: ControlFunction, kind: str, refused: int | str) -> None:
@@ -204,7 +209,7 @@ def _check_sync() -> str:
         n.set(at + 1)
         entry = f.warp.entry(at)
         with f.when((entry.kind & 255).equals(_SYNCING)):
-            number = entry.kind >> WAITS_FOR
+            number = _row(entry.kind)
             held = _activation(f, number)
             lacks = held.load(32, _MEMBERS) & live & ~held.load(32, _WAITING)
             with f.when(lacks.equals(0)):
@@ -418,8 +423,9 @@ def _end() -> str:
 def _yield() -> str:
     """YIELD, NANOSLEEP: others run, if there are any.
 
-    The step engine does it where the warp only polls (`Groups.only_polls`), and where nobody is
-    ready but somebody waits at a BSYNC only for lanes that yield: it counts how often (`PATIENCE`).
+    Where the warp only polls (`Groups.only_polls`) `polls` becomes POLLED, and its turn is over.
+    The step engine does it where lanes at a BSYNC have waited long enough (`PATIENCE`) for lanes
+    that yield.
     """
     f = ControlFunction()
     lanes, following = f.integer(32, "%lanes"), f.integer(64, "%next")
@@ -435,22 +441,37 @@ def _yield() -> str:
             idle.set(idle.get() | entry.mask)
             can.set(1)
     others, stuck = idle.get(), f.variable(32, 0)
-    with _each(f, "depth") as at:
-        waits, number = _waits_for(f.warp.entry(at))
-        with f.when(waits):
-            held = _activation(f, number)
-            lacks = held.load(32, _MEMBERS) & ~held.load(32, _WAITING) & ~others
-            with f.when(lacks.equals(0)):
-                stuck.set(1)
-    with f.returning(can.get().equals(0) | (alone & stuck.get().differs(0))):
+    with f.when(alone), _each(f, "depth") as at:
+        entry = f.warp.entry(at)
+        with _passed_over(f, entry, others), f.when((entry.kind >> WAITED) > PATIENCE - 1):
+            stuck.set(1)
+    with f.returning(stuck.get().differs(0)):
         f.ret("i64", REFUSED)
+    with f.when(alone), _each(f, "depth") as at:
+        entry = f.warp.entry(at)
+        with _passed_over(f, entry, others):
+            entry.store(32, entry.kind + (1 << WAITED))
+    with f.when(can.get().equals(0)):
+        f.env["polls"] = layout.POLLED
     _append(f, _YIELDED, lanes, following)
     with f.when(rest.differs(0)):
         _park(f, rest, following)
     with f.when(alone):
         _wake_first(f)
     _go_on(f)
-    return f.close(f"define i64 @{layout.symbol('groups.yield')}(ptr %rec, i32 %lanes, i64 %next)")
+    arguments = "ptr %env, ptr %rec, i32 %lanes, i64 %next"
+    return f.close(f"define i64 @{layout.symbol('groups.yield')}({arguments})")
+
+
+@contextmanager
+def _passed_over(f: ControlFunction, entry: ControlEntry, idle: Int) -> Iterator[None]:
+    """Statements for a group at a BSYNC that waits for lanes of `idle` alone."""
+    waits, number = _waits_for(entry)
+    with f.when(waits):
+        held = _activation(f, number)
+        lacks = held.load(32, _MEMBERS) & ~held.load(32, _WAITING) & ~idle
+        with f.when(lacks.equals(0)):
+            yield
 
 
 def _synchronize() -> str:

@@ -7,7 +7,8 @@ its mask.  Anything else (saved barriers, exclusive groups, parts of a warp at a
 `Groups` object alone: the record then says `apart`, and compiled code leaves control flow of the
 warp to the step engine.
 
-The kind of an entry: its state, then from bit 8 on the number of the activation it waits for.
+The kind of an entry: its state, from bit 8 on the number of the activation it waits for, from bit
+16 on how often nobody was ready while it waited.
 """
 
 from __future__ import annotations
@@ -34,6 +35,10 @@ STATES: Final = (READY, YIELDED, CONVERGING, SYNCING)
 STATE_CODE: Final = {name: n for n, name in enumerate(STATES)}
 WAITS_FOR: Final = 8
 """First bit of an entry's kind that says what it waits for."""
+WAITED: Final = 16
+"""First bit of an entry's kind that says how often nobody was ready meanwhile."""
+ROW_BITS: Final = (1 << WAITED - WAITS_FOR) - 1
+"""What it waits for, once it is shifted down."""
 SYNC: Final = 0x100
 """In place of a barrier's number: the row is of a WARPSYNC."""
 
@@ -52,11 +57,13 @@ def read(warp: WarpState) -> Groups:
     for n in range(words[rec.DEPTH]):
         kind, lanes, target = warp.entry_words(n)
         state = STATES[kind & 0xFF]
-        held = opened[kind >> WAITS_FOR] if state == CONVERGING else None
-        number = words[rec.ACTIVATIONS + 4 * (kind >> WAITS_FOR)] if held else 0
+        row = kind >> WAITS_FOR & ROW_BITS
+        held = opened[row] if state == CONVERGING else None
+        number = words[rec.ACTIVATIONS + 4 * row] if held else 0
         if state == SYNCING:
-            number = opened[kind >> WAITS_FOR].members
-        groups.parked.append(Group(target, lanes, state, number, held))
+            number = opened[row].members
+        waited = kind >> WAITED
+        groups.parked.append(Group(target, lanes, state, number, held, waited=waited))
     groups.backward_count = words[rec.BACKWARD]
     status = words[rec.STATUS]
     if status == rec.AT_BARRIER:
@@ -83,7 +90,7 @@ def write(warp: WarpState, groups: Groups) -> bool:
     for mask in masks:
         there = sum(g.lanes for g in parked if g.state == SYNCING and g.place == mask)
         rows.append((SYNC, 0, Activation(mask, there)))
-    simple = all(g.state in STATE_CODE and not (g.exclusive or g.waited) for g in parked)
+    simple = all(g.state in STATE_CODE and not g.exclusive for g in parked)
     if groups.exclusive or groups.saves or len(rows) > rec.MOST_ACTIVATIONS or not simple:
         return False
     for n in range(rec.HELD, rec.HELD + rec.FIELDS["held"].length):
@@ -102,6 +109,7 @@ def write(warp: WarpState, groups: Groups) -> bool:
             kind |= numbers[id(group.activation)] << WAITS_FOR
         elif group.state == SYNCING:
             kind |= first + masks.index(group.place) << WAITS_FOR
+        kind |= group.waited << WAITED
         warp.set_entry(n, kind, group.lanes, group.pc)
     words[rec.DEPTH] = len(parked)
     words[rec.OPENED] = len(rows)

@@ -110,6 +110,7 @@ class StepEngine(ValueOps, AsyncOps):
             the last `run`.
         turn_over: the last `run` ended where the warp's turn does.
         polled: it did so because the warp polls: warps of other CTAs go first, too.
+        yielded: there was a YIELD or NANOSLEEP: when the turn is over, the same.
         written: marks of what has been stored, while only this engine has run the launch.
     """
 
@@ -135,6 +136,7 @@ class StepEngine(ValueOps, AsyncOps):
         "traps",
         "warp",
         "written",
+        "yielded",
     )
 
     def __init__(
@@ -166,7 +168,7 @@ class StepEngine(ValueOps, AsyncOps):
         self._bound: dict[int, Bound] = {}
         self._writes: list[tuple[int, U32]] = []
         self._pc = self._next = self.exec = 0
-        self.turn_over = self.polled = False
+        self.turn_over = self.polled = self.yielded = False
 
     def let_go(self) -> None:
         """Forget the last warp, and the error with the frames it came through."""
@@ -213,7 +215,7 @@ class StepEngine(ValueOps, AsyncOps):
                 after them (`gpudbg.sm.schedule.turns`).
         """
         self.warp, self.sm = warp, sm
-        self.turn_over = self.polled = False
+        self.turn_over = self.polled = self.yielded = False
         self._writes.clear()
         start = warp.quads[EXECUTED]
         sm.clock_base = sm.issued - start
@@ -513,6 +515,7 @@ class StepEngine(ValueOps, AsyncOps):
 
     def yield_turn(self, mask: Mask) -> None:
         if mask:
+            self.yielded = True
             if self.warp.groups.only_polls:
                 self.turn_over = self.polled = True
             self._next = convergence.yield_turn(self.warp, self._next, mask)

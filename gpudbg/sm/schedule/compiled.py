@@ -213,7 +213,7 @@ def grid_loop() -> str:
     f.ir.label("turn")
     turns.left.set(0)
     turns.spend(spent)
-    f.ir.br("hop")
+    f.choose(f.env["polls"].equals(0), "hop", "out")
     _arrived(turns, warp, cta, ended, rest, spent)
     f.ir.label("hop")
     turns.hop("run", "out")

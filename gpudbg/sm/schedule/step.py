@@ -25,7 +25,8 @@ class Schedule:
         quantum: most instructions of a turn.
         warp, left: the turn in progress.
         position: place in the order behind the warp that had the last turn; 0: none had any.
-        polls: the last turn ended because its warp polls an mbarrier.
+        polls: in its turn the warp has polled, or had a YIELD: the next one of whichever block
+            has its turn after it.
         stay: instructions left before the blocks of another place have their turns.
         turns: turns of a planned schedule so far.
     """
@@ -65,7 +66,7 @@ class Schedule:
         try:
             warp = self.next(ring)
             place = None if warp is None else (warp.sm, warp.slot, self.left)
-            return place, self.position, self.stay, self._draw
+            return place, self.position, self.stay, self.polls, self._draw
         finally:
             self.turn, self._draw = kept, draw
 
@@ -137,12 +138,13 @@ class Schedule:
     def settle(self, over: bool, polls: bool = False) -> None:
         """Say whether the turn in progress is over, after its instructions were spent.
 
-        With `polls` its warp waits for somebody, maybe of another block: the next one has its turn.
+        With `polls`, once in the turn, its warp may wait for somebody of another block: the next
+        one has its turn after it.
 
         It lasts to the next turn point (`schedule.turns`), so its count may be used up before.
         """
         self.left = 0 if over else max(self.left, 1)
-        self.polls = polls
+        self.polls |= polls
 
     def _planned(self, ring: Sequence[WarpState], plan: SchedulePlan) -> WarpState | None:
         """The ready warp of the highest priority, after the switches that are due."""
@@ -179,6 +181,7 @@ class Schedule:
             self._draw * 6364136223846793005 + 1442695040888963407
         ) & 0xFFFF_FFFF_FFFF_FFFF
         high = self._draw >> 32
+        self.polls = False
         self.warp = ready[high % len(ready)]
         self.left = 1 + (high >> 8) % self.quantum
         return self.warp

@@ -94,7 +94,7 @@ SITE_WRITES: Final = 48
 # numbers of CTAs that this thread has taken for itself, one of `spread` that wait, but at most
 # `chunk` at a time, or 0: no other thread takes any; `wipe`: warps hold something where no code
 # writes; `local_bytes`: the kernel's local memory of a thread; `issued`: where this thread counts
-# instructions issued on each SM; `polls`: the last turn ended with a poll of an mbarrier.
+# instructions issued on each SM; `polls`: not 0: `Schedule.polls`.
 _LOOP_NAMES = (
     "ring",
     "ring_count",
@@ -134,6 +134,8 @@ IDLE: Final = 256
 LIMIT: Final = 257
 """Results of the loop that are not a `Left`: no warp is ready; asked to stop, or the limit."""
 GRID_LOOP: Final = "gpudbg_grid"
+POLLED: Final = 2
+"""In the loop's `polls`: the turn is over because its warp polls."""
 
 # ---- record fields that only compiled code uses ---------------------------------------------
 

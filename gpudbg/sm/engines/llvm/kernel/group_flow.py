@@ -115,22 +115,30 @@ class GroupFlow:
 
     def _arrive(self, goal: str) -> None:
         """Go on at a computed place, which may end the turn or change the version."""
+        self._note(goal)
+        self.ir.br("dispatch")
+
+    def _note(self, goal: str) -> None:
+        """Write to the record where the warp goes on, behind the present instruction."""
         ir, cursor = self.ir, self.cursor
         moved = ir.op(f"icmp ne i64 {goal}, {self._next}")
         before = ir.get("i64", "%came_from")
         ir.put("i64", ir.op(f"select i1 {moved}, i64 {cursor.pc}, i64 {before}"), "%came_from")
         ir.put("i64", goal, "%rec", PC)
         self.exits.spend()
-        ir.br("dispatch")
 
     def _moved(self, name: str, arguments: str) -> None:
         """A function of the library says where the warp goes on."""
+        self._arrive(self._library(name, f"ptr %rec, {arguments}"))
+
+    def _library(self, name: str, arguments: str) -> str:
+        """What a function of the library says, with the record up to date."""
         point = self.exits.stored()
         target = self.runtime.function(name)
-        goal = self.ir.op(f"call i64 {target}(ptr %rec, {arguments}, i64 {self._next})")
+        goal = self.ir.op(f"call i64 {target}({arguments}, i64 {self._next})")
         refused = self.exits.exit_at(point, Left.STEP)
         self.ir.provided(self.ir.op(f"icmp ne i64 {goal}, -1"), refused)
-        self._arrive(goal)
+        return goal
 
     # ---- branches ------------------------------------------------------------------------
 
@@ -356,13 +364,26 @@ class GroupFlow:
         if self.cursor.guarded:
             self.ir.unless(self.ir.op(f"icmp eq i32 {lanes}, 0"), falls)
         ir = self.ir
+        ir.put("i64", 1, "%env", layout.FIELD["polls"])
         waits = ir.op(f"or i32 {ir.get('i32', '%rec', DEPTH)}, {ir.get('i32', '%rec', APART)}")
         others = ir.fresh("yield")
         ir.choose(ir.op(f"icmp eq i32 {waits}, 0"), falls, others, LIKELY)
         with ir.aside():
             ir.label(others)
-            self._moved("groups.yield", f"i32 {lanes}")
+            self._yield_to_others(lanes)
         self.cursor.ended = True
+
+    def _yield_to_others(self, lanes: str) -> None:
+        """Lanes of a warp with others that wait; a poll ends the turn."""
+        ir = self.ir
+        goal = self._library("groups.yield", f"ptr %env, ptr %rec, i32 {lanes}")
+        self._note(goal)
+        polls = ir.get("i64", "%env", layout.FIELD["polls"])
+        over = ir.fresh("polled")
+        ir.unless(ir.op(f"icmp eq i64 {polls}, {layout.POLLED}"), over)
+        ir.br("dispatch")
+        ir.label(over)
+        ir.line(f"ret i32 {int(Left.TURN)}")
 
     # ---- CTA barriers --------------------------------------------------------------------
 
