@@ -18,7 +18,11 @@ def ticket_lock() -> Case:
     return Case(
         {"lock": np.zeros(2, I32), "sum": np.zeros(2, I32), "order": np.zeros(n, I32)},
         [Launch("ticket_lock", blocks, threads, ["lock", "sum", "order"])],
-        {"lock": np.array([n, n], I32), "sum": np.array([total, n], I32), "order": np.arange(n, dtype=I32)},
+        {
+            "lock": np.array([n, n], I32),
+            "sum": np.array([total, n], I32),
+            "order": np.arange(n, dtype=I32),
+        },
     )
 
 

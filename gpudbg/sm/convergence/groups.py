@@ -68,17 +68,18 @@ class Groups:
         self.exclusive = False
         self.backward_count = 0
         self._now: list[list[Activation | None]] = [[None] * 32 for _ in range(BARRIERS)]
-        self._saved: dict[tuple[int, int], list[Activation | None]] = {}
+        self._saved: dict[tuple[int, int], list[Activation]] = {}
 
     def copy(self) -> Groups:
         """The same state, apart."""
         made = Groups()
         twins: dict[int, Activation] = {}
 
-        def twin(a: Activation | None) -> Activation | None:
-            if a is None:
-                return None
+        def copied(a: Activation) -> Activation:
             return twins.setdefault(id(a), Activation(a.members, a.waiting))
+
+        def twin(a: Activation | None) -> Activation | None:
+            return None if a is None else copied(a)
 
         made.running, made.exclusive, made.backward_count = (
             self.running,
@@ -87,7 +88,7 @@ class Groups:
         )
         made.parked = [replace(g, activation=twin(g.activation)) for g in self.parked]
         made._now = [[twin(a) for a in row] for row in self._now]
-        made._saved = {key: [twin(a) for a in row] for key, row in self._saved.items()}
+        made._saved = {key: [copied(a) for a in row] for key, row in self._saved.items()}
         return made
 
     def state(self) -> bytes:
@@ -144,15 +145,19 @@ class Groups:
     def save(self, number: int, lanes: int, keep: bool) -> None:
         """BMOV.CLEAR: Bn is empty; what it held can be restored if `keep`."""
         for lane in lanes_of(lanes):
-            if keep:
-                self._saved.setdefault((number, lane), []).append(self._now[number][lane])
+            held = self._now[number][lane]
+            if keep and held is not None:
+                self._saved.setdefault((number, lane), []).append(held)
             self._now[number][lane] = None
 
     def restore(self, number: int, lanes: int, masks: list[int]) -> None:
-        """BMOV Bn, R: what was saved last with that mask; `masks` by lane."""
+        """BMOV Bn, R: what was saved last with that mask, nothing for none; `masks` by lane."""
         for lane in lanes_of(lanes):
             row = self._saved.get((number, lane), [])
             wanted = masks[lane]
+            if not wanted:
+                self._now[number][lane] = None
+                continue
             place = next(
                 (n for n in range(len(row) - 1, -1, -1) if _fits(row[n], wanted)), len(row) - 1
             )
@@ -343,5 +348,5 @@ class Groups:
         return []
 
 
-def _fits(held: Activation | None, mask: int) -> bool:
-    return mask == 0 if held is None else held.members & ~mask == 0 and mask != 0
+def _fits(held: Activation, mask: int) -> bool:
+    return held.members & ~mask == 0

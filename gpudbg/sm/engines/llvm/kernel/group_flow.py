@@ -325,7 +325,31 @@ class GroupFlow:
         ir.label(done)
 
     def barrier_mask(self, number: int, clear: bool, keep: bool) -> Num:
-        raise Slow("a convergence barrier that is saved")
+        """Of an empty barrier; functions save those that their callers may use."""
+        self._provided_empty(number, "0")
+        return 0
+
+    def set_barrier(self, number: int, value: Num) -> None:
+        """To what an empty one was."""
+        ir, values = self.ir, self.values
+        lanes = values.mask_bits(self.cursor.exec)
+        if values.uniform(value):
+            word = values.scalar(value, 32)
+            some = ir.op(f"icmp ne i32 {word}, 0")
+            odd = ir.op(f"select i1 {some}, i32 {lanes}, i32 0")
+        else:
+            every = ir.op(f"icmp ne {LANES} {values.bare(value, 32)}, zeroinitializer")
+            odd = ir.op(f"and i32 {ir.op(f'bitcast <32 x i1> {every} to i32')}, {lanes}")
+        self._provided_empty(number, odd)
+
+    def _provided_empty(self, number: int, odd: str) -> None:
+        """Bail out unless the lanes hold nothing of a barrier, and no bit of `odd` is set."""
+        ir = self.ir
+        lanes = self.values.mask_bits(self.cursor.exec)
+        held = ir.get("i32", "%rec", HELD + 4 * number)
+        apart = ir.get("i32", "%rec", APART)
+        odd = ir.op(f"or i32 {odd}, {ir.op(f'and i32 {held}, {lanes}')}")
+        self.exits.bail_unless(ir.op(f"icmp eq i32 {ir.op(f'or i32 {odd}, {apart}')}, 0"))
 
     def synchronize(self, value: Num, mask: Mask, exclusive: bool) -> None:
         if exclusive:

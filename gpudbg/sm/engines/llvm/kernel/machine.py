@@ -164,6 +164,7 @@ class WideKernelMachine(KernelMachine):
         self.open_barrier, self.converge = flow.open_barrier, flow.converge
         self.leave_barrier, self.synchronize = flow.leave_barrier, flow.synchronize
         self.yield_turn, self.barrier_mask = flow.yield_turn, flow.barrier_mask
+        self.set_barrier = flow.set_barrier
         self.in_shared, self.in_own_shared = library.in_shared, library.in_own_shared
         self._accesses = accesses
         self.load_rows, self.matrix_multiply = tensors.load_rows, tensors.matrix_multiply
