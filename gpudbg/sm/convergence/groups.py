@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from gpudbg.bits import lanes_of
@@ -248,7 +248,7 @@ class Groups:
 
     def end(self, lanes: int, live: int) -> None:
         """Lanes have ended: nobody waits for them; `live` are those that have not."""
-        rows = [*self._now, *self._saved.values()]
+        rows: list[Sequence[Activation | None]] = [*self._now, *self._saved.values()]
         rows.append([g.activation for g in self.parked])
         for held in {id(a): a for row in rows for a in row if a is not None}.values():
             held.members &= ~lanes
