@@ -121,7 +121,28 @@ class ObjectArg:
     size: int = POINTER_BYTES
 
 
-Arg = ScalarArg | BufferArg | ImageArg | ObjectArg
+@dataclass(frozen=True, slots=True)
+class TensorArg:
+    """A tensor map (`CUtensorMap`, 128 bytes by value) of one of the table's buffers.
+
+    Attributes:
+        buffer: the buffer's name.
+        options: how a copy sees it, keys of `TENSOR_OPTIONS`.
+    """
+
+    buffer: str
+    options: Mapping[str, Any] = field(default_factory=dict)
+    size: int = 128
+
+
+TENSOR_OPTIONS = (
+    "box", "type", "shape", "strides", "element_strides", "swizzle", "interleave", "fill",
+    "channels", "pixels", "lower", "upper",
+)  # fmt: skip
+"""What a tensor map says beside the buffer's shape and type, as `device.tensor_map` takes it;
+the last four are those of im2col copies."""
+
+Arg = ScalarArg | BufferArg | ImageArg | TensorArg | ObjectArg
 
 
 @dataclass(frozen=True, slots=True)
@@ -475,6 +496,8 @@ def _label(arg: Arg) -> str:
             return f"(address of buffer '{arg.buffer}')"
         case ImageArg():
             return f"(handle of '{arg.image}')"
+        case TensorArg():
+            return f"(tensor map of buffer '{arg.buffer}')"
         case _:
             return "(device address or handle)"
 
@@ -522,6 +545,8 @@ def encode(arg: Arg, size: int, addresses: Mapping[str, int]) -> bytes:
             pass
         case ImageArg(image=name):
             offset = 0
+        case TensorArg(buffer=name):
+            raise UsageError(f"the tensor map of '{name}' is made on a device")
     if name not in addresses:
         raise UsageError(f"there is no buffer, texture or surface named '{name}'")
     return _encode_int(addresses[name] + offset, POINTER_BYTES, "u64")
@@ -599,7 +624,7 @@ def python_arg(value: object, index: int) -> Arg:
         UsageError: of a kind that cannot be passed.
     """
     match value:
-        case ScalarArg() | BufferArg() | ImageArg() | ObjectArg():
+        case ScalarArg() | BufferArg() | ImageArg() | TensorArg() | ObjectArg():
             return value
         case bytes() | bytearray() | memoryview():
             return ScalarArg("bytes", bytes(value))

@@ -22,6 +22,7 @@ from gpudbg.formats.launch import (
     ImageArg,
     ImageSpec,
     Launch,
+    TensorArg,
     missing_arguments,
 )
 
@@ -82,7 +83,7 @@ def _places(base: Launch, parameters: Sequence[str], count: int) -> dict[str, in
     out: dict[str, int] = {f"arg{n}": n for n in range(count)}
     for n, arg in enumerate(base.args[:count]):
         match arg:
-            case BufferArg(buffer=name) | ImageArg(image=name):
+            case BufferArg(buffer=name) | ImageArg(image=name) | TensorArg(buffer=name):
                 out.setdefault(name, n)
     return out | {name: n for n, name in enumerate(parameters)}
 

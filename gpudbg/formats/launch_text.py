@@ -12,14 +12,19 @@
     img=texture.2d:f32[64,32](filter=linear,address=clamp):lcg_real(seed=1,lo=0,hi=1)
                                            the handle of a new texture: width first
     srf=surface.2d:u32[64,32](layout=block_linear)   the same for a surface, zeros
+    a=tensor:f16[64,128](box=[16,64],swizzle=128):arange    a tensor map (CUtensorMap) of a new
+                                           buffer "a"
+    tensor:x(box=[16,32],type=tf32)        a tensor map of buffer "x"; options: those of
+                                           `device.tensor_map`, and of im2col
 
 Types: u8 i8 u16 i16 u32 i32 u64 i64 f16 f32 f64.  Rules: `gpudbg.formats.initdata`.
 Outputs: `y`, `y[0:16]`, `y/x` (hexadecimal).  Grid and block: `4`, `4,2`, `8x8x1`.
 
-    arg       := [name "="] (scalar | buffer | image | file) | reference
+    arg       := [name "="] (scalar | buffer | image | tensor | file) | reference
     scalar    := type ":" number | "hex:" bytes | number
     buffer    := type "[" [count {"," count}] "]" contents
     image     := kind "." dim ":" type "[" counts "]" ["(" options ")"] contents
+    tensor    := "tensor:" (type "[" counts "]" | name) "(" options ")" contents
     contents  := [":" rule ["(" option {"," option} ")"] | "@" path]
     file      := "@" path
     reference := name ["+" bytes]
@@ -57,9 +62,11 @@ from gpudbg.formats.launch import (
     Dim3,
     ImageArg,
     ImageSpec,
+    TENSOR_OPTIONS,
     OutputSpec,
     ScalarArg,
     SymbolSpec,
+    TensorArg,
     dim3,
 )
 
@@ -69,6 +76,7 @@ _NAMED = re.compile(rf"({_NAME})=(.*)", re.DOTALL)
 _SCALAR = re.compile(rf"({_TYPE}):(.+)", re.DOTALL)
 _BUFFER = re.compile(rf"({_TYPE})\[([^\]]*)\](.*)", re.DOTALL)
 _IMAGE = re.compile(rf"([a-z]+)\.(\w+):({_TYPE})\[([^\]]*)\](\(([^)]*)\))?(.*)", re.DOTALL)
+_TENSOR = re.compile(rf"tensor:(?:({_TYPE})(\[[^\]]*\])|({_NAME}))(\(([^)]*)\))?(.*)", re.DOTALL)
 _REFERENCE = re.compile(rf"&?({_NAME})(?:\+(\w+))?")
 _RULE = re.compile(r"(\w+)(?:\((.*)\))?", re.DOTALL)
 _OUTPUT = re.compile(rf"({_NAME})(?:\[(\d*):(\d*)\])?(?:/([a-z]))?")
@@ -138,6 +146,8 @@ def parse_value(name: str, value: str, folder: str = "") -> ArgText:
         UsageError: it cannot be read.
         LoadError: a file that cannot be read.
     """
+    if tensor := _TENSOR.fullmatch(value):
+        return _tensor(name, tensor, folder)
     if image := _IMAGE.fullmatch(value):
         made = _image(name, image, folder)
         return ArgText(ImageArg(made.name), image=made)
@@ -159,7 +169,8 @@ def parse_value(name: str, value: str, folder: str = "") -> ArgText:
 def _unreadable(text: str) -> UsageError:
     return UsageError(
         f"cannot read argument '{text}'",
-        hint="forms: i32:5  f32:2.5  x=f32[100]:zeros  x=f32[100]@file.npy  x  hex:00ff",
+        hint="forms: i32:5  f32:2.5  x=f32[100]:zeros  x=f32[100]@file.npy  x  hex:00ff  "
+        "tensor:x(box=[16,16])",
     )
 
 
@@ -316,6 +327,41 @@ def _image(name: str, match: re.Match[str], folder: str) -> ImageSpec:
         )
     return make_image(name, kind, dim, dtype, _counts(size, match.group(0)),
                       parse_contents(rest, folder), given)  # fmt: skip
+
+
+def _tensor(name: str, match: re.Match[str], folder: str) -> ArgText:
+    """A tensor map from its text, and the buffer that it declares."""
+    dtype, counts, known, _, inner, rest = match.groups()
+    options: dict[str, Any] = {}
+    for part in _split(inner or ""):
+        key, _, value = part.partition("=")
+        options[key.strip()] = _plain_option(value.strip())
+    if known is not None:
+        if rest.strip():
+            raise UsageError(f"'{match[0]}': buffer '{known}' has its contents already")
+        return ArgText(make_tensor(known, options))
+    buffer = parse_buffer(name, f"{dtype}{counts}{rest}", folder)
+    return ArgText(make_tensor(buffer.name, options), buffer)
+
+
+def _plain_option(text: str) -> Any:
+    """A number, a list of them in brackets, or a word."""
+    if text.startswith("[") and text.endswith("]"):
+        return [_plain_option(part) for part in _split(text[1:-1])]
+    number = parse_number(text)
+    return text if number is None else number
+
+
+def make_tensor(buffer: str, options: Mapping[str, Any]) -> TensorArg:
+    """A tensor map of a buffer whose options exist; the device says whether they fit.
+
+    Raises:
+        UsageError: an option that does not exist.
+    """
+    for key in options:
+        if key not in TENSOR_OPTIONS:
+            raise UsageError(f"a tensor map has no option '{key}'", suggest(key, TENSOR_OPTIONS))
+    return TensorArg(buffer, dict(options))
 
 
 def make_image(

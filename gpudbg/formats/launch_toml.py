@@ -7,7 +7,8 @@
     shared_bytes = 0                 # dynamic shared memory
     args = ["i32:1000", "f32:1.75", "x", "y"]     # text as on the command line, numbers, or
                                      # {type = "i32", value = 1000}, {buffer = "x", offset = 16},
-                                     # {image = "img"}, {hex = "00ff"}
+                                     # {image = "img"}, {hex = "00ff"},
+                                     # {tensor = "x", box = [16, 32], swizzle = 128}
     outputs = ["y[0:16]"]
 
     [buffers.x]
@@ -82,6 +83,7 @@ from gpudbg.formats.launch import (
     ScalarArg,
     SmSpec,
     SymbolSpec,
+    TensorArg,
     dim3,
 )
 from gpudbg.formats.launch_args import given_args
@@ -391,6 +393,8 @@ class _Reader:
                 return BufferArg(name)
             case {"buffer": str(name), "offset": int(offset), **rest} if not rest:
                 return BufferArg(name, offset)
+            case {"tensor": str(name), **options}:
+                return text.make_tensor(name, options)
             case {"type": str(kind), "value": int() | float() as value, **rest} if not rest:
                 return text.parse_arg(f"{kind}:{value}", index).arg
             case str():
@@ -405,7 +409,8 @@ class _Reader:
                 return read.arg
         raise UsageError(
             f"cannot read argument {index}: {item!r}",
-            'forms: "i32:5", 5, {type = "i32", value = 5}, {buffer = "x"}, {hex = "00ff"}',
+            'forms: "i32:5", 5, {type = "i32", value = 5}, {buffer = "x"}, {hex = "00ff"}, '
+            '{tensor = "x", box = [16, 16]}',
         )
 
     def sm(self, spec: dict[str, Any]) -> SmSpec:
@@ -532,7 +537,7 @@ def check_names(launch: Launch, flags: Mapping[str, str] | None = None) -> None:
     flags = flags or {}
     known = [*launch.buffers, *launch.images]
     for arg in launch.args:
-        name = arg.buffer if isinstance(arg, BufferArg) else None
+        name = arg.buffer if isinstance(arg, BufferArg | TensorArg) else None
         name = arg.image if isinstance(arg, ImageArg) else name
         if name is not None and name not in known:
             raise UsageError(

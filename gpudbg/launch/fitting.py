@@ -27,7 +27,16 @@ from gpudbg.device.device import DeviceBuffer
 from gpudbg.errors import UsageError
 from gpudbg.expr.types import TYPES, Scalar
 from gpudbg.formats.initdata import DTYPES, dtype_name
-from gpudbg.formats.launch import PLAIN, Arg, BufferArg, ImageArg, Launch, ObjectArg, ScalarArg
+from gpudbg.formats.launch import (
+    PLAIN,
+    Arg,
+    BufferArg,
+    ImageArg,
+    Launch,
+    ObjectArg,
+    ScalarArg,
+    TensorArg,
+)
 from gpudbg.formats.program import Kernel
 from gpudbg.toolchain.signatures import Parameter
 
@@ -162,6 +171,8 @@ class _Fit:
         return None
 
     def _given(self, arg: Arg) -> str:
+        if isinstance(arg, TensorArg):
+            return "a tensor map"
         dtype = self._dtype(arg)
         what = "array" if self.table.source == "Python" and isinstance(arg, BufferArg) else "buffer"
         if dtype is None:

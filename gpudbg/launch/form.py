@@ -22,9 +22,11 @@ from gpudbg.formats.launch import (
     ImageArg,
     Launch,
     ScalarArg,
+    TensorArg,
 )
 from gpudbg.formats.launch_toml import flag_launch
 from gpudbg.formats.program import Kernel, Program
+from gpudbg.launch.tensor_maps import TYPE, is_tensor_map, proposed_tensor, rank_of_copies
 from gpudbg.toolchain.signatures import Parameter, known
 
 BLOCK = 64
@@ -56,6 +58,7 @@ class LaunchForm:
         grid, block: `2`, `8,8`.
         shared: bytes of dynamic shared memory.
         arguments: in order.
+        cluster: blocks of a cluster, empty where there are none.
     """
 
     kernel: str
@@ -93,7 +96,7 @@ class LaunchForm:
         out.append("args = [")
         for a in self.arguments:
             # A scalar's name says nothing in a list: it is a comment.
-            buffer = "[" in a.text or a.text.startswith("@")
+            buffer = "[" in a.text.partition("(")[0] or a.text.startswith("@")
             words = f"{a.name}={a.text}" if buffer else a.text
             out.append(f"    {_quoted(words)},   # {a.type} {a.name}")
         return [*out, "]"]
@@ -135,14 +138,23 @@ def proposed_arguments(program: Program, kernel: Kernel) -> list[tuple[Parameter
     rows = known(program, kernel)
     elements = prod(proposed_grid(kernel)) * prod(proposed_block(kernel))
     pointers = [row for row in rows if row.pointer]
+    rank = rank_of_copies(program, kernel)
     out = []
     for row in rows:
-        if row.pointer:
+        if is_tensor_map(row, rank):
+            shape, box = proposed_tensor(rank)
+            text = f"tensor:f32[{_list(shape)}](box=[{_list(box)}]):{RAMP}"
+            out.append((replace(row, type=row.type or TYPE), text))
+        elif row.pointer:
             first = row is pointers[0] and len(pointers) > 1
             out.append((row, f"{row.short or 'u32'}[{elements}]:{RAMP if first else 'zeros'}"))
         else:
             out.append((row, proposed_scalar(row, elements)))
     return out
+
+
+def _list(numbers: Sequence[int]) -> str:
+    return ",".join(map(str, numbers))
 
 
 def proposed_scalar(row: Parameter, elements: int) -> str:
@@ -163,7 +175,8 @@ def form_of(program: Program, kernel: Kernel, table: Launch) -> LaunchForm:
     arguments = tuple(
         FormArgument(row.name, type_words(row), text) for row, text in zip(rows, texts, strict=True)
     )
-    cluster = _dims(table.cluster) if table.cluster is not None else ""
+    sizes = table.cluster or kernel.cluster
+    cluster = _dims(sizes) if sizes is not None else ""
     return LaunchForm(
         kernel.name,
         _dims(table.grid),
@@ -211,6 +224,13 @@ def argument_text(arg: Arg, table: Launch) -> str:
             return (buffer_text(spec) if spec is not None else "") or name
         case ImageArg(image=name):
             return name
+        case TensorArg(buffer=name, options=options):
+            spec = table.buffers.get(name)
+            words = ",".join(_option("tensor", key, value) for key, value in options.items())
+            if spec is None or (not init_text(spec.init) and spec.init.given):
+                return f"tensor:{name}({words})"
+            size = f"{spec.dtype}[{_list(spec.shape)}]"
+            return f"tensor:{size}({words}){init_text(spec.init)}"
     return ""
 
 

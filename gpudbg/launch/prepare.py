@@ -14,12 +14,14 @@ from gpudbg.device.device import DeviceBuffer, EmulatedDevice
 from gpudbg.errors import UsageError
 from gpudbg.formats.initdata import dtype_of, make_array
 from gpudbg.formats.launch import (
+    Arg,
     BoundArg,
     BufferArg,
     ImageArg,
     Launch,
     ObjectArg,
     ScalarArg,
+    TensorArg,
     bind,
     check_geometry,
     param_block,
@@ -32,6 +34,7 @@ from gpudbg.sm.launch import limits_of
 from gpudbg.toolchain.options import looks_like_ptx
 from gpudbg.toolchain.signatures import known, names_of
 
+IM2COL = ("channels", "pixels", "lower", "upper")
 SMALL_BYTES = 1 << 24
 """Argument buffers up to here are kept for a restart when a launch begins, larger ones when it is
 about to write to them."""
@@ -289,7 +292,9 @@ def _prepared(
     addresses = {name: buffer.address for name, buffer in buffers.items()}
     images = _make_images(loaded, table, made)
     handles = {name: image.handle for name, image in images.items()}
-    params = param_block(kernel, bound, addresses | handles)
+    encoded = [replace(item, arg=_mapped(loaded.device, n, item.arg, buffers))
+               for n, item in enumerate(bound)]  # fmt: skip
+    params = param_block(kernel, encoded, addresses | handles)
     for name, symbol in table.symbols.items():
         content = make_array(symbol.dtype, symbol.count, symbol.init, addresses)
         loaded.write_symbol(name, content)
@@ -353,6 +358,28 @@ def _make_images(loaded: LoadedModule, table: Launch, held: Made) -> dict[str, D
     return made
 
 
+def _mapped(
+    device: EmulatedDevice, number: int, arg: Arg, buffers: Mapping[str, DeviceBuffer]
+) -> Arg:
+    """A tensor map as its bytes; other arguments as they are."""
+    if not isinstance(arg, TensorArg):
+        return arg
+    options = dict(arg.options)
+    im2col = {key: options.pop(key) for key in IM2COL if key in options}
+    try:
+        made = device.tensor_map(
+            buffers[arg.buffer],
+            options.pop("box", None),
+            dtype=options.pop("type", None),
+            im2col=im2col or None,
+            **options,
+        )
+    except UsageError as error:
+        place = f"argument {number}, the tensor map of {arg.buffer}"
+        raise UsageError(f"{place}: {error.message}", error.hint) from error
+    return ScalarArg("bytes", bytes(made))
+
+
 def _argument(
     number: int, item: BoundArg, buffers: Mapping[str, DeviceBuffer], marked: set[str]
 ) -> Argument:
@@ -364,6 +391,10 @@ def _argument(
             named = f"argument {number}" if name == plain else f"buffer {name} (argument {number})"
             buffer.allocation.name = named
             return Argument(name, buffer.address + offset, buffer, name in marked)
+        case TensorArg(buffer=name):
+            buffer = buffers[name]
+            buffer.allocation.name = f"tensor {name} (argument {number})"
+            return Argument(name, buffer.address, buffer, name in marked)
         case ImageArg(image=name):
             image = buffers[name]
             return Argument(name, getattr(image, "handle", 0), image, name in marked)

@@ -6,9 +6,17 @@ from math import prod
 
 from gpudbg.formats.program import Kernel, Program
 from gpudbg.launch.form import RAMP, proposed_arguments, proposed_block, proposed_grid
+from gpudbg.toolchain.signatures import Parameter
 
 ZEROS = 'init = { rule = "zeros" }'
 ARANGE = 'init = { rule = "arange", start = 0, step = 1 }'
+
+
+def _argument(row: Parameter, text: str) -> str:
+    """An argument; a pointer's buffer stands below, by its name."""
+    if row.pointer:
+        return row.name
+    return f"{row.name}={text}" if text.startswith("tensor:") else text
 
 
 def template(program: Program, kernel: Kernel) -> list[str]:
@@ -24,7 +32,13 @@ def template(program: Program, kernel: Kernel) -> list[str]:
         f"grid = {grid[0] if grid[1:] == (1, 1) else list(grid)}",
         f"block = {block[0] if len(block) == 1 else list(block)}",
     ]
-    words = [f'"{row.name if row.pointer else text}"' for row, text in rows]
+    if kernel.cluster:
+        out.append(f"cluster = {list(kernel.cluster)}   # as it was compiled")
+    tensors = [row.name for row, text in rows if text.startswith("tensor:")]
+    if tensors:
+        out.append(f"# {', '.join(tensors)}: tensor maps; give shape, box, type and swizzle as the")
+        out.append("# program that launches the kernel encodes them.")
+    words = [f'"{_argument(row, text)}"' for row, text in rows]
     out.append(f"args = [{', '.join(words)}]")
     buffers = [(row, text) for row, text in rows if row.pointer]
     if buffers:

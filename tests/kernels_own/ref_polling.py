@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tests.kernels_own.kit import Case, Launch, kernel, rng, u32
+from tests.kernels_own.kit import Array, Case, Launch, kernel, rng, u32
 
 I32 = np.int32
 MODERN = ("sm_75", "sm_80", "sm_90", "sm_120")
@@ -65,7 +65,7 @@ def look_back() -> Case:
 def flag_chain() -> Case:
     blocks, threads = 5, 64
     want = np.zeros((blocks, threads), I32)
-    seen = np.ones(threads, I32)
+    seen: Array = np.ones(threads, I32)
     for b in reversed(range(blocks)):
         seen = want[b] = seen * 3 + np.arange(threads, dtype=I32)
     names = [f"{kind}{how}" for how in range(4) for kind in ("flags", "data")]
