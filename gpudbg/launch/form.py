@@ -170,7 +170,10 @@ def proposed_scalar(row: Parameter, elements: int) -> str:
 def form_of(program: Program, kernel: Kernel, table: Launch) -> LaunchForm:
     """A launch of a kernel as texts; arguments beyond the table's stay empty."""
     rows = known(program, kernel)
-    texts = [argument_text(arg, table) for arg in table.args[: len(rows)]]
+    given = table.args[: len(rows)]
+    texts = [argument_text(arg, table) for arg in given]
+    maps = {n for n, arg in enumerate(given) if isinstance(arg, TensorArg)}
+    rows = tuple(replace(r, type=r.type or TYPE) if n in maps else r for n, r in enumerate(rows))
     texts += [""] * (len(rows) - len(texts))
     arguments = tuple(
         FormArgument(row.name, type_words(row), text) for row, text in zip(rows, texts, strict=True)
