@@ -394,7 +394,7 @@ class _Reader:
             case {"buffer": str(name), "offset": int(offset), **rest} if not rest:
                 return BufferArg(name, offset)
             case {"tensor": str(name), **options}:
-                return text.make_tensor(name, options)
+                return text.make_tensor(name, {str(k): v for k, v in options.items()})
             case {"type": str(kind), "value": int() | float() as value, **rest} if not rest:
                 return text.parse_arg(f"{kind}:{value}", index).arg
             case str():
