@@ -7,29 +7,96 @@ import os
 import signal
 import tempfile
 import threading
+from collections import Counter
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis.internal.conjecture import providers
 
 from gpudbg.sm.engines.llvm import build, cache
+from tests import variants
 from tests.processor_time import ProcessorTime
-from tests.variants import ALL
+
+LEFT = "left out"
+"""What a worker calls its numbers."""
+SETTINGS = "_hypothesis_internal_use_settings"
+"""Where hypothesis keeps a test's settings."""
 
 # How long an example takes says something about the machine's load, not about the code.
-settings.register_profile("tests", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("tests")
+settings.register_profile("full", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+# The same examples in each run: what failed once fails again.
+settings.register_profile("tests", settings.get_profile("full"), derandomize=True, database=None)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--full", action="store_true", help="all variants: see tests/variants.py")
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """What holds before the first test, in each process that runs tests."""
+    if config.getoption("full"):
+        os.environ[variants.ASKED] = "1"
+    settings.load_profile("full" if variants.full() else "tests")
+    for marker in variants.MARKERS:
+        config.addinivalue_line("markers", marker)
     heed_interrupts()
     draw_without_reading_sources()
     config.pluginmanager.register(ProcessorTime())
+    config.pluginmanager.register(LeftOut())
     if not os.environ.get("PYTEST_XDIST_WORKER"):
         use_own_cache(config)
         # The code generator is not ours: tests/engine/test_effort.py has what it does at its best.
         os.environ[build.LEAST_EFFORT] = "least"
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave what is redundant to the second tier."""
+    if variants.full() or any("::" in word for word in config.args):
+        return
+    items[:], others = variants.choose(items)
+    config.hook.pytest_deselected(items=others)
+    for item in items:
+        draw_few_examples(item)
+
+
+def draw_few_examples(item: pytest.Item) -> None:
+    """Of a property that asks for more than is drawn in the first tier."""
+    function = getattr(getattr(item, "obj", None), "__func__", getattr(item, "obj", None))
+    asked = getattr(function, SETTINGS, None)
+    if asked is not None and asked.max_examples > variants.EXAMPLES:
+        variants.left["examples of properties"] += asked.max_examples - variants.EXAMPLES
+        setattr(function, SETTINGS, settings(asked, max_examples=variants.EXAMPLES))
+
+
+class LeftOut:
+    """Says after a run what it left to `make test-all`: workers tell, the first process prints."""
+
+    def __init__(self) -> None:
+        self.found: Counter[str] = Counter()
+        self.met: Counter[str] = Counter()
+
+    def pytest_collection_finish(self) -> None:
+        self.found = Counter(variants.left)
+
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        self.met += variants.left - self.found
+        output = getattr(session.config, "workeroutput", None)
+        if output is not None:
+            output[LEFT] = dict(self.found), dict(self.met)
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any) -> None:
+        # Each worker has found all tests; what it met while it ran them, no other has.
+        found, met = getattr(node, "workeroutput", {}).get(LEFT, ({}, {}))
+        self.found |= Counter(found)
+        self.met += Counter(met)
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        kinds = sorted((self.found + self.met).items())
+        if kinds:
+            told = ", ".join(f"{count:,} {kind}" for kind, count in kinds)
+            terminalreporter.write_line(f"left to `make test-all`: {told}")
 
 
 def pytest_collection_finish() -> None:
@@ -43,7 +110,7 @@ def draw_without_reading_sources() -> None:
     It would read 700 modules for their constants in each process that runs tests, 3 to 10 s of
     each; a campaign does.
     """
-    if not ALL:
+    if not variants.full():
         vars(providers)["_get_local_constants"] = lambda: providers._local_constants
 
 

@@ -1,36 +1,108 @@
-"""Builds of one kernel for several architectures: a run takes some in turn, a campaign all.
+"""Two tiers of tests: `make test` has a representative of each class, `make test-all` has all.
 
-GPUDBG_ALL_VARIANTS=1 in the environment (`make fuzz`) takes every variant.
+What is in the second tier alone is redundant: one kernel on each architecture and engine, a story
+on each size of screen, the rest of a long row of random cases.  There is one mechanism, and a run
+says at its end how much it left out:
+
+* `in_turn(variants, what)`, where a list of cases is made: one variant of each thing.
+* `@pytest.mark.in_turn(count, each="kind")` on a parametrized test: `count` of its parameter sets,
+  or `count` for each value of its parameter `kind`.
+* `@pytest.mark.full(instead="test_b")`: the test is in the second tier; `test_b` stands for it.
+* `number(few, many)`: how often a loop goes round.
+* hypothesis: at most `EXAMPLES` of each property, the same ones in every run.
+
+What is chosen depends on names alone, so that every run has the same tests.  A test that is named
+with `::` on the command line is never left out.
 """
 
 from __future__ import annotations
 
 import os
 import zlib
-from collections.abc import Callable, Hashable, Iterable
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import TypeVar
+
+import pytest
 
 T = TypeVar("T")
 
-ALL = bool(os.environ.get("GPUDBG_ALL_VARIANTS"))
+EXAMPLES = 25
+"""Of a hypothesis property in the first tier."""
+ASKED = "GPUDBG_ALL_VARIANTS"
+"""Set in the environment by `--full`; programs that tests begin read it too."""
+MARKERS = (
+    "in_turn(count, each=''): as many of the test's parameter sets in `make test`, of each value "
+    "of the parameters named in `each` (commas between); all of them in `make test-all`",
+    "full(instead): the test runs in `make test-all`; `instead` names the test that stands for it",
+)
+left: Counter[str] = Counter()
+"""What this process left to the second tier, by kind."""
 
 
-def in_turn(variants: Iterable[T], what: Callable[[T], Hashable], count: int = 1) -> list[T]:
-    """`count` variants of each thing, beginning at a different one for each; with ALL, every one.
+def full() -> bool:
+    """Whether this run is `make test-all` or a campaign."""
+    return bool(os.environ.get(ASKED))
+
+
+def number(few: int, many: int) -> int:
+    """How many cases a loop has."""
+    if full():
+        return many
+    left["turns of loops"] += many - few
+    return few
+
+
+def in_turn(
+    variants: Iterable[T], what: Callable[[T], Hashable], count: int = 1, first: bool = False
+) -> list[T]:
+    """`count` variants of each thing, beginning at a different one for each; or every one.
 
     Args:
         variants: of all things, in any order.
         what: the thing that a variant is one of; its text decides where to begin.
         count: of variants of one thing.
+        first: begin at the first one of each.
     """
     things: dict[Hashable, list[T]] = {}
     for variant in variants:
         things.setdefault(what(variant), []).append(variant)
-    if ALL:
+    if full():
         return [variant for found in things.values() for variant in found]
+    left["builds and cases"] += sum(max(0, len(found) - count) for found in things.values())
+    if first:
+        return [variant for found in things.values() for variant in found[:count]]
     return [variant for thing, found in things.items() for variant in _some(thing, found, count)]
 
 
-def _some(thing: Hashable, found: list[T], count: int) -> list[T]:
+def _some(thing: Hashable, found: Sequence[T], count: int) -> list[T]:
+    """`count` of them, at equal distances, in their order."""
     start = zlib.crc32(str(thing).encode())
-    return [found[(start + n) % len(found)] for n in range(min(count, len(found)))]
+    places = {(start + n * len(found) // count) % len(found) for n in range(count)}
+    return [found[place] for place in sorted(places)]
+
+
+def choose(items: list[pytest.Item]) -> tuple[list[pytest.Item], list[pytest.Item]]:
+    """(Tests of the first tier, the others), both in their order."""
+    groups: dict[tuple[str, ...], list[pytest.Item]] = {}
+    dropped: set[pytest.Item] = set()
+    for item in items:
+        marker = item.get_closest_marker("in_turn")
+        if item.get_closest_marker("full"):
+            dropped.add(item)
+        elif marker is not None:
+            groups.setdefault(_group(item, marker.kwargs.get("each", "")), []).append(item)
+    for group, found in groups.items():
+        marker = found[0].get_closest_marker("in_turn")
+        assert marker is not None
+        count = min(marker.args[0], len(found))
+        dropped.update(set(found).difference(_some("/".join(group), found, count)))
+    left["tests"] += len(dropped)
+    return [i for i in items if i not in dropped], [i for i in items if i in dropped]
+
+
+def _group(item: pytest.Item, each: str) -> tuple[str, ...]:
+    """The parameter sets that stand for one another."""
+    params = vars(item)["callspec"].params if hasattr(item, "callspec") else {}
+    values = [str(params[name]) for name in each.replace(" ", "").split(",") if name]
+    return (item.nodeid.partition("[")[0], *values)

@@ -43,6 +43,7 @@ def both(kernel: str, *events: str, **about: Any) -> list[gpudbg.TraceLog]:
     return [traced(launched(kernel, engine), *events, **about) for engine in ("step", "run")]
 
 
+@pytest.mark.in_turn(4)
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_both_engines_log_the_same(kernel: str) -> None:
     step, run = both(kernel)
@@ -221,6 +222,7 @@ def test_rows_stay_in_the_buffer(monkeypatch: pytest.MonkeyPatch) -> None:
     assert {entry.lanes[-1] for entry in log[-1000:]} == {7, 31}
 
 
+@pytest.mark.in_turn(1)
 @pytest.mark.parametrize(("arch", "seeds"), [("sm_50", (1, 7034)), ("sm_61", (2233, 8145))])
 def test_random_programs(arch: str, seeds: tuple[int, ...]) -> None:
     for _, _, found in fuzz_random.campaign(seeds, arch, traced=True):

@@ -130,6 +130,7 @@ def probe(rng: random.Random) -> tuple[str, list[int], int]:
     return source, offsets, rng.choice((64, 64, 16, 32))
 
 
+@pytest.mark.in_turn(12)
 @pytest.mark.parametrize("number", range(48))
 def test_engines_agree(number: int) -> None:
     source, offsets, width = probe(random.Random(number))
@@ -147,6 +148,7 @@ CONSTANTS = (
 )  # fmt: skip
 
 
+@pytest.mark.in_turn(3)
 @pytest.mark.parametrize("text", CONSTANTS)
 def test_constants(text: str) -> None:
     """One offset for all lanes, inside, at the end, beyond and misaligned; and others."""
@@ -180,6 +182,7 @@ EDGE = """
 """
 
 
+@pytest.mark.in_turn(6)
 @pytest.mark.parametrize("distance", [-0x40, -0x4, 0x4, 0x8, 0x40, 0x400])
 @pytest.mark.parametrize("second", ["LDG.E R9, [R6+{at}]", "STG.E [R6+{at}], R0"])
 @pytest.mark.parametrize("first", ["LDG.E R8, [R6]", "STG.E [R6], R0"])
@@ -196,6 +199,7 @@ def test_a_second_access_beyond_the_memory(first: str, second: str, distance: in
         assert machines.difference(one[1], two[1]) == ""
 
 
+@pytest.mark.in_turn(6)
 @pytest.mark.parametrize("number", range(24))
 def test_around_a_multiple_of_4_gib(number: int) -> None:
     """Low words of a warp's addresses wrap around in the middle of the memory, with and without a
@@ -299,6 +303,7 @@ READS = """
 """
 
 
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("limit", [0, 1, 203, 2000])
 def test_a_debugger_writes_to_local_memory(limit: int) -> None:
     """It is there for who reads it, and gone in the block that follows in the same place."""
@@ -337,6 +342,7 @@ STAIN = """
 """
 
 
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("limit", [0, 1, 203, 2000])
 def test_what_no_code_writes_is_zero_in_a_new_block(limit: int) -> None:
     """Somebody has written to registers, predicates and flags of blocks that others follow."""

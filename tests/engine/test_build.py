@@ -378,6 +378,7 @@ begun.wait()
 """
 
 
+@pytest.mark.in_turn(1)
 @pytest.mark.parametrize("work", ["build.library()", "compiling(build.library).join()"])
 def test_a_process_ends_while_a_daemon_thread_compiles(work: str) -> None:
     """The compiler library is not taken apart under it."""

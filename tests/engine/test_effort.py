@@ -13,14 +13,15 @@ import gpudbg
 from gpudbg.sm.engines.llvm import build
 from gpudbg.sm.engines.llvm import program as program_module
 from tests import kernel_cases as kc
-from tests.variants import ALL
+from tests.variants import full
 
 
+@pytest.mark.in_turn(3)
 @pytest.mark.parametrize(
     "kernel",
     [
         "barriers", "half_conv", "matmul_tiled", "memory_widths", "nbody", "reduce_sum", "saxpy",
-        "warp_ops", *(("bitonic_sort", "crc32", "divergence") if ALL else ()),
+        "warp_ops", *(("bitonic_sort", "crc32", "divergence") if full() else ()),
     ],
 )  # fmt: skip
 def test_kernel(kernel: str, monkeypatch: pytest.MonkeyPatch) -> None:

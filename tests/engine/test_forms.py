@@ -15,10 +15,10 @@ from gpudbg.isa.spa5.forms import all_forms
 from gpudbg.sm.engines.llvm.layout import Left
 from gpudbg.sm.semantics import registry
 from tests.engine import forms
-from tests.variants import ALL
+from tests.variants import full
 
 ARCHS = ("sm_50", "sm_61")
-SHARES = [(arch, n) for n in range(8) for arch in (ARCHS if ALL else (ARCHS[n % 2],))]
+SHARES = [(arch, n) for n in range(8) for arch in (ARCHS if full() else (ARCHS[n % 2],))]
 BATCH = 64
 STATES = 2
 
@@ -31,6 +31,7 @@ def _batch(arch: str, number: int) -> tuple[random.Random, list[int]]:
     return rng, (share + [word for word in changed if word is not None])[: 3 * BATCH]
 
 
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize(("arch", "number"), SHARES)
 def test_forms_agree(arch: str, number: int) -> None:
     rng, words = _batch(arch, number)
@@ -93,7 +94,7 @@ registers: kernels have those."""
 @pytest.mark.parametrize("arch", ARCHS)
 def test_every_form_of_the_table(arch: str) -> None:
     """Each form that has semantics agrees, or is named above."""
-    rng, whole = random.Random(arch), ALL or arch == ARCHS[-1]
+    rng, whole = random.Random(arch), full() or arch == ARCHS[-1]
     todo = {
         (f.line, f.value, f.mask): f
         for f in all_forms()

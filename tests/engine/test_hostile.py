@@ -19,7 +19,7 @@ from gpudbg.sm.engines.llvm.start import FastEngine
 from tests import kernel_cases as kc
 from tests.engine import access_forms, guarded, machines, test_addresses
 from tests.narrowing import a, there
-from tests.variants import ALL
+from tests.variants import full
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -42,8 +42,8 @@ def test_the_kernel_that_ended_the_process() -> None:
 @pytest.mark.parametrize(
     ("host", "first", "batches"),
     [("", 0, 3), ("x86-64-v3", 7, 1), ("x86-64-v2", 8, 1)]
-    if ALL
-    else [("", 0, 2), ("x86-64-v2", 8, 1)],
+    if full()
+    else [("", 0, 1), ("x86-64-v2", 8, 1)],
 )
 def test_hostile_addresses(host: str, first: int, batches: int) -> None:
     """Hundreds of cases, on the oldest host too; `make fuzz` runs tens of thousands, on all."""
@@ -81,6 +81,7 @@ def test_every_form_of_access_has_a_case() -> None:
     assert set(access_forms.never_called(calls)) == NEVER_CALLED
 
 
+@pytest.mark.in_turn(1)
 @pytest.mark.parametrize("kernel", ["matmul_tiled", "memory_widths", "nbody"])
 def test_forms_of_a_kernel_have_cases(kernel: str) -> None:
     case = next(iter(kc.load(kernel, "sm_50")))
@@ -88,8 +89,8 @@ def test_forms_of_a_kernel_have_cases(kernel: str) -> None:
     session.run(max_instructions=1)
     made = session.grid.fast.engine.program
     with access_forms.noting() as notes:
-        for full in (True, False):
-            about = full, made.registers, made.banks, made.sregs
+        for whole in (True, False):
+            about = whole, made.registers, made.banks, made.sregs
             Emitter(made.listing, EmitterOptions(*about, patterns=made.patterns)).text("warp")
     assert notes.rows
     assert notes.rows <= access_forms.listed()
@@ -103,14 +104,15 @@ def test_entries_for_accesses_do_not_outnumber_instructions() -> None:
     session = program.launch("blocks", grid=1, block=32, args=[out])
     assert session.run().kind == "exited"
     made = there(a(FastEngine, session.grid.fast).engine).program
-    for full in (True, False):
-        options = EmitterOptions(full, made.registers, made.banks, made.sregs)
+    for whole in (True, False):
+        options = EmitterOptions(whole, made.registers, made.banks, made.sregs)
         emitter = Emitter(made.listing, options)
         text = emitter.text("warp")
         assert text.count("masked") + text.count("<16 x i32>, ptr") > made.sites
         assert 0 < len(emitter.sites.numbers) <= made.sites // 2
 
 
+@pytest.mark.in_turn(2, each="constant")
 @pytest.mark.parametrize("access", ["LDG.E R16", "STG.E", "LDG.E.128 R16", "LDG.E.64 R16"])
 @pytest.mark.parametrize("constant", ["-0x400", "0x400"])
 def test_low_words_that_wrap_around_without_a_carry(access: str, constant: str) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 import gpudbg
 from tests import kernel_cases as kc
-from tests.variants import ALL
+from tests.variants import full, in_turn
 
 NO_IMAGES = ("surface_", "texture_")
 COMMON = (
@@ -37,8 +37,12 @@ CASES = [
     ),
 ]
 assert {(case.kernel, case.name) for case in CASES} >= LARGE
-if not ALL:
-    CASES = [case for case in CASES if (case.kernel, case.name) not in LARGE]
+if not full():
+    CASES = in_turn(
+        [case for case in CASES if (case.kernel, case.name) not in LARGE],
+        lambda case: case.kernel,
+        first=True,
+    )
 FIRST = {kernel: next(iter(kc.load(kernel, "sm_50"))).name for kernel in COMMON}
 
 

@@ -15,6 +15,7 @@ from gpudbg.sm.engines.llvm import program as programs
 from gpudbg.sm.engines.llvm import run as run_engine
 from tests.engine import fuzz_stops
 from tests.kernel_cases import DATA, Case, argument, cases, check, make_objects, run, some
+from tests.variants import in_turn
 
 ARCHS = ("sm_75", "sm_80", "sm_90", "sm_120")
 MODERN = cases(*ARCHS)
@@ -33,13 +34,16 @@ def test_there_are_kernels_for_every_architecture() -> None:
     assert min(found.values()) > 20
 
 
-@pytest.mark.parametrize("case", some(*ARCHS), ids=lambda case: case.id)
+@pytest.mark.parametrize(
+    "case", in_turn(some(*ARCHS), lambda case: case.kernel), ids=lambda case: case.id
+)
 def test_results(case: Case) -> None:
     """Every buffer is as NumPy computes it; faults are those of the older architectures."""
     outcome = run(case)
     assert not check(case, outcome)
 
 
+@pytest.mark.in_turn(3)
 @pytest.mark.parametrize(
     ("arch", "kernel"),
     [

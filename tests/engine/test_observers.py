@@ -69,6 +69,7 @@ def _seen(kernel: str, engine: str, observer: Any, parts: int = 1) -> Any:
     return session
 
 
+@pytest.mark.in_turn(3)
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_both_engines_tell_the_same(kernel: str) -> None:
     each, step = Each(), Batches()
@@ -83,6 +84,7 @@ def test_both_engines_tell_the_same(kernel: str) -> None:
         assert max(run.sizes) > 900
 
 
+@pytest.mark.in_turn(1)
 @pytest.mark.parametrize("kernel", ["barriers", "reduce_sum"])
 def test_order_among_events(kernel: str) -> None:
     """A warp's instructions come before its end, on both engines."""

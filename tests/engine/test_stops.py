@@ -24,6 +24,7 @@ def _case(kernel: str, variant: str = "sm_50") -> kc.Case:
     return next(iter(kc.load(kernel, variant)))
 
 
+@pytest.mark.in_turn(7)
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_random_stops(kernel: str) -> None:
     case = _case(kernel)
@@ -39,6 +40,7 @@ def test_random_stops(kernel: str) -> None:
             break
 
 
+@pytest.mark.in_turn(4)
 @pytest.mark.parametrize("kernel", KERNELS[:12])
 def test_engines_take_turns(kernel: str) -> None:
     """One launch handed from engine to engine ends as on the step engine alone."""
@@ -80,6 +82,7 @@ def test_a_token_is_pushed_once_where_the_next_instruction_fails() -> None:
     assert machines.difference(found[0], found[1]) == ""
 
 
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("kernel", ["divergence", "scan_block", "matmul_tiled", "saxpy"])
 def test_breakpoints(kernel: str) -> None:
     case = _case(kernel)
@@ -124,6 +127,7 @@ def test_condition_that_refuses() -> None:
     assert asked[0]
 
 
+@pytest.mark.in_turn(1)
 @pytest.mark.parametrize("kernel", ["atomics_shared", "fault_shared_oob", "libm_math"])
 def test_stops_over_the_whole_run(kernel: str) -> None:
     """A sample of `make fuzz`, which has 1,000 stops of every kernel."""

@@ -108,6 +108,11 @@ class Kernel:
     options: tuple[str, ...] = ()
 
     @property
+    def group(self) -> str:
+        """Which of `GROUPS` it is in."""
+        return self.make.__module__.rpartition("ref_")[2]
+
+    @property
     def source(self) -> Path:
         """The source file."""
         cuda = SOURCES / f"{self.name}.cu"

@@ -15,11 +15,11 @@ import pytest
 from gpudbg.sm.engines.llvm import start
 from gpudbg.sm.engines.llvm.program import CompiledProgram
 from tests.kernels_own.kit import CUBINS, SOURCES, Case, Kernel, all_kernels, run
-from tests.variants import ALL, in_turn
+from tests.variants import full, in_turn
 
 KERNELS = all_kernels()
 VARIANTS = [
-    pytest.param(kernel, variant, id=f"{kernel.name}-{variant}")
+    pytest.param(kernel.group, kernel, variant, id=f"{kernel.name}-{variant}")
     for kernel, variant in in_turn(
         [(kernel, variant) for kernel in KERNELS for variant in kernel.variants],
         lambda pair: pair[0].name,
@@ -39,14 +39,15 @@ def quick_code_soon(monkeypatch: pytest.MonkeyPatch) -> None:
 
     In a campaign, quick code for all but the shortest launches.
     """
-    if ALL:
+    if full():
         monkeypatch.setattr(start, "COLD_EACH", 0)
     monkeypatch.setattr(start, "PATIENCE", 60)
     monkeypatch.setattr(CompiledProgram, "has_run", lambda self, seconds: None)
 
 
-@pytest.mark.parametrize(("kernel", "variant"), VARIANTS)
-def test_kernel(kernel: Kernel, variant: str) -> None:
+@pytest.mark.in_turn(4, each="group")
+@pytest.mark.parametrize(("group", "kernel", "variant"), VARIANTS)
+def test_kernel(group: str, kernel: Kernel, variant: str) -> None:
     assert run(case_of(kernel), kernel.cubin(variant)) == []
 
 

@@ -7,12 +7,12 @@ environment takes them all.
 
 from __future__ import annotations
 
-import os
 import zlib
 
 import pytest
 
 from tests.ptxgen.runner import DATA, Case, Suite, failures, run
+from tests.variants import full
 
 SUITE = Suite(DATA / "int.zip")
 LARGE = 40
@@ -21,7 +21,7 @@ STRIDE = 8
 
 def _chosen(group: str) -> list[Case]:
     cases = [c for c in SUITE.cases() if c.group == group]
-    if len(cases) <= LARGE or os.environ.get("GPUDBG_ALL_VARIANTS"):
+    if len(cases) <= LARGE or full():
         return cases
     return cases[zlib.crc32(group.encode()) % STRIDE :: STRIDE]
 

@@ -6,11 +6,10 @@ GPUDBG_ALL_VARIANTS=1 in the environment takes all of them.
 
 from __future__ import annotations
 
-import os
-
 import pytest
 
 from tests.ptxgen.runner import DATA, Case, Suite, failures, run
+from tests.variants import full
 
 SUITES = {
     name: Suite(DATA / f"{name}.zip") for name in ("modern_float", "modern_int", "modern_base")
@@ -23,7 +22,7 @@ def _chosen(name: str, group: str) -> list[Case]:
     for case in SUITES[name].cases():
         if case.group == group:
             by_name.setdefault(case.entry["name"], []).append(case)
-    if os.environ.get("GPUDBG_ALL_VARIANTS"):
+    if full():
         return [case for cases in by_name.values() for case in cases]
     step = 1 if name == "modern_base" else 2
     # Two by two, so that every architecture is met.

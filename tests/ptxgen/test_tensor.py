@@ -6,11 +6,10 @@ environment takes all of them.
 
 from __future__ import annotations
 
-import os
-
 import pytest
 
 from tests.ptxgen.runner import DATA, Case, Suite, failures, run
+from tests.variants import full
 
 SUITE = Suite(DATA / "tensor.zip")
 TARGETS = ("sm_70", "sm_75", "sm_80", "sm_89", "sm_90", "sm_120a")
@@ -21,7 +20,7 @@ def _chosen(group: str) -> list[Case]:
     for case in SUITE.cases(*TARGETS):
         if case.group == group:
             by_name.setdefault(case.entry["name"], []).append(case)
-    if os.environ.get("GPUDBG_ALL_VARIANTS"):
+    if full():
         return [case for cases in by_name.values() for case in cases]
     return [cases[n % len(cases)] for n, cases in enumerate(by_name.values())]
 

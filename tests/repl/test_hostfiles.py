@@ -16,7 +16,7 @@ from gpudbg.toolchain import hostproject
 from gpudbg.toolchain.hostfiles import Files, fewer_instances
 from gpudbg.toolchain.hostproject import header_near
 from gpudbg.toolchain.installed import find_nvrtc, runtime_headers
-from tests.variants import ALL
+from tests.variants import full
 
 HEADER = """\
 #pragma once
@@ -273,7 +273,7 @@ def test_what_host_headers_bring(text: str) -> None:
         "if (!threadIdx.x) *p = s; }",
         "#include <array>\n__global__ void k(int *p) { std::array<int, 2> a{400, 96}; "
         "*p = a[threadIdx.x & 1] + 400; }",
-    ][0 if ALL else 1 :],
+    ][0 if full() else 1 :],
 )
 def test_device_parts_of_libraries(text: str) -> None:
     host = "\n#include <iostream>\nint main() { cub::DeviceReduce(); std::cout << 1; }\n"
