@@ -8,11 +8,12 @@ JOBS   ?= 2
 # Hundreds of modules: without their bytecode each start of Python would compile them again.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo test units test-clients lint types layers check fuzz bench clean help
+.PHONY: demo test test-all units units-all test-clients lint types layers check fuzz bench clean help
 
 help:
 	@echo "make demo   install into .venv and open the debugger on a shipped program"
-	@echo "make test   install and run every test, the type checker and the linters"
+	@echo "make test   install, test a representative of every class, run the type checker and linters"
+	@echo "make test-all   the same with every variant of every test (see tests/variants.py)"
 	@echo "make test-clients   Emacs, vim, cdt-gdb-adapter and a browser debug a kernel (see tests/clients)"
 	@echo "make fuzz   long fuzz campaigns (needs nvdisasm, NVRTC and g++; see tests/kernels_own/README.md)"
 	@echo "make bench  start-up times; speed, as ratios inside one run"
@@ -31,6 +32,13 @@ demo: $(STAMP)
 # The type checker has one thread: it runs beside the tests.
 test: $(STAMP)
 	@$(MAKE) --no-print-directory -j 2 units types lint layers
+
+# Every variant: all builds, architectures, sizes and random cases that `make test` takes some of.
+test-all: $(STAMP)
+	@$(MAKE) --no-print-directory -j 2 units-all types lint layers
+
+units-all: $(STAMP)
+	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal --full
 
 # A worker that has run out of tests takes some of another's: the slow ones are not spread evenly.
 units: $(STAMP)
@@ -58,8 +66,6 @@ fuzz: $(STAMP)
 	$(BIN)/python -m tests.engine.fuzz_stops --stops 1000
 	$(BIN)/python -m tests.engine.fuzz_mufu
 	$(BIN)/python -m tests.engine.replay_tensor || [ $$? = 2 ]
-	GPUDBG_ALL_VARIANTS=1 $(BIN)/python -m pytest -q tests/ptxgen tests/kernels_own tests/sm/test_kernels.py \
-		tests/engine tests/repl/test_hostfiles.py
 	$(BIN)/python -m tests.ptxgen.modern || [ $$? = 2 ]
 	$(BIN)/python -m tests.tui.fuzz_keys --count 300
 	$(BIN)/python -m tests.mem.soak

@@ -5,6 +5,7 @@ on each size of screen, the rest of a long row of random cases.  There is one me
 says at its end how much it left out:
 
 * `in_turn(variants, what)`, where a list of cases is made: one variant of each thing.
+* `some(thing, cases, most)`: of a long row, at equal distances.
 * `@pytest.mark.in_turn(count, each="kind")` on a parametrized test: `count` of its parameter sets,
   or `count` for each value of its parameter `kind`.
 * `@pytest.mark.full(instead="test_b")`: the test is in the second tier; `test_b` stands for it.
@@ -75,6 +76,14 @@ def in_turn(
     return [variant for thing, found in things.items() for variant in _some(thing, found, count)]
 
 
+def some(thing: Hashable, found: Sequence[T], most: int) -> list[T]:
+    """At most that many of them, at equal distances; or every one."""
+    if full() or len(found) <= most:
+        return list(found)
+    left["builds and cases"] += len(found) - most
+    return _some(thing, found, most)
+
+
 def _some(thing: Hashable, found: Sequence[T], count: int) -> list[T]:
     """`count` of them, at equal distances, in their order."""
     start = zlib.crc32(str(thing).encode())
@@ -96,6 +105,7 @@ def choose(items: list[pytest.Item]) -> tuple[list[pytest.Item], list[pytest.Ite
         marker = found[0].get_closest_marker("in_turn")
         assert marker is not None
         count = min(marker.args[0], len(found))
+        found.sort(key=lambda item: item.nodeid)
         dropped.update(set(found).difference(_some("/".join(group), found, count)))
     left["tests"] += len(dropped)
     return [i for i in items if i not in dropped], [i for i in items if i in dropped]

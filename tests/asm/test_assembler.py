@@ -71,6 +71,7 @@ def dual_free(program: SassProgram) -> None:
         assert check_code(function.code(), program.arch, function.name) == []
 
 
+@pytest.mark.in_turn(10)
 @pytest.mark.parametrize("path", LISTED, ids=lambda p: str(p.relative_to(DATA)))
 def test_listing_round_trip(path: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text = listing(path, capsys)
@@ -88,6 +89,7 @@ def test_listing_round_trip(path: Path, tmp_path: Path, capsys: pytest.CaptureFi
     dual_free(bare)
 
 
+@pytest.mark.in_turn(3)
 @pytest.mark.parametrize("name", ["saxpy", "barriers", "atomics_shared", "func_ptr", "switch_tree"])
 @pytest.mark.parametrize("control", ["hex", "none"])
 def test_reassembled_kernels_run(

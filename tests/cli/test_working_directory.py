@@ -46,6 +46,7 @@ WAYS = {
 }
 
 
+@pytest.mark.in_turn(3, each="start")
 @pytest.mark.parametrize(
     ("way", "start"),
     [*((way, "script") for way in WAYS), ("repl", "-m"), ("run", "-m"), ("run", "served")],

@@ -84,6 +84,7 @@ def value(text: str, lane: int = 5) -> Any:
     return evaluate(parse(text), FakeContext()).values[lane].item()
 
 
+@pytest.mark.in_turn(20)
 @pytest.mark.parametrize(
     ("text", "expected"),
     [

@@ -37,6 +37,7 @@ def test_python_has_a_stop_for_each_warp_unless_asked() -> None:
     assert {(s.arrived_warps, s.arrived_threads) for s in stops} == {(1, 32)}
 
 
+@pytest.mark.in_turn(1)
 @pytest.mark.parametrize("engine", ["step", "run"])
 def test_one_stop_for_each_wave_of_resident_warps(engine: str) -> None:
     with session_of(MANY, engine) as session:

@@ -151,6 +151,7 @@ def test_a_loop_that_a_clock_ends(name: str) -> None:
     assert stop.instructions > 10 * hang_checks.FIRST
 
 
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("who", ["R6, 0x20", "R7, 0x1"])
 def test_a_flag_that_comes_late(engine: str, who: str) -> None:
@@ -161,6 +162,7 @@ def test_a_flag_that_comes_late(engine: str, who: str) -> None:
     assert stop.instructions > 2 * hang_checks.FIRST
 
 
+@pytest.mark.in_turn(1)
 @pytest.mark.parametrize("engine", ENGINES)
 def test_blocks_that_begin_later_end_it(engine: str) -> None:
     """The last of many blocks sets the flag: the others leave places, one block waits."""

@@ -44,6 +44,7 @@ def checkpoints_everywhere(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(replay, "MOST", 8)
 
 
+@pytest.mark.in_turn(4)
 @pytest.mark.parametrize("number", range(6))
 def test_random_walks_come_to_the_same_states(number: int, request: Any) -> None:
     """Forward, back, edits, branches; `make fuzz` walks two hundred times."""

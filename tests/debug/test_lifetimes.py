@@ -62,6 +62,7 @@ USES: dict[str, Any] = {
 }
 
 
+@pytest.mark.in_turn(8)
 @pytest.mark.parametrize("use", USES)
 @pytest.mark.parametrize("engine", ["step", "run"])
 @pytest.mark.parametrize("program", ["first_steps", "out_of_bounds"])
@@ -101,6 +102,7 @@ def _launch(program: Any, count: int = 4096) -> DebugSession:
     return made
 
 
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("how", ["close", "with", "dropped", "fails"])
 def test_launches_give_everything_back(no_collector: None, program: Any, how: str) -> None:
     """After launches there are as many bytes of device memory as before, and observers."""

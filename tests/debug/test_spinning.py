@@ -71,6 +71,7 @@ def test_a_loop_that_counts_goes_round() -> None:
     assert found == {"goes round"}
 
 
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize(
     "name", ["atomics_global", "atomics_shared", "histogram", "barriers", "recursion"]
 )

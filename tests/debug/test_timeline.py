@@ -281,6 +281,7 @@ def test_small_launches_are_recorded_from_their_first_instruction() -> None:
     assert (record.first, record.end) == (0, 5), "of the new launch, from its beginning"
 
 
+@pytest.mark.in_turn(1)
 @pytest.mark.parametrize("engine", ["step", "run"])
 def test_a_small_launch_that_gets_long_runs_on_unrecorded(
     engine: str, monkeypatch: pytest.MonkeyPatch

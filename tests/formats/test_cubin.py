@@ -44,6 +44,7 @@ def word(image: CodeImage, address: int) -> int:
     return int.from_bytes(image.code[start : start + 8], "little")
 
 
+@pytest.mark.in_turn(40)
 @pytest.mark.parametrize("path", CUBINS, ids=lambda p: f"{p.parent.name}-{p.stem}")
 def test_every_sample_loads_and_places(path: Path) -> None:
     program = read_cubin(path)

@@ -52,6 +52,7 @@ def kinds(*lines: str) -> list[tuple[str, str, int | None]]:
 CLEAN = "B------:R-:W-:-:S06:----"
 
 
+@pytest.mark.in_turn(30)
 @pytest.mark.parametrize("path", CUBINS, ids=lambda p: str(p.relative_to(DATA)))
 def test_compiled_code_is_clean(path: Path) -> None:
     assert check_program(read_cubin(path)) == []

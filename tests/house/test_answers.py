@@ -20,7 +20,10 @@ RENDERED = ("Card", "Listing")
 
 def calls(name: str) -> Iterator[tuple[str, ast.Call]]:
     for file in sorted(ROOT.rglob("*.py")):
-        for node in ast.walk(ast.parse(file.read_text())):
+        text = file.read_text()
+        if f"{name}(" not in text:
+            continue
+        for node in ast.walk(ast.parse(text)):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
                 if node.func.id == name:
                     yield file.relative_to(ROOT).as_posix(), node

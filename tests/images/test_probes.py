@@ -59,6 +59,7 @@ def launch(row: dict[str, Any], image: Any, coords: Any, values: Any) -> tuple[A
     return session.run(), session.buffer(3)
 
 
+@pytest.mark.in_turn(40)
 @pytest.mark.parametrize("row", PROBES, ids=lambda row: row["name"])
 def test_probe(row: dict[str, Any]) -> None:
     rng = random.Random(row["name"])

@@ -19,6 +19,7 @@ NAMES = ["surface_red", "surface_rw", "texture_fetch", "texture_modes"]
 BOUND = str(KERNELS / "cubin" / "sm_50" / "bound_images.cubin")
 
 
+@pytest.mark.in_turn(10)
 @pytest.mark.parametrize("engine", ["step", "run"])
 @pytest.mark.parametrize("case", list(cases(names=NAMES)), ids=lambda case: case.id)
 def test_kernel(case: Case, engine: str) -> None:

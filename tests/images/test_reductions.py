@@ -117,6 +117,7 @@ def check(
         assert [g & (1 << 8 * bytes_) - 1 for g in got] == old, text
 
 
+@pytest.mark.in_turn(12)
 @pytest.mark.parametrize(("op", "size"), PAIRS)
 def test_every_row_on_every_dimension_and_layout(op: str, size: str) -> None:
     rng = random.Random(f"{op}{size}")
@@ -190,6 +191,7 @@ def test_operand_may_be_rz() -> None:
     assert not image.array().any()
 
 
+@pytest.mark.in_turn(12)
 @pytest.mark.parametrize("op", ["ADD", "MIN", "MAX", "INC", "DEC", "AND", "OR", "XOR"])
 @pytest.mark.parametrize("dtype", [np.int32, np.uint32])
 @pytest.mark.parametrize("layout", [{"layout": "pitch"}, {"block_height": 4}])

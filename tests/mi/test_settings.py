@@ -87,6 +87,7 @@ def test_what_would_not_come_true_is_refused(client: Client, text: str) -> None:
     assert client.fails(f"-gdb-set {text}")
 
 
+@pytest.mark.in_turn(30)
 @pytest.mark.parametrize("name", [*(n for n, _ in GDB_ROWS), *(f"cuda {n}" for n, _ in CUDA_ROWS)])
 def test_every_row_is_true_or_told(name: str) -> None:
     settings = Settings()

@@ -25,6 +25,7 @@ def state(client: Client, name: str) -> None:
         assert client.ask("-exec-run").name == "running"
 
 
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize(
     ("name", "kernel"),
     [

@@ -24,6 +24,7 @@ def check(got: np.ndarray, want: list[int], *operands: np.ndarray) -> None:
     assert not wrong, f"{len(wrong)} wrong, first: {wrong[:3]}"
 
 
+@pytest.mark.in_turn(4)
 @pytest.mark.parametrize("mode", model.MODES)
 @pytest.mark.parametrize(
     ("fmt", "function"), [("f32", numeric.fadd), ("f64", numeric.dadd)], ids=["fadd", "dadd"]
@@ -34,6 +35,7 @@ def test_add(fmt: str, function: Callable[..., np.ndarray], mode: str) -> None:
     check(function(a, b, mode), want, a, b)
 
 
+@pytest.mark.in_turn(4)
 @pytest.mark.parametrize("mode", model.MODES)
 @pytest.mark.parametrize(
     ("fmt", "function"), [("f32", numeric.fmul), ("f64", numeric.dmul)], ids=["fmul", "dmul"]
@@ -44,6 +46,7 @@ def test_mul(fmt: str, function: Callable[..., np.ndarray], mode: str) -> None:
     check(function(a, b, mode), want, a, b)
 
 
+@pytest.mark.in_turn(4)
 @pytest.mark.parametrize("mode", model.MODES)
 @pytest.mark.parametrize(
     ("fmt", "function"), [("f32", numeric.ffma), ("f64", numeric.dfma)], ids=["ffma", "dfma"]

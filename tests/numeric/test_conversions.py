@@ -19,6 +19,7 @@ STEPS: dict[str, Callable[[Fraction], int]] = {
 """Rounding mode -> the integer a number goes to."""
 
 
+@pytest.mark.in_turn(4)
 @pytest.mark.parametrize("mode", model.MODES)
 @pytest.mark.parametrize("target", ["f16", "f32"])
 def test_narrowing(target: str, mode: str) -> None:
@@ -88,6 +89,7 @@ def integers() -> np.ndarray:
     return np.concatenate([raw, ~raw[:500], words])
 
 
+@pytest.mark.in_turn(5)
 @pytest.mark.parametrize("signed", [False, True])
 @pytest.mark.parametrize("mode", model.MODES)
 @pytest.mark.parametrize("target", ["f32", "f64"])

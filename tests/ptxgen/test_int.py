@@ -1,29 +1,22 @@
 """Recorded PTX variants of integer, memory, warp and control instructions give what PTX says.
 
-The large groups hold every combination of types and selectors; a run takes each eighth of them,
-starting at a different one per group, and all of the small groups.  GPUDBG_ALL_VARIANTS=1 in the
-environment takes them all.
+The large groups hold every combination of types and selectors; `make test` takes some of each, at
+equal distances, and `make test-all` every one.
 """
 
 from __future__ import annotations
 
-import zlib
-
 import pytest
 
 from tests.ptxgen.runner import DATA, Case, Suite, failures, run
-from tests.variants import full
+from tests.variants import some
 
 SUITE = Suite(DATA / "int.zip")
-LARGE = 40
-STRIDE = 8
+MOST = 10
 
 
 def _chosen(group: str) -> list[Case]:
-    cases = [c for c in SUITE.cases() if c.group == group]
-    if len(cases) <= LARGE or full():
-        return cases
-    return cases[zlib.crc32(group.encode()) % STRIDE :: STRIDE]
+    return some(group, [c for c in SUITE.cases() if c.group == group], MOST)
 
 
 @pytest.mark.parametrize("group", SUITE.groups())

@@ -1,7 +1,7 @@
 """PTX variants on sm_75, 80, 89 and 90: what these added, and a sample of what sm_50 has.
 
-A run takes each variant on one of its architectures in turn, of the new ones every second;
-GPUDBG_ALL_VARIANTS=1 in the environment takes all of them.
+`make test` takes some of each group, each on one of its architectures in turn; `make test-all`
+every one on all.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import pytest
 
 from tests.ptxgen.runner import DATA, Case, Suite, failures, run
-from tests.variants import full
+from tests.variants import full, some
 
 SUITES = {
     name: Suite(DATA / f"{name}.zip") for name in ("modern_float", "modern_int", "modern_base")
@@ -24,9 +24,8 @@ def _chosen(name: str, group: str) -> list[Case]:
             by_name.setdefault(case.entry["name"], []).append(case)
     if full():
         return [case for cases in by_name.values() for case in cases]
-    step = 1 if name == "modern_base" else 2
     # Two by two, so that every architecture is met.
-    return [c[n // 2 % len(c)] for n, c in enumerate(by_name.values()) if n % step == 0]
+    return some(group, [c[n // 2 % len(c)] for n, c in enumerate(by_name.values())], 4)
 
 
 @pytest.mark.parametrize(("name", "group"), GROUPS, ids=lambda x: x)

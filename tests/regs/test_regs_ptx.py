@@ -52,6 +52,7 @@ def _check_special(low: Lowering, code: list[str]) -> None:
         assert tuple(low.bits) == (low_bit + width - 1, low_bit)
 
 
+@pytest.mark.in_turn(150)
 @pytest.mark.parametrize(("name", "arch", "code"), CASES)
 def test_lowering_is_what_ptxas_emits(name: str, arch: str, code: list[str] | str) -> None:
     if isinstance(code, str):

@@ -262,6 +262,7 @@ def test_what_host_headers_bring(text: str) -> None:
     assert gpudbg.compile(text, name="k.cu").kernels
 
 
+@pytest.mark.in_turn(1)
 @needs_nvrtc
 @pytest.mark.skipif(len(runtime_headers()) < 2, reason="CCCL's headers are not installed")
 @pytest.mark.parametrize(

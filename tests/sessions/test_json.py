@@ -109,6 +109,7 @@ def test_every_verbs_output() -> None:
     assert seen == set(SCHEMA["$defs"]["verbs"])
 
 
+@pytest.mark.in_turn(4)
 @pytest.mark.parametrize(
     "name", [n for n, c in stories().items() if (c.parent / COMMANDS).is_file()]
 )

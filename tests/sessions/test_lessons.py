@@ -340,6 +340,7 @@ def test_every_story_has_a_lesson() -> None:
     assert set(LESSONS) == set(stories())
 
 
+@pytest.mark.in_turn(6)
 @pytest.mark.parametrize("name", LESSONS)
 def test_lesson(name: str) -> None:
     LESSONS[name](gpudbg.open(stories()[name]))

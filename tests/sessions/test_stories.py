@@ -48,6 +48,7 @@ def test_there_are_enough_stories() -> None:
     assert set(LESSONS) == set(STORIES)
 
 
+@pytest.mark.in_turn(6)
 @pytest.mark.parametrize("name", STORIES)
 def test_transcript(name: str) -> None:
     out, err, code = transcript(name)

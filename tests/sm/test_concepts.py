@@ -161,6 +161,7 @@ def _lanes(rng: random.Random, bits: int) -> npt.NDArray[Any]:
     return row
 
 
+@pytest.mark.in_turn(18)
 @pytest.mark.parametrize("what", sorted(layout.ATOMICS))
 def test_atomics(what: str) -> None:
     """Every operation on shared memory, and on global memory where other threads may be."""

@@ -46,6 +46,7 @@ def mutated(source: random.Random, known: list[int], arch: str) -> int:
         return word
 
 
+@pytest.mark.in_turn(1)
 @pytest.mark.parametrize(("arch", "seed"), [("sm_50", 1), ("sm_61", 2)])
 def test_any_word_on_any_state(arch: str, seed: int) -> None:
     source, known = random.Random(seed), words()

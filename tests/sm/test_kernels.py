@@ -92,6 +92,7 @@ BRANCHING = [
 ]
 
 
+@pytest.mark.in_turn(6)
 @pytest.mark.parametrize("case", BRANCHING, ids=lambda case: case.id)
 def test_tokens_lead_where_the_compiler_says(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[Targets] = []

@@ -52,6 +52,7 @@ def graphics(shader: str) -> DebugSession:
     return launch("EXIT ;", special=replace(RICH, shader_type=shader))
 
 
+@pytest.mark.in_turn(1)
 @pytest.mark.parametrize("arch", ["sm_50", "sm_61"])
 def test_rules_of_the_table_hold_for_all_256(arch: str) -> None:
     extra = {46, 47, 62} if arch == "sm_61" else set()

@@ -57,6 +57,7 @@ async def test_first_picture_answers_why_where_who() -> None:
         assert app.main.focused_pane() == "code"
 
 
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60), (100, 50), (130, 26)])
 async def test_nothing_is_cut_off_at_any_size(size: tuple[int, int]) -> None:
     app = make_app(open_kernel("divergence", DIVERGE))
@@ -73,6 +74,7 @@ async def test_nothing_is_cut_off_at_any_size(size: tuple[int, int]) -> None:
                 assert "cannot be drawn" not in "\n".join(pane.texts)
 
 
+@pytest.mark.in_turn(1)
 @pytest.mark.parametrize(("palette", "marks"), [("mono", "ascii"), ("light", "unicode")])
 async def test_other_looks(palette: str, marks: str) -> None:
     app = make_app(open_kernel("divergence", DIVERGE), palette=palette, marks=marks)
@@ -421,6 +423,7 @@ async def test_the_first_line_says_what_to_press() -> None:
         assert "Space one instruction" in app.main.query_one(ConsolePane).answers.texts[1]
 
 
+@pytest.mark.in_turn(1)
 @pytest.mark.parametrize(
     ("pane", "key", "says"),
     [

@@ -160,6 +160,7 @@ def test_a_file_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
         Saved.read(blocked / "layouts.json").save("a", {})
 
 
+@pytest.mark.in_turn(1)
 @pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)])
 async def test_asm_src_and_split_show_instructions_source_or_both(
     tmp_path: Path, size: tuple[int, int]
@@ -284,6 +285,7 @@ def test_an_edge_goes_where_it_is_dragged(size: tuple[int, int]) -> None:
         assert laid_over(design, back).slots[n].rect[1] == highest[1] + 1
 
 
+@pytest.mark.in_turn(1)
 @pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)])
 async def test_the_mouse_drags_a_title_rule(tmp_path: Path, size: tuple[int, int]) -> None:
     where = tmp_path / "layouts.json"

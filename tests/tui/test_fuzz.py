@@ -7,6 +7,7 @@ import pytest
 from .fuzz_keys import campaign
 
 
+@pytest.mark.in_turn(1)
 @pytest.mark.parametrize("seed", [1, 2, 5])
 async def test_random_inputs_leave_the_application_alive(seed: int) -> None:
     assert len(await campaign(seed, 4)) > 10

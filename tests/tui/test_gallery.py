@@ -46,6 +46,7 @@ def test_only_programs_of_the_folder_have_a_story(tmp_path: Path) -> None:
     assert stories.story_of("/no/such/file") is None
 
 
+@pytest.mark.in_turn(1)
 @pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)])
 async def test_gallery_lists_every_story_and_opens_one(size: tuple[int, int]) -> None:
     app = make_app(open_first())
@@ -107,6 +108,7 @@ def test_stories_go_from_easy_to_hard_and_none_lacks_its_place() -> None:
     assert names[-1] == "trap_handler"
 
 
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("text", ["", "[]", '{"stories": 5}', "{", "\x00"])
 def test_a_broken_record_of_what_was_seen_is_passed_over(tmp_path: Path, text: str) -> None:
     where = tmp_path / "seen.json"
@@ -130,6 +132,7 @@ async def test_the_first_start_has_three_lines_of_hints(tmp_path: Path) -> None:
             assert "Space one instruction" in lines[0]
 
 
+@pytest.mark.in_turn(3)
 @pytest.mark.parametrize("name", stories.stories())
 async def test_every_story_opens_where_it_begins(name: str) -> None:
     session = open_kernel(stories.stories()[name])
@@ -172,6 +175,7 @@ async def test_a_program_of_ones_own_has_no_notes() -> None:
         assert any("no shipped story" in t for t in texts)
 
 
+@pytest.mark.in_turn(4)
 @pytest.mark.parametrize(
     ("name", "size"),
     [

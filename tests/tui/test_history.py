@@ -159,6 +159,7 @@ def test_the_kept_stop_at_or_before_a_tick() -> None:
 
 
 # ---- the screen ------------------------------------------------------------------------------
+@pytest.mark.in_turn(1)
 @pytest.mark.parametrize("size", [(80, 24), (200, 60)])
 async def test_it_shows_the_way_here(size: tuple[int, int]) -> None:
     app = make_app(open_first())

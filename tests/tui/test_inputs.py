@@ -75,6 +75,7 @@ async def test_two_enters_at_a_prompt_close_it_once() -> None:
         assert "EXIT" in pane.view.code.code(pane.view.code.entries[pane.cursor].pc).text
 
 
+@pytest.mark.in_turn(3)
 @pytest.mark.parametrize("key", ["/", "g", "M", "R"])
 @pytest.mark.parametrize("end", ["enter", "escape"])
 async def test_no_prompt_is_closed_twice(key: str, end: str) -> None:
@@ -85,6 +86,7 @@ async def test_no_prompt_is_closed_twice(key: str, end: str) -> None:
         assert app.session.grid.total == 1
 
 
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("key", ["?", "w", "t", "h", "G"])
 async def test_a_screen_opened_and_left_in_one_write(key: str) -> None:
     async with started(open_first()) as (app, pilot):
@@ -286,6 +288,7 @@ async def test_text_pasted_where_nothing_is_typed_is_told() -> None:
         assert any("paste" in t for t in app.main.query_one(ConsolePane).answers.texts)
 
 
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("opened", ["", "w", "t", "h", "G", "?"])
 async def test_a_key_that_does_nothing_says_so(opened: str) -> None:
     async with started(open_first()) as (app, pilot):
@@ -299,6 +302,7 @@ async def test_a_key_that_does_nothing_says_so(opened: str) -> None:
         assert "F7 does nothing here" not in "\n".join(screen_text(app))
 
 
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("key", ["delete", "E", "exclamation_mark", "escape", "enter"])
 async def test_an_action_without_an_object_says_so(key: str) -> None:
     async with started(open_first()) as (app, pilot):

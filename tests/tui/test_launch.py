@@ -35,6 +35,7 @@ def form(app: GpudbgApp) -> LaunchScreen:
     return app.screen
 
 
+@pytest.mark.in_turn(1)
 @pytest.mark.parametrize("size", SIZES)
 async def test_choose_fill_in_and_launch(saxpy: Path, size: tuple[int, int]) -> None:
     app = opened(saxpy)

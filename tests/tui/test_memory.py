@@ -140,6 +140,7 @@ def test_the_form_of_a_type(element: str, form: str) -> None:
     assert form_of(element) == form
 
 
+@pytest.mark.in_turn(1)
 @pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)])
 async def test_after_the_end_memory_shows_what_came_out(size: tuple[int, int]) -> None:
     app = make_app(open_first())

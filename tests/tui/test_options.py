@@ -27,6 +27,7 @@ async def palette(app: GpudbgApp, pilot: Pilot[int]) -> PaletteChoices:
     raise AssertionError("the palette stays empty")
 
 
+@pytest.mark.in_turn(1)
 @pytest.mark.parametrize("size", [(1, 1), (20, 5), (40, 2)])
 async def test_pages_of_a_palette_without_room(size: tuple[int, int]) -> None:
     app = make_app(open_first())

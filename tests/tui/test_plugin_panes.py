@@ -99,6 +99,7 @@ async def test_palette_opens_bundled_panes() -> None:
         assert on_main(app)
 
 
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize(
     ("found", "words"),
     [

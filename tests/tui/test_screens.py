@@ -69,6 +69,7 @@ async def test_palette_finds_actions_commands_warps_and_themes() -> None:
         assert app.appearance.palette.name == "light"
 
 
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("name", keymaps.NAMES)
 async def test_key_maps_step(name: str) -> None:
     app = make_app(open_first())
@@ -135,6 +136,7 @@ async def watching(app: GpudbgApp, pilot: Pilot[int], *expressions: str) -> Any:
     return app.screen
 
 
+@pytest.mark.in_turn(1)
 @pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)])
 async def test_watch_shows_names_in_full_and_a_uniform_value_in_one_row(
     size: tuple[int, int],

@@ -65,6 +65,7 @@ def read(parser: XTermParser, *writes: str, gap: bool = True) -> list[str]:
     return [m.key if isinstance(m, Key) else type(m).__name__ for m in found]
 
 
+@pytest.mark.in_turn(8)
 @pytest.mark.parametrize("sequence", UNKNOWN.values(), ids=UNKNOWN)
 def test_what_is_no_key_is_dropped_however_it_is_split(sequence: Any) -> None:
     for writes in ([sequence], [*sequence], [sequence[:3], sequence[3:]]):
@@ -76,6 +77,7 @@ def test_what_is_no_key_is_dropped_however_it_is_split(sequence: Any) -> None:
 WHOLE = [text for name, text in UNKNOWN.items() if not name.startswith("half a")]
 
 
+@pytest.mark.in_turn(6)
 @pytest.mark.parametrize("sequence", WHOLE)
 def test_the_key_behind_it_in_the_same_write_counts(sequence: Any) -> None:
     assert read(TerminalParser(), f"k{sequence}\x1b[B") == ["k", "down"]

@@ -90,6 +90,7 @@ async def calls_of_a_step(path: Path, count: int) -> int:
         return min(calls_of(step_and_draw) for _ in range(3))
 
 
+@pytest.mark.in_turn(1)
 @pytest.mark.parametrize(("few", "many"), [(SHORT, 4 * SHORT), (SHORT, COUNT)])
 async def test_a_step_does_not_walk_the_program(tmp_path: Path, few: int, many: int) -> None:
     short = await calls_of_a_step(program(tmp_path, few), few)

@@ -87,6 +87,7 @@ def test_without_the_screen_nothing_is_collected() -> None:
     assert view_of(open_first(), trap=True).trap is not None
 
 
+@pytest.mark.in_turn(1)
 @pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)])
 async def test_inspector_shows_words_handler_and_log(size: tuple[int, int]) -> None:
     app = make_app(in_handler())

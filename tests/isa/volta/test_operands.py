@@ -20,6 +20,7 @@ def insn(text: str, arch: str = "sm_80") -> Instruction:
     return decode(assemble(text, 0, arch), arch)
 
 
+@pytest.mark.in_turn(4)
 @pytest.mark.parametrize("arch", TABLES)
 def test_registers_of_the_text_are_read_or_written(arch: str) -> None:
     """No register or predicate that nvdisasm prints is forgotten."""

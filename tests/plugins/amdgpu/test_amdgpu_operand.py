@@ -30,6 +30,7 @@ def test_decode_inverts_encode(operand: HwReg) -> None:
     assert HwReg.decode(operand.encode()) == operand
 
 
+@pytest.mark.in_turn(4)
 @pytest.mark.parametrize("mcpu", CPUS)
 @given(operand=OPERANDS)
 @settings(max_examples=60)
@@ -73,6 +74,7 @@ INSTRUCTIONS = st.one_of(
 )  # fmt: skip
 
 
+@pytest.mark.in_turn(4)
 @pytest.mark.parametrize("mcpu", CPUS)
 @given(instruction=INSTRUCTIONS)
 @settings(max_examples=80)

@@ -65,6 +65,7 @@ def test_recorded_answers() -> None:
     assert wrong == []
 
 
+@pytest.mark.in_turn(4)
 @pytest.mark.parametrize("group", PROCESSORS, ids=lambda group: group[0][0])
 def test_processors(group: list[Any]) -> None:
     """Every processor: opcodes, all ids, all names, scalar registers."""
