@@ -1,6 +1,6 @@
 """Sample kernels on code that is compiled well; the other tests compile with the least effort.
 
-Those whose code is large are left to the campaign.
+Those whose code is large are left to `make test-all`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Every form of the sample programs, and random relatives, on both engines: bit for bit.
 
-A run has the shares of both architectures in turn, and the table's forms once for both; a campaign
-has everything for each.
+A run has some shares of both architectures, and the table's forms once for both;
+`make test-all` has everything for each.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The sample kernels on compiled code: results and final state; of rare ones a variant in turn.
 
-Kernels that are long rows of arithmetic have one of their cases in a run, and all in a campaign:
+A run has one case of each kernel, not the largest, and `make test-all` has all;
 `test_forms.py` has every instruction on both engines.
 """
 

@@ -18,10 +18,13 @@ def whole(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bo
     return bool(request.param)
 
 
-class Item(SimpleNamespace):
+class Item:
     """A collected test, as far as the choice looks at it."""
 
-    __hash__ = object.__hash__
+    def __init__(self, nodeid: str, params: dict[str, Any], marker: pytest.Mark) -> None:
+        self.nodeid = nodeid
+        self.callspec = SimpleNamespace(params=params)
+        self.markers = {marker.name: marker}
 
     def get_closest_marker(self, name: str) -> Any:
         return self.markers.get(name)
@@ -29,11 +32,7 @@ class Item(SimpleNamespace):
 
 def items(marker: pytest.Mark) -> list[Any]:
     return [
-        Item(
-            nodeid=f"test_x.py::test_y[{arch}-{n}]",
-            callspec=SimpleNamespace(params={"arch": arch, "n": n}),
-            markers={marker.name: marker},
-        )
+        Item(f"test_x.py::test_y[{arch}-{n}]", {"arch": arch, "n": n}, marker)
         for arch in ("sm_50", "sm_80", "sm_90")
         for n in range(20)
     ]

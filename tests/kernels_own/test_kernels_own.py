@@ -1,8 +1,8 @@
 """Every kernel of this folder: final buffers against the NumPy references.
 
-A run takes one variant of each, in turn (`tests.variants`), and compiles as the product does, where
-a launch takes many more instructions than its code has: about 35 of the kernels.  The campaign
-compiles every variant, however short its launches.
+A run takes some kernels of each group, one variant of each, in turn (`tests.variants`), and
+compiles as the product does, where a launch takes many more instructions than its code has.
+`make test-all` compiles every variant, however short its launches.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def case_of(kernel: Kernel) -> Case:
 def quick_code_soon(monkeypatch: pytest.MonkeyPatch) -> None:
     """Quick code is waited for, and no better code is made: `tests/engine/test_effort.py` has it.
 
-    In a campaign, quick code for all but the shortest launches.
+    In `make test-all`, quick code for all but the shortest launches.
     """
     if full():
         monkeypatch.setattr(start, "COLD_EACH", 0)
