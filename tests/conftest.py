@@ -5,12 +5,15 @@ from __future__ import annotations
 import gc
 import os
 import signal
+import sys
 import tempfile
 import threading
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import pytest
+from _pytest.assertion import rewrite
 from hypothesis import HealthCheck, settings
 from hypothesis.internal.conjecture import providers
 
@@ -41,6 +44,7 @@ def pytest_configure(config: pytest.Config) -> None:
     for marker in variants.MARKERS:
         config.addinivalue_line("markers", marker)
     heed_interrupts()
+    rewrite_a_share(config)
     draw_without_reading_sources()
     config.pluginmanager.register(ProcessorTime())
     config.pluginmanager.register(LeftOut())
@@ -112,6 +116,25 @@ def draw_without_reading_sources() -> None:
     """
     if not variants.full():
         vars(providers)["_get_local_constants"] = lambda: providers._local_constants
+
+
+def rewrite_a_share(config: pytest.Config) -> None:
+    """Rewrite the assertions of a worker's share of the files before all of them are imported.
+
+    Each worker would rewrite them all, in the same order at the same time, and none would find what
+    another has done: 15 s of each.
+    """
+    worker = os.environ.get("PYTEST_XDIST_WORKER", "")
+    if not worker or sys.dont_write_bytecode:
+        return
+    count = int(os.environ["PYTEST_XDIST_WORKER_COUNT"])
+    files = sorted(Path(__file__).parent.rglob("test_*.py"), key=lambda file: file.stat().st_size)
+    state = config.stash[rewrite.assertstate_key]
+    for file in files[int(worker.removeprefix("gw")) :: count]:
+        kept = rewrite.get_cache_dir(file) / f"{file.stem}{rewrite.PYC_TAIL}"
+        if rewrite._read_pyc(file, kept) is None and rewrite.try_makedirs(kept.parent):
+            stat, code = rewrite._rewrite_test(file, config)
+            rewrite._write_pyc(state, code, stat, kept)
 
 
 def heed_interrupts() -> None:

@@ -16,6 +16,7 @@ import gpudbg
 from gpudbg.assembler import assemble_file
 from tests.engine import guards
 from tests.kernels_own import kit
+from tests.variants import some
 
 KERNELS = ("shared_neighbours",)
 
@@ -54,7 +55,7 @@ def main() -> int:
         load = functools.partial(gpudbg.load, engine="run", jobs=jobs)
         for name in KERNELS:
             kernel = known[name]
-            for variant in kernel.variants:
+            for variant in some(name, kernel.variants, 1):
                 found = kit.run(kernel.make(), kernel.cubin(variant), load)
                 wrong += bool(found)
                 print(name, variant, found, flush=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from types import SimpleNamespace
 from typing import Any
 
@@ -10,6 +11,11 @@ import pytest
 from tests import variants
 
 ROW = list(range(100))
+
+
+@pytest.fixture(autouse=True)
+def _nothing_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(variants, "left", Counter())
 
 
 @pytest.fixture(params=[False, True])

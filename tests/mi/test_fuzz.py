@@ -9,6 +9,7 @@ from pathlib import Path
 
 from gpudbg.frontends.mi.commands.families import load
 from tests.mi.client import KERNELS, Client
+from tests.variants import number
 
 EDGES: list[str] = json.loads(Path(__file__).with_name("edge_lines.json").read_text())
 
@@ -58,19 +59,23 @@ def quit_properly(client: Client) -> None:
 
 def test_without_a_program_before_a_run_and_at_a_stop() -> None:
     with Client("-q", "-i=mi") as client:
-        bombard(client, EDGES + list(mutants(100)))
+        bombard(client, EDGES + list(mutants(number(25, 100))))
         client.ok(f"-file-exec-and-symbols {KERNELS / 'walk.cubin'}")
-        bombard(client, EDGES + list(mutants(100)))
+        bombard(client, EDGES + list(mutants(number(25, 100))))
         client.ok("-break-delete")
         client.ok("-exec-arguments")
         client.ok("-break-insert -t walk.cu:28")
         assert client.go("-exec-run")["reason"] == "breakpoint-hit"
-        bombard(client, EDGES + list(mutants(250)))
+        bombard(client, EDGES + list(mutants(number(60, 250))))
         quit_properly(client)
 
 
 def test_while_running() -> None:
-    lines = [n for n in EDGES + list(mutants(100)) if "break" not in n and "interrupt" not in n]
+    lines = [
+        n
+        for n in EDGES + list(mutants(number(25, 100)))
+        if "break" not in n and "interrupt" not in n
+    ]
     with Client("-q", "-i=mi", str(KERNELS / "endless.cubin")) as client:
         assert client.ask("-exec-run").name == "running"
         bombard(client, lines)

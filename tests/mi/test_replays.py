@@ -241,7 +241,6 @@ def one(client: Client, line: str, found: str, may_fail: bool, stops: bool) -> N
         assert found in text, (line, text)
 
 
-@pytest.mark.in_turn(3)
 @pytest.mark.parametrize("name", SESSIONS)
 def test_replay(name: str) -> None:
     with Client("-q", "-i=mi") as client:

@@ -6,6 +6,7 @@ import pytest
 
 from gpudbg.frontends.mi.commands.families import load
 from tests.mi.client import KERNELS, Client
+from tests.variants import some
 
 WORDS = ("", "1", "walk", "--thread 1 --frame 0 1", "- * counter", "x 0 1", "&counter 4", "99 99")
 LEAVES = ("gdb-exit", "interpreter-exec", "file-", "target-d", "exec-", "inferior", "environment")
@@ -25,7 +26,6 @@ def state(client: Client, name: str) -> None:
         assert client.ask("-exec-run").name == "running"
 
 
-@pytest.mark.in_turn(2)
 @pytest.mark.parametrize(
     ("name", "kernel"),
     [
@@ -45,7 +45,7 @@ def test_every_command(name: str, kernel: str | None) -> None:
         for command in sorted(load()):
             if command.startswith(LEAVES):
                 continue
-            for words in WORDS:
+            for words in some(f"{name} {command}", WORDS, 2):
                 record = client.ask(f"-{command} {words}")
                 if "internal error" in str(record.fields.get("msg", "")):
                     wrong.append(record.line)

@@ -10,7 +10,7 @@ import pytest
 from .snapshots import FOLDER, SCREENS, SIZES, take
 
 
-@pytest.mark.in_turn(3)
+@pytest.mark.in_turn(1, each="screen")
 @pytest.mark.parametrize("name", SIZES)
 @pytest.mark.parametrize("screen", SCREENS)
 async def test_the_screen_is_the_recorded_one(screen: Any, name: str) -> None:
