@@ -19,10 +19,11 @@ help:
 	@echo "make bench  start-up times; speed, as ratios inside one run"
 	@echo "make clean  remove what these made: .venv, build, caches, bytecode"
 
+# Python compiles what is imported of other packages; to compile all that is in them takes a minute.
 $(STAMP): pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "gpudbg needs Python 3.11 or newer")'
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[test]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile -e '.[test]'
 	@$(BIN)/python -m compileall -q gpudbg plugins
 	@touch $(STAMP)
 

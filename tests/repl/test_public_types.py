@@ -14,53 +14,7 @@ import gpudbg
 
 ROOT = Path(__file__).resolve().parents[2]
 
-CLEAN = """\
-from collections.abc import Sequence
-
-import gpudbg
-import numpy as np
-
-
-def fault_line(stop: gpudbg.Stop) -> int | None:
-    for error in stop.errors:
-        if error.file is not None:
-            return error.line
-    return stop.line
-
-
-def lanes(warp: gpudbg.WarpView) -> list[gpudbg.LaneView]:
-    return [warp.lane(n) for n in range(32)]
-
-
-def rows(snapshot: gpudbg.Snapshot) -> list[gpudbg.WarpRow]:
-    return list(snapshot.warps)
-
-
-program: gpudbg.LoadedProgram = gpudbg.load("k.cubin")
-device: gpudbg.Device = program.device
-buffer: gpudbg.DeviceBuffer = device.buffer(np.zeros(4, np.float32))
-session: gpudbg.DebugSession = program.launch("k", grid=1, block=32, args=[buffer])
-try:
-    stop: gpudbg.Stop = session.run().check()
-except gpudbg.KernelError as error:
-    print(error.stop.thread, fault_line(error.stop))
-with session.trace("access") as log:
-    entries: Sequence[gpudbg.TraceEntry] = log
-point: gpudbg.Breakpoint = session.break_at("k")
-mine: list[gpudbg.LaneView] = lanes(session.warp())
-mine[0].R[4] = 3
-image: gpudbg.DeviceImage = device.texture(np.zeros((4, 4), np.float32))
-"""
-
-WRONG = """\
-import gpudbg
-
-gpudbg.laod("k.cubin")
-def f(stop: gpudbg.Stopp) -> None: ...
-gpudbg.load("k.cubin").lunch()
-gpudbg.load("k.cubin").launch(griid=1)
-gpudbg.open("k.cubin").run().chek()
-"""
+PROGRAM = Path(__file__).with_name("typed_user.py")
 
 
 def check(tmp_path: Path, text: str) -> tuple[list[str], int]:
@@ -74,11 +28,13 @@ def check(tmp_path: Path, text: str) -> tuple[list[str], int]:
     return [line for line in out.splitlines() if "error:" in line], code
 
 
+@pytest.mark.full(instead="the type checker itself, which reads the program too")
 def test_a_type_checker_sees_types_and_typing_errors(tmp_path: Path) -> None:
-    found, _ = check(tmp_path, CLEAN + "\n" + WRONG)
-    first = CLEAN.count("\n") + 1
-    lines = [int(row.split(":")[1]) - first for row in found]
-    assert lines == [3, 4, 5, 6, 7], found
+    lines = PROGRAM.read_text().splitlines()
+    wrong = [n for n, line in enumerate(lines, 1) if "# type: ignore" in line]
+    found, _ = check(tmp_path, "\n".join(line.partition("  # type: ignore")[0] for line in lines))
+    assert len(wrong) == 5
+    assert [int(row.split(":")[1]) for row in found] == wrong, found
 
 
 def test_import_star_leaves_the_builtins_alone() -> None:
