@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from gpudbg.bits import lanes_of
 from gpudbg.dataclass import dataclass
 from gpudbg.errors import UsageError
+from gpudbg.regs.families import family_of
 from gpudbg.regs.port import (
     ALL_WORDS,
     LAYOUTS,
@@ -271,26 +272,8 @@ def family_of_text(text: str) -> tuple[Family, ...]:
     return found
 
 
-_FAMILY_OF_MAJOR = {
-    2: Family.FERMI,
-    3: Family.KEPLER,
-    5: Family.MAXWELL,
-    6: Family.PASCAL,
-    8: Family.AMPERE,
-    9: Family.HOPPER,
-    10: Family.BLACKWELL,
-    12: Family.BLACKWELL,
-}
-
-
 def _family_of_arch(text: str) -> tuple[Family, ...]:
-    digits = text.removeprefix("sm_")
-    if digits == text or not digits.isdecimal() or not 2 <= len(digits) <= 3:
-        return ()
-    major, minor = int(digits[:-1]), int(digits[-1])
-    if major == 7:
-        return (Family.TURING if minor == 5 else Family.VOLTA,)
-    family = _FAMILY_OF_MAJOR.get(major)
+    family = family_of(text)
     return () if family is None else (family,)
 
 

@@ -75,6 +75,9 @@ def _number(line: TableLine, option: str) -> int:
 
 _ONE_SM_OFFSETS, _TWO_SM_OFFSETS = _offsets("offsets one"), _offsets("offsets two")
 _SM_BLOCK, _SM_BROADCAST, _SM_STRIDE, _SMS_PER_TPC = 0x700, 0x680, 0x80, 2
+_SM_REGISTERS = 0x600
+"""What lies below belongs to the TPC, in all layouts."""
+_TPC_REGISTERS = {name for offset, name in _ONE_SM_OFFSETS.items() if offset < _SM_REGISTERS}
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,11 +150,12 @@ class SmRegister:
             ValueError: the layout has no such register or place.
         """
         layout = self.layout
-        offsets = _TWO_SM_OFFSETS if layout.two_sms else _ONE_SM_OFFSETS
+        of_tpc = self.register in _TPC_REGISTERS
+        offsets = _TWO_SM_OFFSETS if layout.two_sms and not of_tpc else _ONE_SM_OFFSETS
         offset = next((o for o, name in offsets.items() if name == self.register), None)
         if offset is None or not (0 <= self.gpc < layout.gpcs and 0 <= self.tpc < layout.tpcs):
             raise ValueError(f"{layout.name} has no {self.register} at {self.gpc}/{self.tpc}")
-        if layout.two_sms:
+        if layout.two_sms and not of_tpc:
             block = _SM_BROADCAST if self.sm is None else _SM_BLOCK + self.sm * _SM_STRIDE
             offset += block
         return (
@@ -170,8 +174,8 @@ class SmRegister:
 
 def _register_at(layout: PortAddressLayout, offset: int) -> tuple[int | None, str] | None:
     """(SM number, register name) of an offset within a TPC."""
-    if not layout.two_sms:
-        name = _ONE_SM_OFFSETS.get(offset)
+    name = _ONE_SM_OFFSETS.get(offset)
+    if not layout.two_sms or (name is not None and offset < _SM_REGISTERS):
         return (None, name) if name else None
     if _SM_BROADCAST <= offset < _SM_BLOCK:
         name = _TWO_SM_OFFSETS.get(offset - _SM_BROADCAST)

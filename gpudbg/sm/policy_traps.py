@@ -151,6 +151,18 @@ TRAP_POLICIES: tuple[Policy, ...] = (
         "Its 8 bits hold every code; no public text says so.",
     ),
     Policy(
+        "later-error-registers",
+        "inferred",
+        "From sm_70 on two SMs share a TPC, registers lie where the headers of gv11b, tu104 and "
+        "ga10b have them, from sm_90 on where log lines show them; report masks are those of "
+        "NVRM's log lines, SM_ARCH has the warps of the SM. Names and numbers of errors stay those "
+        "of sm_50: RET_EMPTY_STACK_ERROR, MISALIGNED_IMMC_ADDR, INVALID_CONST_ADDR, "
+        "ILLEGAL_INSTR_PARAM2 and DIVERGENT, which those headers no longer have, and MMU_FAULT in "
+        "place of MMU_NACK, too.",
+        "One vocabulary of error records on every architecture. ADDR_ERROR_TYPE is 0: its values "
+        "are not public. SR_GlobalErrorStatus and SR_WarpErrorStatus are taken to be the same.",
+    ),
+    Policy(
         "single-multiple-errors",
         "modelled",
         "SR_GlobalErrorStatus bit 9 is set with one or more erring warps, bit 7 with two or more; "

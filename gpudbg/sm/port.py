@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from gpudbg.errors import UsageError
 from gpudbg.formats.launch_machine import GPC_PLACES, TPC_PLACES
+from gpudbg.regs.families import port_layout, version_of
 from gpudbg.regs.port import (
-    LAYOUTS,
     DbgrControl0,
     DbgrStatus0,
     SmRegister,
@@ -25,6 +25,7 @@ from gpudbg.regs.port import (
     locate_broadcast,
 )
 from gpudbg.sm import record as rec
+from gpudbg.sm.launch import limits_of
 
 if TYPE_CHECKING:
     from gpudbg.sm.counters import Counters
@@ -32,8 +33,6 @@ if TYPE_CHECKING:
     from gpudbg.sm.state import Sm
 
 LOG_ENTRIES = 4096
-LAYOUT = LAYOUTS[0]
-"""Where the registers of one-SM TPCs lie."""
 _U32 = 0xFFFF_FFFF
 _KEPT = ~int(DbgrControl0.RUN_TRIGGER) & _U32
 """RUN_TRIGGER is a pulse: it reads 0."""
@@ -96,6 +95,7 @@ class DebugPort:
     def __init__(self, grid: Grid) -> None:
         self.grid = grid
         self._sms = grid.sms
+        self._layout = port_layout(grid.gpu.arch)
         self._count = 0
         self.log: deque[PortAccess] = deque(maxlen=LOG_ENTRIES)
         grid.traps.on_event = self.event
@@ -154,12 +154,12 @@ class DebugPort:
 
     def address_of(self, sm: int, register: str) -> int | None:
         """Unicast address of a register; None where there is none."""
-        physical = self._sm(sm).trap.physical
-        gpc, tpc = divmod(physical, TPC_PLACES)
+        trap = self._sm(sm).trap
+        gpc, tpc = divmod(trap.physical, TPC_PLACES)
         if gpc >= GPC_PLACES:
             return None
         try:
-            return SmRegister(LAYOUT, gpc, tpc, None, register).address()
+            return SmRegister(self._layout, gpc, tpc, trap.in_tpc, register).address()
         except ValueError:
             return None
 
@@ -189,11 +189,11 @@ class DebugPort:
         return lambda sm: found(self, sm)
 
     def _at(self, address: int) -> tuple[int, str]:
-        place = locate(LAYOUT, address)
+        place = locate(self._layout, address)
         if place is not None:
             physical = place.gpc * TPC_PLACES + place.tpc
             for sm in self._sms:
-                if sm.trap.physical == physical:
+                if sm.trap.physical == physical and place.sm in (None, sm.trap.in_tpc):
                     return sm.index, place.register
         raise UsageError(f"no register of this GPU's SMs lies at 0x{address:x}")
 
@@ -265,8 +265,9 @@ def exceptions(sm: Sm) -> int:
 
 def architecture(arch: str) -> int:
     """SM_ARCH: warps of an SM, and the instruction set's version in both version fields."""
-    version = int(arch[3]) << 8 | int(arch[4])
-    return 64 | version << 8 | version << 20
+    major, minor = version_of(arch) or (5, 0)
+    version = major << 8 | minor
+    return limits_of(arch).warps | version << 8 | version << 20
 
 
 def _low(sm: Sm, name: str, value: int) -> None:

@@ -10,6 +10,8 @@ import numpy.typing as npt
 import pytest
 
 import gpudbg
+from gpudbg.sm.engines import tensor
+from gpudbg.sm.fragments import bits_of
 
 CUBIN = Path(__file__).resolve().parent / "cubin"
 Array = npt.NDArray[Any]
@@ -293,3 +295,34 @@ def test_a_pipelined_product_of_a_cluster() -> None:
     assert stop.kind == "exited", stop.message
     exact = a.astype(np.float64) @ b.T.astype(np.float64)
     np.testing.assert_allclose(buffers[2].array(), exact, rtol=2e-3, atol=1e-2)
+
+
+@pytest.mark.parametrize("kind", ["F16", "BF16", "TF32", "E4M3", "E5M2"])
+def test_finite_products_in_doubles_are_the_same_words(
+    kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The quick way for finite matrices, against the way that knows infinities, too."""
+    rng = np.random.default_rng(list(kind.encode()))
+    quick = tensor._multiply_finite
+    for turn in range(24):
+        unit = (tensor.VOLTA, tensor.TURING, tensor.HOPPER)[turn % 3]
+        half = kind != "TF32" and turn % 4 == 1
+        bits = 13 if kind[0] == "E" and turn % 2 else None
+        a, b = (_finite(rng, kind, shape) for shape in ((16, 32), (32, 8)))
+        c = _finite(rng, "F16" if half else "F32", (16, 8))
+        found = []
+        for way in (quick, lambda *given: None):
+            monkeypatch.setattr(tensor, "_multiply_finite", way)
+            found.append(tensor.multiply(a, b, c, (kind, kind), half, half, unit, bits))
+        assert np.array_equal(found[0], found[1])
+
+
+def _finite(rng: np.random.Generator, kind: str, shape: tuple[int, int]) -> tensor.Raw:
+    """Raw elements of any exponent, or near 1; some zeros."""
+    raw = rng.integers(0, 1 << 32, shape, dtype=np.uint32) >> np.uint32(32 - bits_of(kind))
+    near = rng.standard_normal(shape).astype(np.float32).view(np.uint32)
+    if kind in ("F32", "TF32", "BF16") and rng.integers(2):
+        raw = near >> np.uint32(32 - bits_of(kind))
+    parts = tensor.numbers(raw, kind)
+    keep = ~(parts.infinite | parts.nan) & (rng.random(shape) < 0.9)
+    return np.where(keep, raw, 0).astype(np.uint32)

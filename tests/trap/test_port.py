@@ -5,10 +5,12 @@ from __future__ import annotations
 import io
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import gpudbg
 from gpudbg.errors import CommandError, GpudbgError, UsageError
 from gpudbg.formats.launch_machine import SpecialSetup, make_special, make_trap
 from gpudbg.frontends.console.console import Console
@@ -339,3 +341,33 @@ def test_console_survives_handlers_that_are_none(tmp_path: Path) -> None:
         console = Console(session, io.StringIO(), err)
         assert not console.execute(f"trap handler {path}")
         assert err.getvalue().startswith("gpudbg: ")
+
+
+@pytest.mark.parametrize(
+    ("arch", "second", "masks", "version"),
+    [
+        ("sm_75", 0x5047B0, (0x04C1EB72, 0x174), 0x705 << 8 | 32),
+        ("sm_80", 0x5047B0, (0x0C81EB60, 0x1174), 0x800 << 8 | 64),
+        ("sm_90", 0x5057B0, (0x1F81FB60, 0x1174), 0x900 << 8 | 64),
+        ("sm_120", 0x5057B0, (0x1F81FB60, 0x1174), 0xC00 << 8 | 48),
+    ],
+)
+def test_registers_of_later_architectures(
+    arch: str, second: int, masks: tuple[int, int], version: int
+) -> None:
+    """Two SMs a TPC, report masks and versions; error records keep their names."""
+    kernels = Path(__file__).parents[1] / "kernels_own" / "cubin"
+    program = gpudbg.load(str(kernels / f"look_back.{arch}.cubin"), num_sms=2)
+    buffers = [np.zeros(4, np.uint32), np.zeros(128, np.uint32), np.zeros(1, np.uint64)]
+    session = program.launch(grid=1, block=128, args=[*buffers, np.zeros(1, np.int32)])
+    bus = session.traps.port
+    assert bus.address_of(1, "HWW_WARP_ESR") == second
+    assert bus.address_of(1, "TPC_EXCEPTION") == (second & ~0xFFF | 0x508)
+    (record,) = session.run().errors
+    assert (record.name, record.space, record.access) == ("MMU_FAULT", "global", "load")
+    assert bus.read_address(second - 0x80) & 0xFFFF == 0x17
+    assert bus.read_address(second) == 0
+    names = ("HWW_WARP_ESR_REPORT_MASK", "HWW_GLOBAL_ESR_REPORT_MASK")
+    assert tuple(bus.read(0, name) for name in names) == masks
+    assert bus.read(0, "SM_ARCH") == version | (version >> 8) << 20
+    assert "SM 0 (GPC 0, TPC 0, SM 0 of it)" in session.command("info esr").text

@@ -7,12 +7,19 @@ from typing import TYPE_CHECKING
 from gpudbg.answers import Card, Table, column, lines_of, typed_row
 from gpudbg.answers.formats import ABSENT, COUNT, ROWS
 from gpudbg.debug.commands.table import command
+from gpudbg.sm.convergence import kept
 
 if TYPE_CHECKING:
     from gpudbg.debug.session import DebugSession
     from gpudbg.sm.engines.contract import EngineReport
+    from gpudbg.sm.grid import Grid
 
 SHOWN = 20
+CLUSTERS = "launches with clusters are stepped: their barriers and shared memory are not compiled"
+SEED = "a schedule seed is set: a drawn order of warps is stepped"
+OBSERVED = "an observer wants every instruction"
+TRAPS = "imprecise errors, a limit of calls or single-step mode need the step engine"
+APART = "saved convergence barriers, lanes that go on alone or parts of a warp at a barrier"
 
 
 @command(
@@ -27,11 +34,12 @@ def info_engine(session: DebugSession, argument: str) -> Card:
     grid = session.grid
     name = grid.gpu.engine
     if grid.fast is None:
-        return Card(EngineState(name, False, ()), _lines)
+        why = CLUSTERS if grid.config.clustered and name != "step" else ABSENT
+        return Card(EngineState(name, False, (), why), _lines)
     report = grid.fast.report()
     if report is not None:
         return Card(_compiled(session, report), _lines)
-    why = grid.fast.trouble or "nothing is compiled yet"
+    why = grid.fast.trouble or _stepped_now(grid) or "nothing is compiled yet"
     return Card(EngineState(name, False, (), why), _lines)
 
 
@@ -49,7 +57,8 @@ class ExitRow:
 @typed_row
 class EngineState:
     """How a launch executes; all but the first three only where something is compiled, or why
-    nothing is.
+    nothing is.  `stepped`: why nothing runs in it for now; `apart`: warps whose control flow is
+    stepped.
     """
 
     engine: str = column()
@@ -61,6 +70,19 @@ class EngineState:
     total_exits: int = column(default=ABSENT)
     total: int = column(default=ABSENT)
     slow: int = column(key="", default=0)
+    stepped: str = column(default="")
+    apart: int = column(default=0)
+
+
+def _stepped_now(grid: Grid) -> str:
+    """Why the launch does not run in compiled code as things are, or nothing."""
+    if grid.launched.schedule.seed:
+        return SEED
+    if grid.launched.observers.steps:
+        return OBSERVED
+    options = grid.traps.options
+    stepping = any(sm.trap.stepping for sm in grid.sms)
+    return TRAPS if stepping or options.precision != "precise" or options.call_limit else ""
 
 
 def _compiled(session: DebugSession, report: EngineReport) -> EngineState:
@@ -85,6 +107,8 @@ def _compiled(session: DebugSession, report: EngineReport) -> EngineState:
         total_exits=sum(report.exits.values()),
         total=grid.total,
         slow=len(report.slow),
+        stepped=_stepped_now(grid),
+        apart=sum(not kept.fits(warp) for warp in grid.warps() if warp.has_groups),
     )
 
 
@@ -95,5 +119,7 @@ def _lines(state: EngineState) -> list[str]:
         f"engine: {state.engine}; {state.instructions} instructions compiled "
         f"in {state.compile_seconds * 1e3:.0f} ms, {state.slow} without a compiled version",
         f"{state.total_exits} of {state.total} warp instructions left compiled code",
+        *([f"stepped for now: {state.stepped}"] if state.stepped else []),
+        *([f"control flow of {state.apart} warps is stepped: {APART}"] if state.apart else []),
         *lines_of(Table(ExitRow, state.exits, empty="")),
     ]

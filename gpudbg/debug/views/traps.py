@@ -58,8 +58,10 @@ def ranges(numbers: list[int]) -> str:
 
 def place(session: DebugSession, sm: int) -> str:
     """ "SM 0 (GPC 0, TPC 0)"."""
-    gpc, tpc = divmod(session.grid.sms[sm].trap.physical, 8)
-    return f"SM {sm} (GPC {gpc}, TPC {tpc})"
+    trap = session.grid.sms[sm].trap
+    gpc, tpc = divmod(trap.physical, 8)
+    inside = "" if trap.in_tpc is None else f", SM {trap.in_tpc} of it"
+    return f"SM {sm} (GPC {gpc}, TPC {tpc}{inside})"
 
 
 @typed_row

@@ -39,6 +39,8 @@ WAITED: Final = 16
 """First bit of an entry's kind that says how often nobody was ready meanwhile."""
 ROW_BITS: Final = (1 << WAITED - WAITS_FOR) - 1
 """What it waits for, once it is shifted down."""
+_HeldRow = tuple[int, int, Activation]
+"""An activation: barrier or `SYNC`, lanes that hold it, itself."""
 SYNC: Final = 0x100
 """In place of a barrier's number: the row is of a WARPSYNC."""
 
@@ -73,18 +75,23 @@ def read(warp: WarpState) -> Groups:
     return groups
 
 
-def write(warp: WarpState, groups: Groups) -> bool:
-    """Write groups to the record, which holds them from now on; whether that can be done."""
-    words = warp.words
-    parked = groups.parked
+def fits(warp: WarpState) -> bool:
+    """Whether a record can hold a warp's groups, or holds them."""
+    return not warp.words[rec.APART] or _rows(warp, warp.groups) is not None
+
+
+def _rows(warp: WarpState, groups: Groups) -> tuple[list[Group], list[_HeldRow], list[int]] | None:
+    """What is written: groups, activations with those of WARPSYNCs last, masks of these; None where
+    a record cannot hold it."""
+    words, parked = warp.words, groups.parked
     alone = len(parked) == 1 and parked[0].state == AT_BARRIER and not groups.running
     if alone and words[rec.STATUS] == rec.AT_BARRIER:
         # The whole warp: its pc, lanes and barrier are in the header.
         parked = []
     elif words[rec.STATUS] == rec.DONE:
-        return True
+        return [], [], []
     elif not groups.running:
-        return False
+        return None
     rows = groups.activations()
     masks = list(dict.fromkeys(g.place for g in parked if g.state == SYNCING))
     for mask in masks:
@@ -92,7 +99,19 @@ def write(warp: WarpState, groups: Groups) -> bool:
         rows.append((SYNC, 0, Activation(mask, there)))
     simple = all(g.state in STATE_CODE and not g.exclusive for g in parked)
     if groups.exclusive or groups.saves or len(rows) > rec.MOST_ACTIVATIONS or not simple:
+        return None
+    return parked, rows, masks
+
+
+def write(warp: WarpState, groups: Groups) -> bool:
+    """Write groups to the record, which holds them from now on; whether that can be done."""
+    words = warp.words
+    found = _rows(warp, groups)
+    if found is None:
         return False
+    if words[rec.STATUS] == rec.DONE:
+        return True
+    parked, rows, masks = found
     for n in range(rec.HELD, rec.HELD + rec.FIELDS["held"].length):
         words[n] = 0
     for n, (number, holders, held) in enumerate(rows):

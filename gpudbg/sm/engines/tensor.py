@@ -160,6 +160,11 @@ def multiply_numbers(
 ) -> Raw:
     """`multiply` of numbers in parts; `kind` is the type of a's elements."""
     size = max(1, unit.block * 8 // bits_of(kind))
+    plain = not (x.infinite.any() or x.nan.any() or y.infinite.any() or y.nan.any())
+    if plain and x.sign.ndim == y.sign.ndim == c.ndim == 2:
+        found = _multiply_finite(x, y, c, (half_in, half_out), unit, size, bits)
+        if found is not None:
+            return found
     x, y = x.moved(lambda v: v[..., None, :]), y.moved(lambda v: np.swapaxes(v, -1, -2))
     held, held_kind = c, "F16" if half_in else "F32"
     for first in range(0, x.sign.shape[-1], size):
@@ -170,6 +175,50 @@ def multiply_numbers(
         held = _block(x.moved(part), y.moved(part), numbers(held, held_kind), half_out, unit, bits)
         held_kind = "F16" if half_out else "F32"
     return held
+
+
+_NOTHING = -4096
+"""In place of a zero's exponent."""
+
+
+def _multiply_finite(
+    x: Numbers, y: Numbers, c: Raw, halves: tuple[bool, bool], unit: ProductUnit, size: int,
+    bits: int | None,
+) -> Raw | None:  # fmt: skip
+    """`multiply_numbers` of finite matrices, in doubles: products and sums are exact in them.
+
+    None where an accumulator is not finite.
+    """
+    keep = unit.bits if bits is None else bits
+    floor = unit.floor16 if halves[1] else unit.floor32
+    a, a_exponent = (v.T[:, :, None] for v in _doubles(x))
+    b, b_exponent = (v[:, None, :] for v in _doubles(y))
+    held, half = c, halves[0]
+    for first in range(0, a.shape[0], size):
+        part = slice(first, first + size)
+        add = numbers(held, "F16" if half else "F32")
+        if add.infinite.any() or add.nan.any():
+            return None
+        third, third_exponent = _doubles(add)
+        top = (a_exponent[part] + b_exponent[part]).max(0)
+        top = np.maximum(np.maximum(top, third_exponent), np.int16(floor)).astype(np.int64)
+        scale = np.ldexp(1.0, keep - top)
+        products = a[part] * b[part]
+        products *= scale
+        np.trunc(products, out=products)
+        total = (products.sum(0) + np.trunc(third * scale)).astype(np.int64)
+        fraction = 13 if bits is not None and not halves[1] else None
+        held, half = _rounded(total, top - keep, halves[1], fraction), halves[1]
+    return held
+
+
+def _doubles(parts: Numbers) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int16]]:
+    """Finite numbers as doubles, and their exponents."""
+    value = np.ldexp(
+        (parts.sign * parts.significand).astype(np.float64), parts.exponent - parts.fraction
+    )
+    exponent = np.where(parts.significand == 0, _NOTHING, parts.exponent).astype(np.int16)
+    return value, exponent
 
 
 def _block(

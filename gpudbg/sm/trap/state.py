@@ -9,9 +9,6 @@ from gpudbg.dataclass import dataclass
 from gpudbg.regs.port import DbgrControl0
 
 WARP_MASK: Final = 0xFFFF_FFFF_FFFF_FFFF
-REPORT_MASKS: Final = {"sm_5": (0x00D3_EFF2, 0x7F), "sm_6": (0x00D3_EFF2, 0x17F)}
-"""(warp, global) report masks as the driver of these chips sets them (`regs.port.REPORT_MASKS`);
-later chips get the last ones (*modelled*)."""
 
 # Plain numbers: both engines look at these bits all the time.
 _SINGLE_STEP: Final = int(DbgrControl0.SINGLE_STEP_MODE)
@@ -63,7 +60,8 @@ class SmTrap:
         exception_enable: TPC_EXCEPTION_EN.
         preemption: SR_GlobalErrorStatus.Preemption.
         reported: error and trap bits of SR_GlobalErrorStatus that took other warps along.
-        physical: hardware number of the SM: GPC * 8 + TPC.
+        physical: hardware number of its TPC: GPC * 8 + TPC.
+        in_tpc: which SM of its TPC it is; None where a TPC has one.
         entries, returns: times a warp entered and left the handler.
     """
 
@@ -80,6 +78,7 @@ class SmTrap:
     preemption: int = 0
     reported: int = 0
     physical: int = 0
+    in_tpc: int | None = None
     entries: int = 0
     returns: int = 0
 

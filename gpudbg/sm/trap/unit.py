@@ -10,9 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
+from gpudbg.architectures import is_wide
 from gpudbg.errors import ModelGap
 from gpudbg.mem.local import LocalMemory
 from gpudbg.regs.esr import GlobalErrorStatus, GlobalEsr
+from gpudbg.regs.families import port_layout, report_masks
 from gpudbg.regs.port import DbgrControl0, TpcException
 from gpudbg.regs.warp_errors import warp_error
 from gpudbg.sm import record as rec
@@ -22,7 +24,7 @@ from gpudbg.sm.state import Sm, WarpState
 from gpudbg.sm.trap.handler import NO_BARRIER, SCRATCH_BYTES, Installed
 from gpudbg.sm.trap.instructions import TrapPolicy
 from gpudbg.sm.trap.options import TrapOptions
-from gpudbg.sm.trap.state import REPORT_MASKS, STEP_OR_STOP, Cause, SmTrap
+from gpudbg.sm.trap.state import STEP_OR_STOP, Cause, SmTrap
 
 ADDR_VALID = 1 << 24
 """HWW_WARP_ESR of Pascal: the error has an address."""
@@ -45,7 +47,9 @@ class TrapUnit(TrapPolicy):
         sms: its SMs; `sm.trap` holds the words.
         options: readings of what is not public.
         handler: the placed trap handler, or None.
-        pascal: sm_60 or later.
+        pascal: sm_60 to sm_62, whose HWW_WARP_ESR says whether an error has an address.
+        errors_in_trap: the SM has a bit for errors in the handler.
+        stack_bit: it has one for the memory of stacks.
         shader: the shader type the launch declares.
         on_event: reported of (SM, text) when the hardware does something a host could see.
     """
@@ -63,13 +67,18 @@ class TrapUnit(TrapPolicy):
         self.options = options
         self.handler: Installed | None = None
         self.pascal = arch.startswith("sm_6")
+        self.errors_in_trap = not arch.startswith("sm_5")
+        self.stack_bit = not is_wide(arch)
         self.shader = shader
         self.on_event: Event = lambda sm, text: None
-        warp_report, global_report = REPORT_MASKS.get(arch[:4], REPORT_MASKS["sm_6"])
+        warp_report, global_report = report_masks(arch)
+        each = 2 if port_layout(arch).two_sms else 1
         for sm in sms:
             sm.trap = SmTrap(warp_report=warp_report, global_report=global_report)
             sm.trap.exception_enable = int(TpcException.SM)
-            sm.trap.physical = places[sm.index] if sm.index < len(places) else sm.index
+            place = sm.index // each
+            sm.trap.physical = places[place] if place < len(places) else place
+            sm.trap.in_tpc = sm.index % each if each > 1 else None
 
     @property
     def needs_step_engine(self) -> bool:
@@ -151,9 +160,9 @@ class TrapUnit(TrapPolicy):
             trap.warp_esr_pc = pc & 0xFFFF_FFFF
         elif trap.warp_esr >> 16 & 0xFF != warp.slot:
             trap.global_esr |= int(GlobalEsr.MULTIPLE_WARP_ERRORS)
-        if error.code == "STACK_OVERFLOW" and error.space is None:
+        if error.code == "STACK_OVERFLOW" and error.space is None and self.stack_bit:
             trap.global_esr |= int(GlobalEsr.PHYSICAL_STACK_OVERFLOW)
-        if warp.in_trap and self.pascal:
+        if warp.in_trap and self.errors_in_trap:
             trap.global_esr |= int(GlobalEsr.ERROR_IN_TRAP)
         self.on_event(warp.sm, f"warp {warp.slot}: {error.code} at pc 0x{pc:x}")
 
@@ -164,7 +173,7 @@ class TrapUnit(TrapPolicy):
         if mode == "TRAP":
             words[rec.TRAP_STATUS] = (words[rec.TRAP_STATUS] & 0xFF) | (imm & 7) << 24
             trap.trapped |= bit
-            if warp.in_trap and self.pascal:
+            if warp.in_trap and self.errors_in_trap:
                 trap.global_esr |= int(GlobalEsr.ERROR_IN_TRAP)
         elif mode in ("PAUSE", "PAUSE_QUIET"):
             trap.pause |= bit
