@@ -9,7 +9,7 @@ nothing is.  What is safe is what `gpudbg.analysis.hazards` finds no fault with.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from gpudbg.analysis import cfg
@@ -21,8 +21,6 @@ from gpudbg.isa.family import timing_of
 from gpudbg.isa.spa5.sched import NEUTRAL_GROUP
 
 MAX_STALL = 15
-SAFE_EXTRA = 5
-"""The longest latency of a tensor result is a multiple of the shortest one."""
 FLOW_STALL = 13
 """Cycles after a flow instruction, a barrier and a fence (modelled: as Mesa's compiler for these
 architectures; compiled code uses 5 to 15).  Results still on their way are there after it."""
@@ -67,7 +65,7 @@ class _Schedule:
         self.controls: list[Control] = []
         self._now = 0
         self._ready: dict[int, int] = {}
-        self._extra: dict[int, int] = {}
+        self._cycles: dict[int, Mapping[str, int]] = {}
         self._boards: dict[int, set[int]] = {}
         self._next = 0
 
@@ -102,13 +100,16 @@ class _Schedule:
         for read in (*p.guard_reads, *p.reads):
             if read.resource in self._ready:
                 issued = self._ready[read.resource]
-                needed = self._latency(read.resource, read.tested)
+                needed = self._latency(read.resource, read.reader)
                 wanted = max(wanted, issued + needed - read.delay - self._now)
         self._stall(wanted)
 
     def _settle_results(self) -> None:
         """Let every fixed-latency result come in: control may come from elsewhere now."""
-        ends = [at + self._latency(r, True) - self._now for r, at in self._ready.items()]
+        ends = [
+            at + max((self._latency(r, c) for c in self._cycles[r]), default=0) - self._now
+            for r, at in self._ready.items()
+        ]
         self._stall(max(ends, default=0))
         self._ready.clear()
 
@@ -154,8 +155,8 @@ class _Schedule:
         self._next = (board + 1) % SCOREBOARDS
         return board
 
-    def _latency(self, resource: int, tested: bool) -> int:
-        return self._timing.safe_latency(name_of(resource), tested) + self._extra.get(resource, 0)
+    def _latency(self, resource: int, reader: str) -> int:
+        return self._timing.safe_latency(self._cycles[resource], name_of(resource), reader)
 
     def _leaves(self, p: Plan) -> bool:
         """Whether control may go elsewhere after the instruction."""
@@ -166,11 +167,10 @@ class _Schedule:
         for board in range(SCOREBOARDS):
             if control.wait >> board & 1:
                 self._boards.pop(board, None)
-        for resource in p.writes:
+        for resource, cycles in zip(p.writes, p.cycles, strict=True):
             self._ready.pop(resource, None)
             if not p.variable:
-                self._ready[resource] = self._now
-                self._extra[resource] = max(p.extra, 0) * SAFE_EXTRA
+                self._ready[resource], self._cycles[resource] = self._now, cycles
         # `~register` stands for a register that must not be written yet.
         if control.write_barrier is not None:
             held = self._boards.setdefault(control.write_barrier, set())

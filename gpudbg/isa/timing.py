@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import Any, Literal, Protocol
 
 from gpudbg.dataclass import dataclass
@@ -58,9 +58,6 @@ class Timing(Protocol):
     def settles(self, insn: Any) -> bool:
         """Whether what follows has to keep the distance that it keeps from flow."""
 
-    def tests(self, insn: Any) -> bool:
-        """Whether it tests the predicates and condition codes that it reads."""
-
     def holds_operands(self, insn: Any) -> bool:
         """Whether it goes on only when its register operands have been read."""
 
@@ -76,16 +73,15 @@ class Timing(Protocol):
     def tracks_results(self, insn: Any) -> bool:
         """Whether stall counts or scoreboards tell when its results are there."""
 
-    def extra(self, insn: Any) -> int:
-        """Cycles that its results take beyond `latency`."""
-
-    def latency(self, resource: str, tested: bool) -> int:
-        """Cycles from issue to a reader of a fixed-latency result: fewer are a hazard.
+    def result(self, insn: Any, resource: str) -> Mapping[str, int]:
+        """Cycles from its issue to readers of a fixed-latency result, by the readers' class.
 
         Args:
-            resource: its name: "R4", "P0", "CC", "UR4", "UP0".
-            tested: the reader tests it as a guard or a condition.
+            resource: the result's name: "R4", "P0", "CC", "UR4", "UP0".
         """
 
-    def safe_latency(self, resource: str, tested: bool) -> int:
+    def reader(self, insn: Any, resource: str, guard: bool) -> str:
+        """Its class as a reader of a resource; `guard`: it tests it as its guard."""
+
+    def safe_latency(self, cycles: Mapping[str, int], resource: str, reader: str) -> int:
         """What the assembler's scheduler keeps."""

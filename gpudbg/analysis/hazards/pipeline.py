@@ -15,7 +15,7 @@ puts the barrier on the last of several loads).  `DEPBAR.LE SBn, k` covers all b
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import field
 from functools import lru_cache
 from typing import NamedTuple
@@ -52,11 +52,11 @@ def name_of(resource: int) -> str:
 
 
 class Read(NamedTuple):
-    """A resource an instruction reads, and how many cycles after issue."""
+    """A resource an instruction reads, how many cycles after issue, its class as a reader."""
 
     resource: int
     delay: int
-    tested: bool
+    reader: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ class Plan:
     barrier_ok: bool
     guard: tuple[int, bool]
     depbar: tuple[tuple[int, int], ...]
-    extra: int
+    cycles: tuple[Mapping[str, int], ...]
     timing: Timing
 
 
@@ -90,29 +90,29 @@ def plan(word: int, group: int, arch: str) -> Plan:
     insn, timing = decode(word, arch), timing_of(arch)
     unit = timing.unit(insn)
     read, written = insn.reads(), insn.writes()
-    tested = timing.tests(insn)
     guard = insn.guard
     guard_reads: tuple[Read, ...] = ()
     if guard[0] != PT:
         uniform = isinstance(insn, WideInstruction) and insn.uniform_guard
-        guard_reads = (Read((UNIFORM_PREDICATE if uniform else PREDICATE) + guard[0], 0, True),)
+        tested = (UNIFORM_PREDICATE if uniform else PREDICATE) + guard[0]
+        guard_reads = (Read(tested, 0, timing.reader(insn, name_of(tested), guard=True)),)
     registers = sorted(r for r in read.registers if r != RZ)
-    reads = [Read(r, unit.read_delay, False) for r in registers]
+    others = _others(read, wide=is_wide(arch)) + ([CC] if read.cc else [])
+    delays = [(r, unit.read_delay) for r in registers] + [(r, 0) for r in others]
+    reads = [Read(r, delay, timing.reader(insn, name_of(r), guard=False)) for r, delay in delays]
     late = tuple(registers) if unit.variable and not timing.holds_operands(insn) else ()
-    reads += [Read(r, 0, tested) for r in _others(read, wide=is_wide(arch))]
-    if read.cc:
-        reads.append(Read(CC, 0, tested))
     writes = sorted(r for r in written.registers if r != RZ)
     writes += _others(written, wide=is_wide(arch))
     if written.cc:
         writes.append(CC)
     known = {row.resource for row in guard_reads}
+    results = tuple(writes) if timing.tracks_results(insn) else ()
     return Plan(
         insn=insn,
         control=Control.decode(group),
         reads=tuple(r for r in reads if r not in guard_reads and r.resource not in known),
         guard_reads=guard_reads,
-        writes=tuple(writes) if timing.tracks_results(insn) else (),
+        writes=results,
         late_reads=late,
         variable=unit.variable,
         queue=unit.name,
@@ -121,7 +121,7 @@ def plan(word: int, group: int, arch: str) -> Plan:
         barrier_ok=timing.accepts_barriers(insn),
         guard=guard if guard_reads and guard_reads[0].resource < CC else (PT, False),
         depbar=timing.depbar(insn),
-        extra=timing.extra(insn),
+        cycles=tuple(timing.result(insn, name_of(r)) for r in results),
         timing=timing,
     )
 
@@ -146,7 +146,7 @@ class Flight:
         queue: what finishes in order with it.
         lanes: where.
         guard: (predicate, negated) of the instruction, (7, False) when it no longer says anything.
-        extra: cycles that the result takes beyond its latency.
+        cycles: after which a result of fixed latency is there, by the reader's class.
         cover: scoreboard -> sets of it since the one that covered this, itself not counted.
     """
 
@@ -156,13 +156,13 @@ class Flight:
     queue: str
     lanes: int
     guard: tuple[int, bool]
-    extra: int = 0
+    cycles: Mapping[str, int] = field(default_factory=dict)
     cover: dict[int, int] = field(default_factory=dict)
 
     def copy(self) -> Flight:
         """An independent copy."""
         return Flight(
-            self.pc, self.issued, self.variable, self.queue, self.lanes, self.guard, self.extra,
+            self.pc, self.issued, self.variable, self.queue, self.lanes, self.guard, self.cycles,
             dict(self.cover),
         )  # fmt: skip
 
@@ -258,7 +258,7 @@ class Pipeline:
 
     def _check_reads(self, reads: Iterable[Read], p: Plan, lanes: int) -> list[Conflict]:
         found = []
-        for resource, delay, tested in reads:
+        for resource, delay, reader in reads:
             for flight in self.writes.get(resource, ()):
                 if not flight.lanes & lanes or self._separate(flight.guard, p.guard):
                     continue
@@ -266,7 +266,7 @@ class Pipeline:
                 if flight.variable:
                     found.append(Conflict("unwaited", name, flight.pc, None, _wait_words(flight)))
                     continue
-                needed = p.timing.latency(name, tested) + flight.extra
+                needed = flight.cycles.get(reader, 0)
                 short = flight.issued + needed - self.now - delay
                 if short > 0:
                     found.append(
@@ -350,8 +350,8 @@ class Pipeline:
                 flight = Flight(pc, self.now, True, p.read_queue, lanes, p.guard)
                 others = [f for f in self.reads.get(resource, ()) if f.pc != pc]
                 self.reads[resource] = [*others, flight]
-            for resource in p.writes:
-                flight = Flight(pc, self.now, p.variable, p.queue, lanes, p.guard, p.extra)
+            for resource, cycles in zip(p.writes, p.cycles, strict=True):
+                flight = Flight(pc, self.now, p.variable, p.queue, lanes, p.guard, cycles)
                 self._write(resource, flight)
         control = p.control
         if control.read_barrier is not None:

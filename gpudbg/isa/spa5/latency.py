@@ -16,6 +16,7 @@ modelled    our choice where neither shows anything; always the cautious one.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import lru_cache
 
 from ..control import SCOREBOARDS
@@ -125,6 +126,7 @@ def latency(resource: str, tested: bool) -> int:
     return CARRY_LATENCY if resource == "CC" and not tested else PREDICATE_LATENCY
 
 
+_TESTS = "test"
 SETTLING = frozenset("BAR MEMBAR CCTL CCTLL CCTLT BPT DEPBAR".split())
 
 
@@ -152,10 +154,6 @@ class NarrowTiming:
         """Barriers, fences and cache control."""
         return insn.op in SETTLING
 
-    def tests(self, insn: Instruction) -> bool:
-        """CSET, CSETP and flow instructions."""
-        return insn.op in ("CSETP", "CSET") or self.is_flow(insn)
-
     def holds_operands(self, insn: Instruction) -> bool:
         """A barrier that blocks."""
         return insn.op == "BAR" and insn.m["mode"] in BLOCKING_BARRIERS
@@ -182,17 +180,17 @@ class NarrowTiming:
         """Always."""
         return True
 
-    def extra(self, insn: Instruction) -> int:
-        """None."""
-        return 0
+    def result(self, insn: Instruction, resource: str) -> Mapping[str, int]:
+        """Cycles to readers that test it, and to others."""
+        return {_TESTS: latency(resource, True), "": latency(resource, False)}
 
-    def latency(self, resource: str, tested: bool) -> int:
-        """Cycles to a reader."""
-        return latency(resource, tested)
+    def reader(self, insn: Instruction, resource: str, guard: bool) -> str:
+        """CSET, CSETP, flow instructions and guards test; other readers do not."""
+        return _TESTS if guard or insn.op in ("CSETP", "CSET") or self.is_flow(insn) else ""
 
-    def safe_latency(self, resource: str, tested: bool) -> int:
+    def safe_latency(self, cycles: Mapping[str, int], resource: str, reader: str) -> int:
         """The same."""
-        return latency(resource, tested)
+        return cycles[reader]
 
 
 TIMING = NarrowTiming()

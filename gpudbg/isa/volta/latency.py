@@ -1,31 +1,27 @@
-"""When results of sm_70 and later are there, as far as compiled code shows it.
+"""Units and scoreboards of sm_70 and later, as far as compiled code shows them.
 
-An instruction of fixed latency is waited for by stall counts, one of variable latency through the
-scoreboard that it sets.  Which of the two a form is follows from the tables: nvdisasm takes reuse
-marks in forms of fixed latency only (inferred; the compilers' barriers agree in every kernel here).
-
-The numbers are the smallest distances between an instruction and a reader of its result in code
-that ptxas made for sm_70 to sm_120 (39,000 instructions), where no shorter one occurs: inferred,
-and lower bounds.  A check with them gives no false alarm on such code; it may miss a count that is
-one or two cycles short of what a certain unit needs.  Public measurements (Jia et al., NAK) give
-4 to 6 cycles for arithmetic, 10 to 13 for predicates in guards, 6 to 12 from uniform to vector.
+An instruction of fixed latency is waited for by stall counts (`result_latency`), one of variable
+latency through the scoreboard that it sets.  Which of the two a form is follows from the tables:
+nvdisasm takes reuse marks in forms of fixed latency only (inferred; the compilers' barriers agree
+in every kernel here).
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
 
 from ..operands import Imm, Name
 from ..timing import Unit
 from .insn import Instruction
+from .result_latency import file_of, reader_class, result_cycles
 
 UNITS = {
     unit.name: unit
     for unit in (
         Unit("alu", False, 0, "inferred", "forms that take reuse marks"),
-        Unit("accumulate", False, 1, "inferred", "IMAD, FFMA and their kin read a cycle later"),
         Unit("async", False, 0, "documented", "WARPGROUP.DEPBAR and mbarriers tell their end"),
-        Unit("flow", False, 0, "inferred", "as ALU; predicates 12 cycles before"),
+        Unit("flow", False, 0, "inferred", "as ALU; it tests predicates as guards are tested"),
         Unit("system", False, 0, "modelled", "no result that code waits for"),
         Unit("memory", True, 0, "inferred", "sets scoreboards in compiled code"),
         Unit("shared", True, 0, "inferred", "SHFL and shared memory share a queue"),
@@ -53,22 +49,23 @@ _OPS = {
     "reduce": "REDUX CREDUX",
     "async": """HGMMA IGMMA QGMMA BGMMA UTCHMMA UTCIMMA UTCQMMA UTCOMMA UTCCP UTCSHIFT UTCBAR UBLKCP
         UBLKPF UBLKRED UTMALDG UTMASTG UTMAREDG UTMAPF""",
-    "accumulate": "IMAD FFMA FADD FMUL HFMA2 HADD2 HMUL2",
 }
 _UNIT_OF = {op: unit for unit, ops in _OPS.items() for op in ops.split()}
 _FIXED_UNITS = ("flow", "system", "async")
-_FIXED_ON_70 = frozenset("DADD DMUL DFMA DSETP".split())
-_TENSOR = frozenset("HMMA IMMA BMMA QMMA OMMA DMMA".split())
-TENSOR_EXTRA = 6
-"""Beyond a register's latency: tensor results are there in 10 cycles at the earliest (modelled;
-compiled code waits for 14 or more)."""
+_DOUBLE = frozenset("DADD DMUL DFMA DSETP".split())
+_SCOREBOARDED = {
+    "75": _DOUBLE | frozenset("HMMA IMMA BMMA".split()), "80": _DOUBLE, "86": _DOUBLE, "89": _DOUBLE
+}  # fmt: skip
+"""Forms with reuse marks that set scoreboards all the same (compiled code; Mesa's compiler)."""
 _OUT_OF_ORDER = ("memory", "texture", "surface", "special")
 _NEW_TABLES = ("100", "103", "110", "120")
+_ADDRESSING = ("memory", "shared")
 _ONE_QUEUE = ("memory", "shared", "texture", "surface")
 _BARRIER_BLOCKING = ("SYNC", "SYNCALL", "RED", "ARV")
-LATENCIES = {"R": 4, "P": 4, "UR": 2, "UP": 4}
-TESTED = {"P": 12, "UP": 9}
-SAFE = {"R": 6, "P": 13, "UR": 12, "UP": 13}
+SAFE = {"R": 7, "P": 15, "UR": 14, "UP": 14}
+"""What the assembler's scheduler keeps at least: a cycle above the longest."""
+_LONG = 10
+"""Results that take longer are those of tensor instructions, which differ most between chips."""
 
 
 class WideTiming:
@@ -121,12 +118,6 @@ class WideTiming:
                 out[-1] = (out[-1][0], operand.value)
         return tuple(out)
 
-    def extra(self, insn: Instruction) -> int:
-        """What tensor instructions take longer, and multiplies and adds less."""
-        if insn.op in _TENSOR:
-            return TENSOR_EXTRA
-        return -1 if _UNIT_OF.get(insn.op) == "accumulate" else 0
-
     def read_queue(self, insn: Instruction) -> str:
         """Memory, shared memory and what goes with them read their operands in order."""
         name = self.unit(insn).name
@@ -145,18 +136,24 @@ class WideTiming:
             return insn.tables not in _NEW_TABLES
         return _UNIT_OF.get(insn.op) != "async" and insn.op != "B2R"
 
-    def latency(self, resource: str, tested: bool) -> int:
-        """The smallest distance of compiled code."""
-        file = _file(resource)
-        return TESTED.get(file, LATENCIES[file]) if tested else LATENCIES[file]
+    def result(self, insn: Instruction, resource: str) -> Mapping[str, int]:
+        """Cycles to each class of readers."""
+        return result_cycles(insn, resource)
 
-    def safe_latency(self, resource: str, tested: bool) -> int:
-        """The upper end of what public measurements give."""
-        return SAFE[_file(resource)]
+    def reader(self, insn: Instruction, resource: str, guard: bool) -> str:
+        """Its class as a reader."""
+        unit = self.unit(insn)
+        kind = unit.name if unit.name == "flow" else ""
+        if unit.variable:
+            early = unit.name in _ADDRESSING and insn.op != "SYNCS"
+            kind = "memory" if early else "slow"
+        return reader_class(insn, resource, kind, guard)
 
-
-def _file(resource: str) -> str:
-    return resource.rstrip("0123456789")
+    def safe_latency(self, cycles: Mapping[str, int], resource: str, reader: str) -> int:
+        """Above what any reader has to wait."""
+        longest = max(cycles.values(), default=0)
+        least = 2 * longest if longest > _LONG and file_of(resource) == "R" else longest
+        return max(least + 1, SAFE[file_of(resource)])
 
 
 @cache
@@ -168,7 +165,9 @@ def _variable_ops() -> frozenset[str]:
 def _is_variable(insn: Instruction) -> bool:
     if insn.tables == "70":
         # Its forms take every value of the reuse bits.
-        return insn.op in _variable_ops() and insn.op not in _FIXED_ON_70
+        return insn.op in _variable_ops() and insn.op not in _DOUBLE
+    if insn.op in _SCOREBOARDED.get(insn.tables, ()):
+        return True
     return not insn.form.fixed_latency and _UNIT_OF.get(insn.op) not in _FIXED_UNITS
 
 

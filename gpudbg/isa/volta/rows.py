@@ -33,7 +33,7 @@ _ARCHS = re.compile(r"\d+(?:-\d+)?\+?")
 _OWN_ARCHS = re.compile(r" arch=(\S+)")
 
 
-class Text(NamedTuple):
+class Choice(NamedTuple):
     """One text of braces, and where it stands.
 
     Attributes:
@@ -48,7 +48,7 @@ class Text(NamedTuple):
     value: int
 
 
-class Row(NamedTuple):
+class FormRow(NamedTuple):
     """A row as it reads for an architecture and a variant.
 
     Attributes:
@@ -69,7 +69,7 @@ class Row(NamedTuple):
 class _Line(NamedTuple):
     """A line of a table: literal texts and braces in turn, variants and their architectures."""
 
-    pieces: tuple[str | tuple[Text, ...], ...]
+    pieces: tuple[str | tuple[Choice, ...], ...]
     variants: tuple[tuple[str, frozenset[str]], ...]
 
 
@@ -101,14 +101,14 @@ def fixed_bits(pairs: Sequence[str]) -> tuple[int, int]:
 
 
 @cache
-def _text(source: str) -> Text:
+def _text(source: str) -> Choice:
     """`TEXT@WHERE`."""
     text, _, where = source.rpartition("@")
     items = [item for item in where.split(",") if item]
     bits = [item for item in items if "=" in item]
     archs = [item for item in items if _ARCHS.fullmatch(item)]
     letters = "".join(i for i in items if i not in bits and i not in archs)
-    return Text(text, parse_archs(",".join(archs)), letters, *fixed_bits(bits))
+    return Choice(text, parse_archs(",".join(archs)), letters, *fixed_bits(bits))
 
 
 def _line(source: str) -> _Line:
@@ -157,7 +157,7 @@ def _readings(line: _Line, tables: str, letter: str) -> Iterator[tuple[str, int,
     yield from made
 
 
-def rows_of(tables: str) -> Iterator[Row]:
+def rows_of(tables: str) -> Iterator[FormRow]:
     """Every row of an architecture's tables, once for each variant."""
     for line in _lines():
         for letter, archs in line.variants:
@@ -165,7 +165,7 @@ def rows_of(tables: str) -> Iterator[Row]:
                 for text, mask, value in _readings(line, tables, letter):
                     head, modifiers, operands, *options = text.split(" | ")
                     op, match = head.split()[:2]
-                    yield Row(
+                    yield FormRow(
                         op, match, letter, " ".join(modifiers.split()), _joined(operands),
                         _OWN_ARCHS.sub("", f" {options[0]}") if options else "", mask, value,
                     )  # fmt: skip

@@ -56,7 +56,7 @@ from .parts import (
     numbered,
     remembered,
 )
-from .rows import Row, fixed_bits, rows_of, table_lines
+from .rows import FormRow, fixed_bits, rows_of, table_lines
 
 NO_UNIFORM = frozenset({"70", "72"})
 """Those without a uniform datapath: they do not look at the bit of uniform forms."""
@@ -353,7 +353,7 @@ class Form:
         return mask | (0x3F << 116 if "m" in kinds else 0), mask
 
 
-def _form(row: Row, tables: str) -> Form:
+def _form(row: FormRow, tables: str) -> Form:
     """The form of a row."""
     code, *pairs = row.match.split(",")
     more, bits = fixed_bits(pairs)

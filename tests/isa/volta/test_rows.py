@@ -16,14 +16,14 @@ LINE = (
 )
 TWO = "OP .1d | .A{@80:77=0;.B@80:77=8} | {R24@11:8=3;I31:24@11:8=9}, {P81@80:77=8} | arch=80+"
 
-Reading = Callable[[str, str], list[rows.Row]]
+Reading = Callable[[str, str], list[rows.FormRow]]
 
 
 @pytest.fixture
 def read(monkeypatch: pytest.MonkeyPatch) -> Reading:
     """A function that reads one line as a whole table."""
 
-    def reading(line: str, tables: str) -> list[rows.Row]:
+    def reading(line: str, tables: str) -> list[rows.FormRow]:
         monkeypatch.setattr(rows, "_lines", lambda: (rows._line(line),))
         return list(rows_of(tables))
 
