@@ -63,6 +63,7 @@ from .isa import assemble as assemble
 from .isa import decode as decode
 from .sanitizer.report import CheckReport as CheckReport
 from .sanitizer.run import check as check
+from .sanitizer.session import check_session as check_session
 from .sm.observer import Observer as Observer
 
 __version__: str

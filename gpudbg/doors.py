@@ -38,3 +38,8 @@ def door(package: str, file: str) -> tuple[Callable[[str], object], Callable[[],
         return getattr(import_module(module), name)
 
     return load, lambda: sorted(names())
+
+
+def public(name: str) -> object:
+    """A public name of gpudbg, for what is below the package that it is in."""
+    return getattr(import_module("gpudbg"), name)

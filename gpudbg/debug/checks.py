@@ -1,19 +1,24 @@
-"""Checks of a run by name: observers that collect findings.
+"""Checks of a run by name.
 
 check = session.check("hazards")     # from now on
 session.run()
 check.findings                       # frozen data; each has .lines() and .to_json()
+
+report = session.check("race")       # the launch, run from its beginning and begun again
+report.findings
 """
 
 from __future__ import annotations
 
 import difflib
+from collections.abc import Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from gpudbg.dataclass import dataclass
 from gpudbg.debug.attached import Attached
 from gpudbg.debug.observing import subscribe, unsubscribe
+from gpudbg.doors import public
 from gpudbg.errors import CommandError
 
 if TYPE_CHECKING:
@@ -22,59 +27,106 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class CheckKind:
-    """A check: where its observer class is, and what it looks for."""
+    """A check: where what carries it out is, and what it looks for.
 
-    module: str
-    observer: str
+    Attributes:
+        module, observer: the class that follows a run; none: the check looks at whole launches.
+    """
+
     help: str
+    module: str = ""
+    observer: str = ""
+
+    @property
+    def whole(self) -> bool:
+        """Whether it looks at a launch from the beginning."""
+        return not self.observer
 
 
 CHECKS: dict[str, CheckKind] = {
+    "memory": CheckKind("accesses outside of what is allocated, misaligned or freed"),
+    "race": CheckKind("accesses in no order, in shared and global memory"),
+    "init": CheckKind("values that nobody has written, where they decide something"),
+    "sync": CheckKind("barriers and shuffles that not all take part in, deadlocks"),
+    "leak": CheckKind("memory that kernels allocate and nobody frees"),
     "hazards": CheckKind(
+        "control words: results read before stall counts or scoreboards allow it",
         "gpudbg.analysis.hazards",
         "HazardObserver",
-        "control words: results read before stall counts or scoreboards allow it",
     ),
 }
-"""Name -> check.  Observer classes take the session's code image."""
+"""Name -> check."""
+DEFAULT = ("memory", "race", "init", "sync", "leak")
+"""What `all` means: control words are looked at where somebody asks for it."""
+
+
+def kind_of(name: str) -> CheckKind:
+    """A check by its name.
+
+    Raises:
+        CommandError: there is none of that name.
+    """
+    kind = CHECKS.get(name)
+    if kind is None:
+        near = difflib.get_close_matches(name, CHECKS, n=1)
+        hint = f"did you mean {near[0]}?" if near else "checks: " + ", ".join(CHECKS)
+        raise CommandError(f"no check {name!r}", hint)
+    return kind
 
 
 class Checks(Attached["Inferior"]):
-    """The checks of an inferior that are on."""
+    """The checks of an inferior that are on, and what the last check of its launch has found.
+
+    Attributes:
+        report: of the last check of the whole launch; None: there was none.
+    """
 
     def __init__(self, inferior: Inferior) -> None:
         super().__init__(inferior)
         self._on: dict[str, Any] = {}
+        self.report: Any = None
 
     def get(self, name: str) -> Any:
-        """A check that is on; None where it is off."""
+        """A check that is on, or the report it is in; None where it is off."""
+        if self.report is not None and name in self.report.checks:
+            return self.report
         return self._on.get(name)
 
     def attach(self, name: str) -> Any:
-        """Start a check; the same object when it is running already.
+        """Start a check, the same object when it is running already; or check the launch.
 
         Raises:
             CommandError: no check of that name.
         """
-        kind = CHECKS.get(name)
-        if kind is None:
-            near = difflib.get_close_matches(name, CHECKS, n=1)
-            hint = f"did you mean {near[0]}?" if near else "checks: " + ", ".join(CHECKS)
-            raise CommandError(f"no check {name!r}", hint)
+        kind = kind_of(name)
+        if kind.whole:
+            return self.launch((name,))
         if name not in self._on:
             make = getattr(import_module(kind.module), kind.observer)
             self._on[name] = make(self._inferior.launch.image)
             subscribe(self._inferior, self._on[name])
         return self._on[name]
 
+    def launch(self, names: Sequence[str] = DEFAULT) -> Any:
+        """Run the launch from its beginning with checks, and begin it again; their report."""
+        for name in names:
+            kind_of(name)
+        # What checks whole launches is above sessions.
+        check: Any = public("check_session")
+        self.report = check(self._inferior, tuple(names))
+        return self.report
+
     def detach(self, name: str) -> None:
         """Stop a check and forget its findings."""
+        if self.report is not None and name in self.report.checks:
+            self.report = None
         observer = self._on.pop(name, None)
         if observer is not None:
             unsubscribe(self._inferior, observer)
 
     def renew(self) -> None:
         """Checks look at one code image: for another one they begin anew."""
+        self.report = None
         for name in list(self._on):
             self.detach(name)
             self.attach(name)

@@ -176,6 +176,13 @@ class CheckFinding:
             lines.append(f"  suppressed by {self.suppressed}")
         return lines
 
+    def lines(self) -> list[str]:
+        """The same as `explain`, as of other findings and reports."""
+        return self.explain()
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        printer.text("\n".join(self.explain()))
+
     def to_json(self) -> dict[str, Any]:
         """The finding as data."""
         names = (

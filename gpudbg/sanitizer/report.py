@@ -40,5 +40,8 @@ class CheckReport(CheckResults):
         """Annotations of GitHub Actions."""
         return github.commands(self)
 
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        printer.text(str(self))
+
     def __str__(self) -> str:
         return "\n".join(self.lines())

@@ -154,6 +154,7 @@ def check_plan(
     overlap: Sequence[bool] = (),
     started: Callable[[DebugSession], None] = lambda session: None,
     first_schedule: int = 1,
+    owned: bool = True,
 ) -> CheckReport:
     """What `check` does with launches, given as functions that begin them.
 
@@ -162,6 +163,7 @@ def check_plan(
         overlap: whether each may begin before the one before it has ended.
         started: is given each session before it runs.
         first_schedule: number of the first schedule beside the plain one.
+        owned: sessions are closed when all is done.
     """
     wanted = _checks(checks)
     _one_of(init, ("use", "load"), "init")
@@ -186,6 +188,7 @@ def check_plan(
         overlap,
         seed,
         first_schedule,
+        owned,
     )
     own_seed, own_marking = gpu.seed, gpu.marking
     # What compiled code stores to memory without contents is marked.
@@ -219,6 +222,7 @@ class _Search:
     overlap: Sequence[bool]
     seed: int
     first: int = 1
+    owned: bool = True
 
     def report(self, schedules: int) -> CheckReport:
         """Run under so many schedules; the first one last: its results stay in memory."""
@@ -255,7 +259,8 @@ class _Search:
             if not keep:
                 run.outcome = outcome_of(run.sessions, run.stops)
         finally:
-            run.close()
+            if self.owned:
+                run.close()
         if kept is not None:
             kept.restore()
         return run
@@ -331,18 +336,25 @@ class _Run:
         self.sessions.append(session)
         self.started(session)
         hazards = session.check("hazards") if "hazards" in self.options.checks else None
-        for hazard in hazards.findings if hazards is not None else ():
-            self.findings.add(("hazard", hazard.second.pc, hazard.kind), partial(_hazard, hazard))
+        places = AccessPlaces(session.symbols)
         try:
             screened = self._screen(session)
+            if screened is None:
+                return self._exact(session, places)
         except ModelGap as gap:
             self.gap = str(gap)
             return False
-        places = AccessPlaces(session.symbols)
-        if screened is not None:
-            self._count(session, screened)
-            return self._ended(screened, places, HeapSites(places, self.program.device.gpu.memory))
-        return self._exact(session, places)
+        finally:
+            if hazards is not None:
+                self._add_hazards(hazards, places)
+        self._count(session, screened)
+        return self._ended(screened, places, HeapSites(places, self.program.device.gpu.memory))
+
+    def _add_hazards(self, hazards: Any, places: AccessPlaces) -> None:
+        """What was read too early."""
+        for hazard, count in zip(hazards.findings, hazards.counts, strict=True):
+            key = ("hazard", hazard.second.pc, hazard.kind, hazard.resource)
+            self.findings.add(key, partial(_hazard, hazard, places), count)
 
     def _screen(self, session: DebugSession) -> Stop | None:
         """Run a launch on compiled code; its end, where nothing can be wrong with it.  Else it
@@ -377,6 +389,9 @@ class _Run:
         """Whether a first pass on compiled code may save the exact one."""
         options, number = self.options, len(self.launched)
         if options.performance or options.portability or not self.screening:
+            return False
+        if "hazards" in options.checks:
+            # They look at every instruction.
             return False
         if not {"race", "init", "sync"} & set(options.checks) or any(self.overlap):
             return False
@@ -425,6 +440,8 @@ class _Run:
     def _only_refused(self, session: DebugSession, members: Sequence[RunCheck]) -> bool:
         """Whether refused accesses are all there is to look at, so that compiled code may run."""
         if not all(isinstance(m, MemoryCheck | HeapSites) for m in members):
+            return False
+        if "hazards" in self.options.checks:
             return False
         return not {"malloc", "free"} & set(session.launch.image.externs.values())
 
@@ -565,8 +582,15 @@ def without_consequences(found: Sequence[CheckFinding]) -> tuple[CheckFinding, .
     return tuple(f for f in found if f.kind != "uninitialised" or f.accesses[0].pc not in racing)
 
 
-def _hazard(hazard: Any) -> CheckFinding:
-    return CheckFinding("hazard", "error", hazard.kind, "register", where=" ".join(hazard.lines()))
+def _hazard(hazard: Any, places: AccessPlaces) -> CheckFinding:
+    """A finding of the pipeline's check: who gives the result, who takes it too early."""
+    who = hazard.block or (0, 0, 0), (0, 0, 0), 0, 0
+    sides = [("store", hazard.first), ("load", hazard.second)]
+    accesses = tuple(places.access_of(k, s.pc, *who) for k, s in sides if s is not None)
+    return CheckFinding(
+        "hazard", "error", hazard.kind, None, None, accesses,
+        where=" ".join(line.strip() for line in hazard.lines()),
+    )  # fmt: skip
 
 
 def _load(source: Source) -> LoadedProgram:

@@ -25,6 +25,7 @@ from gpudbg.frontends.tui.palette import Everything
 from gpudbg.frontends.tui.screens.ask import AskScreen
 from gpudbg.frontends.tui.screens.card import CardFrame, CardScreen
 from gpudbg.frontends.tui.screens.fault import FaultScreen
+from gpudbg.frontends.tui.screens.findings import FindingsScreen
 from gpudbg.frontends.tui.screens.gallery import GalleryScreen
 from gpudbg.frontends.tui.screens.help import HelpScreen
 from gpudbg.frontends.tui.screens.history import HistoryScreen
@@ -48,7 +49,7 @@ TUI = Path(gpudbg.frontends.tui.__file__).parent
 OWNERS: dict[str, Any] = {
     "main": MainScreen, "side": SideScreen, "watch": WatchScreen, "trap": TrapScreen,
     "surface": SurfaceScreen, "history": HistoryScreen, "gallery": GalleryScreen,
-    "card": CardScreen,
+    "findings": FindingsScreen, "card": CardScreen,
     "fault": FaultScreen, "help": HelpScreen, "ask": AskScreen, "launch": LaunchScreen,
     "rows": LinePane, "prompt": Prompt, "log": LogPane, "memory": MemoryPane,
     "picture": SurfacePane, "lanes": LaneTablePane, "timeline": TimelinePane,

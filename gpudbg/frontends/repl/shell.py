@@ -125,6 +125,8 @@ class Shell:
         print(output.printed, end="", file=self._out)
         if output.data is not None:
             self.names["_"] = output.data
+        if line.partition(" ")[0] == "check" and session.checks.report is not None:
+            self.names["report"] = session.checks.report
         self.quit_requested = self.quit_requested or session.quit_requested
         self._out.flush()
         return True

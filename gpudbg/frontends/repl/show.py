@@ -200,12 +200,26 @@ def lines_of(value: object, dbg: DebugSession) -> list[str] | None:
     """A value's lines, or None where Python's own repr serves."""
     found = next((SHOWN[kind] for kind in type(value).__mro__ if kind in SHOWN), None)
     if found is None:
-        return None
+        return _told(value)
     try:
         return found(value, dbg)
     except GpudbgError:
         # A view of something that has gone: what it was is better than an error.
         return None
+
+
+def _told(value: object) -> list[str] | None:
+    """Lines of reports and findings of checks, and of tuples of findings."""
+    if isinstance(value, tuple) and value:
+        parts = [_told(one) for one in value]
+        if any(part is None for part in parts):
+            return None
+        return [line for part in parts for line in (*(part or ()), "")][:-1]
+    lines = getattr(value, "lines", None)
+    if not type(value).__module__.startswith("gpudbg.") or not callable(lines):
+        return None
+    found: list[str] = lines()
+    return found
 
 
 def shown_types() -> Iterator[type]:

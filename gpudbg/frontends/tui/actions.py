@@ -142,6 +142,7 @@ ACTIONS = (
            panes=("stops",)),
     Action("stop_next", "shift+right", "later", "the stop after", "Inspect", rank=17,
            panes=("stops",)),
+    Action("findings", "K", "check", "what checks find", "Inspect", "check all"),
     Action("output", "O", "output", "output buffers", "Inspect", "info buffers", busy=True),
     Action("marks", "m", "marks", "breakpoints", "Inspect", "info breakpoints", busy=True),
     Action("notes", "H", "notes", "notes of the story", "Inspect", busy=True),
@@ -165,6 +166,7 @@ _watch = partial(Action, scope="watch")
 _trap = partial(Action, scope="trap")
 _surface = partial(Action, scope="surface")
 _history = partial(Action, scope="history")
+_findings = partial(Action, scope="findings")
 _gallery = partial(Action, scope="gallery")
 _card = partial(Action, scope="card")
 _fault = partial(Action, scope="fault")
@@ -244,6 +246,10 @@ LOCAL_ACTIONS = (
     _history("back_one", "backspace", "back", "one instruction back", do="main('back_stepi')"),
     _history("leave", "h", "back", "", do="close"),
     _panes(keys="1,2,3,4,5,6", scope="history"),
+
+    # What checks have found.
+    _findings("check", "c", "check again", "check the launch", do="check"),
+    _findings("leave", "K", "back", "", do="close"),
 
     # Stories.
     _gallery("search", "slash", "search", "stories that hold a text", do="search"),
@@ -328,6 +334,7 @@ KEY_ROWS = {
     "surface": "zoom_* fit other_next picture.slice format fresh_* writer goto ramp "
                "stepi=step panes close",
     "history": "walk_* stop_* note_* bookmark writer goto now zoom_* register stepi=step format",
+    "findings": "open=go row_*=choose check close quit",
     "gallery": "open=start row_*=choose search close quit",
     "plugin": "close",
     "card": "close",
@@ -345,6 +352,7 @@ TITLES = {
     "trap": "Trap inspector",
     "surface": "Surfaces",
     "history": "History",
+    "findings": "Findings",
     "gallery": "Stories",
 }
 """Scope -> the group of its actions on the help page that is opened over its screen."""

@@ -60,6 +60,7 @@ SIDE_SCREENS = {
     "trap": ("gpudbg.frontends.tui.screens.trap", "TrapScreen"),
     "surface": ("gpudbg.frontends.tui.screens.surface", "SurfaceScreen"),
     "history": ("gpudbg.frontends.tui.screens.history", "HistoryScreen"),
+    "findings": ("gpudbg.frontends.tui.screens.findings", "FindingsScreen"),
     "gallery": ("gpudbg.frontends.tui.screens.gallery", "GalleryScreen"),
 }
 """Screens over the main one: where they are; they are imported when they are opened."""

@@ -54,7 +54,7 @@ class BaseApp(App[int]):
 
     # ---- screens -----------------------------------------------------------------------
     def open_screen(self, name: str) -> None:
-        """Open a screen: help, watch, trap, surface, history or gallery."""
+        """Open a screen: help, watch, trap, surface, history, findings or gallery."""
         raise NotImplementedError
 
     def open_program(self, path: Path) -> None:

@@ -51,6 +51,14 @@ def gallery(screen: MainScreen) -> None:
     screen.gpudbg.open_screen("gallery")
 
 
+@handles("findings")
+def findings(screen: MainScreen) -> None:
+    """What checks of the launch have found; the first time they are made."""
+    screen.gpudbg.open_screen("findings")
+    if not screen.engine.busy and screen.session.checks.report is None:
+        screen.run_command("check all")
+
+
 @handles("notes")
 def notes(screen: MainScreen) -> None:
     """The story's notes, where the program has one."""
