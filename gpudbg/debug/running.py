@@ -103,7 +103,7 @@ class Runner(Attached["Inferior"]):
         if (untold := self.untold()) is not None:
             return untold
         self._traps.running(stop_on_entry=False)
-        check = self._hang_check() if most is None or prove_hangs else None
+        check = self.hang_check() if most is None or prove_hangs else None
         return self.end_run(self._inferior.grid.run(max_instructions=most, hang_check=check))
 
     def run_to_stop(self, max_instructions: int | None) -> Stop:
@@ -116,7 +116,7 @@ class Runner(Attached["Inferior"]):
         event = self.gathering.next_event()
         if event is None:
             # A limit that was asked for is kept: a loop without progress is reported there.
-            check = self._hang_check() if max_instructions is None else None
+            check = self.hang_check() if max_instructions is None else None
             event = self._inferior.grid.run(
                 breakpoints=addresses,
                 accept=points.accepts if addresses else None,
@@ -130,7 +130,7 @@ class Runner(Attached["Inferior"]):
             event = self.gathering.gather(event)
         return self.end_run(event)
 
-    def _hang_check(self) -> HangCheck | None:
+    def hang_check(self) -> HangCheck | None:
         """What proves a hang while the machine runs, where it is asked to."""
         inferior = self._inferior
         if inferior.settings.shown("stop-on-hang") == "off":

@@ -6,8 +6,10 @@ The rule of who moves (`set step-along`):
   instruction, every other warp of its CTA that can run executes one too, by slot.  A warp that
   meets a breakpoint on the way waits there and is reported by the next `continue`; so a step
   never moves the focus, unless the focused warp itself waits at a barrier for such a warp.
-  Other CTAs stand still, until `PATIENCE` instructions were made in one step (the CTA may wait
-  for them): then the whole grid runs, and any breakpoint ends the step.
+  Other CTAs stand still, until `ALONE` instructions were made in one step (the CTA may wait for
+  them, or the line is a long loop): then the whole grid runs, on compiled code where there is
+  some, and a proven hang ends the step.  Where a breakpoint waits for another warp, the CTA goes
+  on alone until `PATIENCE` instructions; then any breakpoint ends the step.
 * `none`: only the focused warp moves; at a barrier the others run until it is released.
 
 The rule of where it ends: the focused lane is active and stands at another source line than it
@@ -24,27 +26,38 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
+from gpudbg.debug.focus.focus import first_lane, thread_of
 from gpudbg.debug.inlined import chain_of, deeper, line_in
 from gpudbg.debug.stops.stop import StepStop
 from gpudbg.debug.values.backtrace import call_depth, frames
+from gpudbg.debug.values.context import WarpContext
 from gpudbg.debug.values.evaluation import origin
 from gpudbg.errors import CommandError
+from gpudbg.expr import parse
+from gpudbg.expr.native import native
 from gpudbg.sm.events import StopEvent
 
 if TYPE_CHECKING:
     from gpudbg.debug.breakpoints.setting import Breakpoints
+    from gpudbg.debug.inferior import Inferior
     from gpudbg.debug.running import Runner
     from gpudbg.debug.stops.stop import Stop
     from gpudbg.debug.symbols import Symbols
+    from gpudbg.sm.conditions import Condition
     from gpudbg.sm.state import WarpState
 
-PATIENCE = 100_000
-"""Instructions that the CTA makes alone before the rest of the grid runs along."""
+ALONE, PATIENCE = 10_000, 100_000
+"""Instructions that the CTA makes alone before the rest of the grid runs along; the same where
+another warp comes to a breakpoint."""
 
 Arrived = Callable[["WarpState"], bool]
+Goals = Callable[[], frozenset[int]]
+"""Pcs, one of which a warp meets where it arrives, or soon after; asked for when a step is long."""
 
 
-def run_warp(runner: Runner, arrived: Arrived, skips: Callable[[], int] = lambda: 0) -> Stop:
+def run_warp(
+    runner: Runner, arrived: Arrived, goals: Goals, skips: Callable[[], int] = lambda: 0
+) -> Stop:
     """Move the focused warp until it has arrived, ended, or something else stopped it.
 
     Args:
@@ -57,14 +70,25 @@ def run_warp(runner: Runner, arrived: Arrived, skips: Callable[[], int] = lambda
     before, began = grid.total, warp.executed
     watching = watch.arm()
     end = partial(runner.end_run, skips=skips)
+    lane = _moved_lane(inferior, warp)
+    alone = PATIENCE if watching else ALONE
+    sought: frozenset[int] | None = None
 
     def there(w: WarpState) -> bool:
         return (watching and watch.met(w)) or (w is warp and w.executed > began and arrived(w))
 
     while True:
-        if along and grid.total - before >= PATIENCE:
-            accept = breakpoints.accepts if points else None
-            return end(grid.run(breakpoints=points, accept=accept, until=there))
+        if along and grid.total - before >= alone:
+            if watching:
+                accept = breakpoints.accepts if points else None
+                return end(grid.run(breakpoints=points, accept=accept, until=there))
+            if sought is None:
+                sought = goals() | _exits(inferior)
+            event, waits = _run_grid(runner, warp, lane, arrived, sought, alone < PATIENCE)
+            if waits:
+                alone = PATIENCE
+            elif event.kind != "step" or arrived(warp):
+                return end(event)
         event = _round(runner, warp, points) if along else grid.step_warp(warp)
         event = replace(event, executed=grid.total - before)
         if event.kind != "step" or (watching and (watch.seen or watch.met(warp))):
@@ -77,6 +101,68 @@ def run_warp(runner: Runner, arrived: Arrived, skips: Callable[[], int] = lambda
 
 def _at(event: StopEvent, warp: WarpState) -> StopEvent:
     return replace(event, sm=warp.sm, warp=warp.slot, pc=warp.pc)
+
+
+def _run_grid(
+    runner: Runner,
+    warp: WarpState,
+    lane: int,
+    arrived: Arrived,
+    goals: frozenset[int],
+    patient: bool,
+) -> tuple[StopEvent, bool]:
+    """Run all until the focused warp has arrived, or stands at an instruction by which it exits.
+
+    Args:
+        goals: where it is asked whether it has arrived.
+        patient: a breakpoint of another warp ends the run, but not the step.
+
+    Returns:
+        What ended the run; whether that was such a breakpoint.
+    """
+    breakpoints, symbols = runner.breakpoints, runner.inferior.symbols
+    points, there, waits = frozenset(breakpoints.addresses()), False, False
+
+    def ends(w: WarpState) -> bool:
+        row = symbols.instruction(w.pc)
+        return row is not None and "EXIT" in row.text
+
+    def accept(w: WarpState) -> bool:
+        nonlocal there, waits
+        if w.pc in points and patient and w is not warp and breakpoints.would_stop(w):
+            # The next `continue` reports it.
+            w.shown, waits = -1, True
+            return True
+        if w.pc in points and breakpoints.accepts(w):
+            return True
+        there = w is warp and w.pc in goals and (arrived(w) or ends(w))
+        return there
+
+    mine = _is_thread(runner.inferior, warp, lane)
+    event = runner.inferior.grid.run(
+        breakpoints=points | goals,
+        accept=accept,
+        hang_check=runner.hang_check(),
+        conditions=lambda pc: mine if pc not in points else breakpoints.native_condition(pc),
+    )
+    return (replace(event, kind="step") if there and event.kind == "breakpoint" else event), waits
+
+
+def _moved_lane(inferior: Inferior, warp: WarpState) -> int:
+    """The lane whose way a step follows: the focused one, or where that has exited another."""
+    return first_lane(warp.active) if warp.exited >> inferior.lane & 1 else inferior.lane
+
+
+def _is_thread(inferior: Inferior, warp: WarpState, lane: int) -> Condition | None:
+    """That a lane of compiled code is this one: at goals, it need not stop for others."""
+    names = ("threadIdx", "blockIdx")
+    places = zip(names, (thread_of(warp, lane), warp.cta.block), strict=True)
+    words = [
+        f"{name}.{axis} == {value}"
+        for name, place in places
+        for axis, value in zip("xyz", place, strict=True)
+    ]
+    return native(parse(" && ".join(words)), WarpContext(inferior, warp))
 
 
 def _round(runner: Runner, warp: WarpState, points: Collection[int]) -> StopEvent:
@@ -143,7 +229,7 @@ def _step_line(runner: Runner, over: bool) -> Stop:
         return runner.step(1, "warp", over)
     if inferior.skipped_inline and not over:
         return runner.enter_inlined()
-    lane = 1 << inferior.lane
+    lane = 1 << _moved_lane(inferior, warp)
     depth = call_depth(inferior, warp)
     chain = chain_of(symbols, warp.pc)
     chain = chain[: len(chain) - inferior.skipped_inline]
@@ -167,7 +253,47 @@ def _step_line(runner: Runner, over: bool) -> Stop:
             return deeper(symbols, warp.pc, chain)
         return 0
 
-    return run_warp(runner, arrived, skips)
+    def away(pc: int) -> bool:
+        return symbols.line(pc) is not None and line_in(symbols, pc, chain) != start
+
+    def goals() -> frozenset[int]:
+        return _entries(inferior, away, everywhere=not over)
+
+    return run_warp(runner, arrived, goals, skips)
+
+
+def _entries(
+    inferior: Inferior, wanted: Callable[[int], bool], everywhere: bool = False
+) -> frozenset[int]:
+    """Where code that is wanted begins, is jumped to or returned to, in functions a warp is in.
+
+    Args:
+        everywhere: in all functions.
+    """
+    symbols, found = inferior.symbols, set(_returns(inferior))
+    begun = {frame.pc for frame in frames(inferior) if not frame.inlined}
+    if everywhere:
+        begun |= {pc for _, pc, _ in symbols.function_places()}
+    for pc in begun:
+        jumped_to, before = set(symbols.block_starts(pc)), False
+        for row in symbols.function_rows(pc):
+            here = wanted(row.pc)
+            if here and (not before or row.pc in jumped_to):
+                found.add(row.pc)
+            before = here
+    return frozenset(found)
+
+
+def _exits(inferior: Inferior) -> frozenset[int]:
+    """Where warps exit in the functions that the focused warp is in."""
+    begun = {frame.pc for frame in frames(inferior) if not frame.inlined}
+    rows = (row for pc in begun for row in inferior.symbols.function_rows(pc))
+    return frozenset(row.pc for row in rows if "EXIT" in row.text)
+
+
+def _returns(inferior: Inferior) -> frozenset[int]:
+    """Where the functions that the focused warp is in return to."""
+    return frozenset(frame.pc for frame in frames(inferior) if not frame.inlined)
 
 
 # ---- places ----------------------------------------------------------------------------
@@ -176,8 +302,8 @@ def until(runner: Runner, location: str | None) -> Stop:
     if (untold := _begun(runner)) is not None:
         return untold
     inferior = runner.inferior
-    lane = 1 << inferior.lane
     warp = inferior.focused()
+    lane = 1 << _moved_lane(inferior, warp)
     if location is not None:
         goals = set(inferior.symbols.resolve(location, origin(inferior)).addresses)
         depth = call_depth(inferior, warp)
@@ -186,7 +312,7 @@ def until(runner: Runner, location: str | None) -> Stop:
             # As in gdb, the end of the present function is far enough.
             return bool(w.active & lane) and (w.pc in goals or call_depth(inferior, w) < depth)
 
-        return run_warp(runner, left)
+        return run_warp(runner, left, lambda: frozenset(goals) | _returns(inferior))
     here = warp.pc
     last = max((p for p in _line_pcs(inferior.symbols, here)), default=here)
     depth = call_depth(inferior, warp)
@@ -199,6 +325,7 @@ def until(runner: Runner, location: str | None) -> Stop:
                 or (call_depth(inferior, w) == depth and w.pc > max(here, last))
             )
         ),
+        lambda: _entries(inferior, lambda pc: not here <= pc <= last),
     )
 
 
@@ -222,13 +349,15 @@ def finish(runner: Runner, level: int = 0) -> Stop:
     if (untold := _begun(runner)) is not None:
         return untold
     inferior = runner.inferior
-    lane = 1 << inferior.lane
+    lane = 1 << _moved_lane(inferior, inferior.focused())
     rows = frames(inferior)
     frame = rows[min(level, len(rows) - 1)]
     if frame.physical == 0 and not frame.inlined:
         if inferior.focused().in_trap:
             # The handler's own frame: out of it means back in the interrupted code.
-            return run_warp(runner, lambda w: not w.in_trap)
+            return run_warp(
+                runner, lambda w: not w.in_trap, lambda: frozenset(inferior.symbols.pcs)
+            )
         raise CommandError("the focused warp is in the kernel itself", "`continue` runs to its end")
     symbols = inferior.symbols
     if frame.inlined:
@@ -241,9 +370,12 @@ def finish(runner: Runner, level: int = 0) -> Stop:
                 and call_depth(inferior, w) <= frame.physical
                 and chain_of(symbols, w.pc)[: len(inside)] != inside
             ),
+            lambda: _entries(inferior, lambda pc: chain_of(symbols, pc)[: len(inside)] != inside),
         )
     return run_warp(
-        runner, lambda w: bool(w.active & lane) and call_depth(inferior, w) < frame.physical
+        runner,
+        lambda w: bool(w.active & lane) and call_depth(inferior, w) < frame.physical,
+        lambda: _returns(inferior),
     )
 
 

@@ -473,6 +473,18 @@ class Symbols:
         end = min((s for s in starts if s > begin), default=begin + found[0].size)
         return self.rows_between(begin, max(end, begin + 1))
 
+    def block_starts(self, pc: int) -> list[int]:
+        """Where basic blocks of the function at a pc begin."""
+        from gpudbg.analysis.cfg import Flow
+
+        known = {
+            self.pc(branch.offset): tuple(map(self.pc, branch.targets))
+            for branch in self.kernel.indirect_branches
+            if branch.targets
+        }
+        rows = ((row.pc, row.word) for row in self.function_rows(pc))
+        return [block.start for block in Flow(rows, self.program.arch, known).blocks()]
+
     def function_offset(self, pc: int) -> tuple[str, int]:
         """(function, offset from its start) of a pc; an empty name outside the functions."""
         found = self.image.function_at(pc)

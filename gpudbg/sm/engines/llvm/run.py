@@ -13,6 +13,7 @@ them at the ends of their turns; it is then handled as on one thread (policy `ho
 from __future__ import annotations
 
 import time
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Generator, Iterator
 
@@ -413,8 +414,10 @@ class RunEngine:
         self._stops = stops
         self._use_code()
         base = self.program.listing.base
-        for head, end in self.program.heads().items() if stops else ():
-            if any(head <= pc <= end for pc in stops if pc not in self._conditions):
+        asked = sorted(pc for pc in stops if pc not in self._conditions)
+        for head, end in self.program.heads().items() if asked else ():
+            first = bisect_left(asked, head)
+            if first < len(asked) and asked[first] <= end:
                 self._marks[(head - base) // 8] = 1
 
     def _condition(self, pc: int, stops: frozenset[int]) -> Condition | None:
@@ -428,7 +431,9 @@ class RunEngine:
             return
         condition = self._condition(pc, stops)
         if condition is not None:
-            self._conditions = {**self._conditions, pc: condition}
+            # Whoever asks the same at many places need not come to each of them.
+            alike = {at: condition for at in stops if self._condition(at, stops) == condition}
+            self._conditions = {**self._conditions, **alike, pc: condition}
             self._renew_program()
             self._mark(self._stops)
 
