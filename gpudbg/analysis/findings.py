@@ -1,4 +1,4 @@
-"""What the findings of every check can do, and how they are told."""
+"""What the findings of every check can do, and how they are worded."""
 
 from __future__ import annotations
 

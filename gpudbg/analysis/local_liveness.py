@@ -203,9 +203,9 @@ class LocalLiveness:
         todo, hit = [offset], None
         while todo and hit is None:
             at = todo.pop()
-            told = lives.get(at)
-            if told is not None:
-                hit = at if told else None
+            known = lives.get(at)
+            if known is not None:
+                hit = at if known else None
                 continue
             if not self._budget:
                 return True

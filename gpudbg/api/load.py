@@ -75,7 +75,7 @@ def compile(  # noqa: A001 - users write gpudbg.compile
 ) -> LoadedProgram:
     """CUDA C++ or PTX text as a program on a fresh emulated GPU.
 
-    The text is told apart by its first words (PTX begins with `.version`).
+    The kind of text is decided by its first words (PTX begins with `.version`).
 
     Args:
         text: the source.

@@ -42,7 +42,7 @@ PATIENCE = 10_000
 
 
 class StopListener(Protocol):
-    """Who hears of a stop before anybody is told."""
+    """Who is notified of a stop before any front end."""
 
     def stopped(self) -> None:
         """The machine has stopped."""
@@ -54,7 +54,7 @@ class Runner(Attached["Inferior"]):
     Attributes:
         breakpoints, watchpoints: what ends a run.
         gathering: how warps come together at a breakpoint.
-        history: the launch's past, which hears of a stop before anybody is told.
+        history: the launch's past, which is notified of a stop before any front end.
     """
 
     def __init__(

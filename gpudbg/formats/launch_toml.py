@@ -480,7 +480,7 @@ def flag_launch(
         LoadError: a file that cannot be read.
     """
     base = base or Launch(source="command line")
-    told = given_args(base, args, parameters)
+    called_with = given_args(base, args, parameters)
     given = [_read("--symbol", s, text.parse_symbol) for s in symbols]
     shown = [_read("--output", o, text.parse_output) for o in outputs]
     changed = base.replaced(
@@ -489,9 +489,9 @@ def flag_launch(
         block=_size(block, "block"),
         cluster=_size(cluster, "cluster"),
         shared_bytes=shared_bytes,
-        args=told.args,
-        buffers=told.buffers,
-        images=told.images,
+        args=called_with.args,
+        buffers=called_with.buffers,
+        images=called_with.images,
         symbols={s.name: s for s in given},
         outputs=tuple(shown) or None,
         raw=raw,

@@ -282,8 +282,8 @@ def _places(reg: str, families: tuple[Family, ...]) -> tuple[tuple[SmRegister, .
     address = _address(reg)
     found = locate_all(address) if address is not None else ()
     places = tuple(p for p in found if set(p.layout.families) & set(families)) or found
-    told = [f"{p.place()} ({p.layout.name}, {p.layout.certainty})" for p in places]
-    return places, " or ".join(told)
+    named = [f"{p.place()} ({p.layout.name}, {p.layout.certainty})" for p in places]
+    return places, " or ".join(named)
 
 
 def explain_esr(reg: str, value: int, family: str | Family | None = None) -> WordExplanation:

@@ -20,7 +20,7 @@ from gpudbg.bits import lanes_of
 from gpudbg.sanitizer.clocks import EMPTY, Knowledge, Row, Rows, joined
 from gpudbg.sanitizer.facts import GPU, Facts
 from gpudbg.sanitizer.mbarriers import Mbarrier, MbarrierTable, nothing, ordered
-from gpudbg.sanitizer.monitor import TOLD_AS_EVENTS, ExecutedInstruction, Touch
+from gpudbg.sanitizer.monitor import EVENT_OPS, ExecutedInstruction, Touch
 from gpudbg.sanitizer.race_records import (
     AccessRecord,
     Agent,
@@ -34,7 +34,7 @@ from gpudbg.sanitizer.races import RaceCheck
 from gpudbg.sanitizer.warp_clocks import ClockGroup, CopyGroups, WarpClock
 from gpudbg.sm.asynchronous.events import (
     ByteRuns,
-    CopyTold,
+    BytesCopied,
     MatricesRead,
     MbarrierBegun,
     MbarrierChanged,
@@ -138,7 +138,7 @@ class AsyncRaceCheck(RaceCheck):
         if handler is not None:
             handler(self, clock, step)
         early = op == "ATOMS" and "ARRIVE" in step.insn.text()
-        if op not in TOLD_AS_EVENTS and not early:
+        if op not in EVENT_OPS and not early:
             super()._accesses(clock, step, facts)
         for event in step.events:
             _EVENTS[type(event)](self, clock, step, event)
@@ -302,7 +302,7 @@ class AsyncRaceCheck(RaceCheck):
         for group, _ in clock.of(step.lanes):
             self._published = joined(self._published, group.knowledge.released[1])
 
-    def ended(self) -> None:
+    def finished(self) -> None:
         """The launch has ended."""
         if self._before and not self._waited_for_grid and self._sync is not None:
             self._sync.no_grid_wait(next(iter(self._exits.values()), None))
@@ -460,7 +460,7 @@ class AsyncRaceCheck(RaceCheck):
             step.warp.cta.number, 0, agent,
         )  # fmt: skip
 
-    def _copy(self, clock: WarpClock, step: ExecutedInstruction, event: CopyTold) -> None:
+    def _copy(self, clock: WarpClock, step: ExecutedInstruction, event: BytesCopied) -> None:
         """A bulk or tensor copy, a store to another CTA."""
         lanes, copies = 1 << event.lane, self._copies(clock)
         written = "atomic" if event.reduces else "store"
@@ -482,7 +482,7 @@ class AsyncRaceCheck(RaceCheck):
             self._range(clock, step, extent, record)
 
     def _counted(
-        self, clock: WarpClock, step: ExecutedInstruction, event: CopyTold,
+        self, clock: WarpClock, step: ExecutedInstruction, event: BytesCopied,
         bar: tuple[Cta, int] | None, kind: str,
     ) -> Agent:  # fmt: skip
         """The agent of a copy that an mbarrier counts."""
@@ -523,7 +523,7 @@ class AsyncRaceCheck(RaceCheck):
         found = self._mbarriers.find(home, offset)
         record = self._mbarrier_record(clock, step, 1 << lane, kind)
         if found is None:
-            modern = step.insn.op in TOLD_AS_EVENTS and self._modern(step)
+            modern = step.insn.op in EVENT_OPS and self._modern(step)
             found = self._begin(home, offset, modern, None)
             if modern and self._sync is not None:
                 self._sync.uninitialised(found, record)
@@ -589,11 +589,11 @@ class AsyncRaceCheck(RaceCheck):
         found.word = event.after
         if event.before >> 63 != event.after >> 63:
             if self._sync is not None:
-                for test in found.unsafe_tests(self._team):
+                for test in found.unsafe_tests(self._group_number):
                     self._sync.ambiguous(found, test)
             found.advance()
 
-    def _team(self, warp: int) -> int:
+    def _group_number(self, warp: int) -> int:
         """A number for the warp group of a warp that multiplies with it: a product that is over
         was begun by all of its warps.  Of other warps one below 0."""
         return warp >> 2 if warp in self._products else -1 - warp
@@ -843,7 +843,7 @@ _HANDLERS: Final = {
     "PREEXIT": AsyncRaceCheck._lets_dependents_begin,
 }
 _EVENTS: Final[dict[type, Any]] = {
-    CopyTold: AsyncRaceCheck._copy,
+    BytesCopied: AsyncRaceCheck._copy,
     MatricesRead: AsyncRaceCheck._matrices,
     MbarrierBegun: AsyncRaceCheck._begins,
     MbarrierChanged: AsyncRaceCheck._changes,

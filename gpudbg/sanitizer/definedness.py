@@ -25,7 +25,7 @@ from gpudbg.sanitizer.barriers import shuffle_sources
 from gpudbg.sanitizer.facts import data_of
 from gpudbg.sanitizer.findings import CheckFinding, Severity
 from gpudbg.sanitizer.monitor import ExecutedInstruction, RunCheck, Touch
-from gpudbg.sm.asynchronous.events import ByteRuns, CopyTold, MbarrierBegun
+from gpudbg.sm.asynchronous.events import ByteRuns, BytesCopied, MbarrierBegun
 
 if TYPE_CHECKING:
     from gpudbg.mem.device import Allocation, DeviceMemory
@@ -254,7 +254,7 @@ class DefinednessCheck(RunCheck):
     # ---- memory --------------------------------------------------------------------------
     def executed(self, step: ExecutedInstruction) -> None:
         for event in step.events:
-            if isinstance(event, CopyTold):
+            if isinstance(event, BytesCopied):
                 self._copied(step, event)
             elif isinstance(event, MbarrierBegun):
                 self._cta(event.home)[event.offset : event.offset + 8] = 0
@@ -269,7 +269,7 @@ class DefinednessCheck(RunCheck):
             else:
                 self._atomic(step, touch)
 
-    def _copied(self, step: ExecutedInstruction, event: CopyTold) -> None:
+    def _copied(self, step: ExecutedInstruction, event: BytesCopied) -> None:
         """A copy moves what is undefined of its bytes, where it moves a range to a range."""
         source = event.reads[0] if len(event.reads) == 1 else None
         for target, _ in event.writes:

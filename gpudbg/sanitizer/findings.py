@@ -216,7 +216,7 @@ class PerfSite:
         kind: bank_conflict, uncoalesced, divergence.
         access: load, store, atomic; "" of branches.
         executions: how often it was executed.
-        degree: ways of the worst bank conflict.
+        degree: accesses of the worst bank conflict that take turns.
         transactions, ideal: sums over all executions.
         sectors: of the worst request.
         divergent: whether some lanes took a branch and others did not.

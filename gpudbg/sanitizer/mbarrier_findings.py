@@ -78,7 +78,7 @@ class MbarrierFindings:
     def arrives(self, one: Mbarrier, event: MbarrierChanged, arrival: AccessRecord) -> None:
         """Arrivals: too many, out of range, of a phase whose forerunner nobody waited for."""
         if one.modern and one.begun is None:
-            # Never initialised, which is told: its word means nothing.
+            # Never initialised, which is reported: its word means nothing.
             return
         state = (mbarrier.read if one.modern else mbarrier.read_early)(event.before)
         where = f"the mbarrier at shared 0x{one.offset:x}"

@@ -48,7 +48,7 @@ class Mbarrier:
         modern: of sm_90 and later; before that it is an ordinary word.
         begun: its begin, where that was seen.
         phase: how many are over; `phases`: of the present one and the last one.
-        tests: by warp and lanes, the last test of each phase that was told yes.
+        tests: by warp and lanes, the last test of each phase that found it complete.
         waited: phases whose end somebody has seen.
         word: its word after the last change.
     """
@@ -77,11 +77,12 @@ class Mbarrier:
         self.phases.pop(self.phase - 1, None)
         self.phase += 1
 
-    def unsafe_tests(self, team: Callable[[int], int]) -> list[AccessRecord]:
+    def unsafe_tests(self, group_of: Callable[[int], int]) -> list[AccessRecord]:
         """Tests of the phase before the present one that its end does not come after.
 
         Args:
-            team: the number of a warp's group, of which one warp's test is known with another's.
+            group_of: the number of a warp's group, of which one warp's test is known with
+                another's.
         """
         order = self.present().order
         found, known = [], set()
@@ -92,9 +93,9 @@ class Mbarrier:
             if row is not None and any(
                 row[lane] >= test.tick for lane in range(32) if test.lanes >> lane & 1
             ):
-                known.add(team(warp))
+                known.add(group_of(warp))
             else:
-                found.append((team(warp), test))
+                found.append((group_of(warp), test))
         return [test for group, test in found if group not in known]
 
 

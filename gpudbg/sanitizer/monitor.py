@@ -1,7 +1,7 @@
 """The machine's events as executed instructions, each with the accesses it made.
 
-A check is told of an instruction once it has taken effect, so that memory holds what was stored.
-Barriers and ends of warps are told in order with the instructions.
+A check is notified of an instruction once it has taken effect, so that memory holds what was
+stored.  Barriers and ends of warps are reported in order with the instructions.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class ExecutedInstruction:
     Attributes:
         warp, pc, insn: which.
         active: mask of the lanes that were active, `lanes` of those whose guard held.
-        touches: its accesses; of copies of ranges, which are told of as events, none.
+        touches: its accesses; of copies of ranges, which are reported as events, none.
         events: what it did beside the threads.
     """
 
@@ -70,7 +70,7 @@ class ExecutedInstruction:
 
 
 class RunCheck:
-    """Base of checks: what they are told."""
+    """Base of checks: what they are notified of."""
 
     def before(self, warp: WarpState, pc: int, insn: Any, lanes: int) -> None:
         """An instruction is about to execute: registers hold its operands."""
@@ -101,13 +101,13 @@ class RunCheck:
         """The last warp of a CTA has ended."""
 
 
-TOLD_AS_EVENTS: Final = frozenset(
+EVENT_OPS: Final = frozenset(
     (
         "SYNCS", "ARRIVES", "UBLKCP", "UBLKRED", "UTMALDG", "UTMASTG", "UTMAREDG", "STAS", "REDAS",
         "UGETNEXTWORKID",
     )
 )  # fmt: skip
-"""Instructions whose accesses are told of as events, not lane by lane."""
+"""Instructions whose accesses are reported as events, not lane by lane."""
 
 
 class RefusedMonitor(Observer):
@@ -159,7 +159,7 @@ class Monitor(Observer):
         self, warp: WarpState, space: str, kind: str, address: Any, lanes: int, size: int
     ) -> None:
         step = self._step
-        if step is None or not lanes or step.insn.op in TOLD_AS_EVENTS:
+        if step is None or not lanes or step.insn.op in EVENT_OPS:
             return
         where = np.broadcast_to(np.asarray(address), 32).astype(np.uint64)
         if space != "generic":

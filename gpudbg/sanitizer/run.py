@@ -348,7 +348,7 @@ class _Run:
             if hazards is not None:
                 self._add_hazards(hazards, places)
         self._count(session, screened)
-        return self._ended(screened, places, HeapSites(places, self.program.device.gpu.memory))
+        return self._finish(screened, places, HeapSites(places, self.program.device.gpu.memory))
 
     def _add_hazards(self, hazards: Any, places: AccessPlaces) -> None:
         """What was read too early."""
@@ -431,11 +431,11 @@ class _Run:
                 return False
             monitor.finish()
         if self.unfinished:
-            self.unfinished[-1].ended()
+            self.unfinished[-1].finished()
         self.heap |= sites.made
         self._count(session, stop)
         self.sites += performance.sites()
-        return self._ended(stop, places, sites)
+        return self._finish(stop, places, sites)
 
     def _only_refused(self, session: DebugSession, members: Sequence[RunCheck]) -> bool:
         """Whether refused accesses are all there is to look at, so that compiled code may run."""
@@ -502,7 +502,7 @@ class _Run:
         severity: Any = self.options.views
         return [ViewCheck(self.findings, places, memory, found, severity)] if found else []
 
-    def _ended(self, stop: Stop, places: AccessPlaces, sites: HeapSites) -> bool:
+    def _finish(self, stop: Stop, places: AccessPlaces, sites: HeapSites) -> bool:
         """What a stop that is not the launch's end means."""
         if isinstance(stop, ExitStop) and not stop.errors:
             return True

@@ -20,7 +20,7 @@ from gpudbg.device.views import DeviceView
 from gpudbg.mem.lanes import pack
 from gpudbg.sanitizer.findings import CheckFinding, Severity
 from gpudbg.sanitizer.monitor import ExecutedInstruction, RunCheck, Touch
-from gpudbg.sm.asynchronous.events import ByteRuns, CopyTold
+from gpudbg.sm.asynchronous.events import ByteRuns, BytesCopied
 
 if TYPE_CHECKING:
     from gpudbg.mem.device import Allocation, DeviceMemory
@@ -212,7 +212,7 @@ class ViewCheck(RunCheck):
             if touch.space == "global":
                 self._touch(step, touch)
         for event in step.events:
-            if isinstance(event, CopyTold):
+            if isinstance(event, BytesCopied):
                 for runs in event.reads:
                     self._runs(step, runs, "load", event.lane)
                 for runs, _ in event.writes:

@@ -61,7 +61,7 @@ _LEFT: Final = (
 )
 """Classes whose objects are no state, or whose state is kept in another way."""
 _OTHERS: Final = frozenset(("edits", "observers", "on_event", "trace"))
-"""Attributes that say who is told of the launch, or who changed it."""
+"""Attributes that say who observes the launch, or who changed it."""
 _MUTABLE: Final = SimpleNamespace(frozen=False)
 _ABSENT: Final = object()
 

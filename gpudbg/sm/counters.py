@@ -31,7 +31,7 @@ SATURATED = 0xFF
 NUMBERS = frozenset((*range(4, 12), *range(72, 80)))
 """Special registers that read a counter."""
 NEED_EVENTS = NUMBERS - {4, 72}
-"""Those that count only what they are told of."""
+"""Those that count only events they receive."""
 
 
 class Counters(Observer):

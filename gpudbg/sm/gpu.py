@@ -63,7 +63,7 @@ class Gpu:
         output: what device code printed.
         heap: the device heap's account.
         images: texture headers and samplers.
-        observers: who is told of events, in every launch.
+        observers: who receives events, in every launch.
         on_progress: called with a grid every now and then while it runs; must not run it.
         launches: grids launched so far; also the next grid id.
     """

@@ -22,8 +22,8 @@ from gpudbg.sm.engines.contract import (
     NeedsStep,
     Pause,
     Request,
-    WarpEnded,
     WarpEngine,
+    WarpExited,
 )
 from gpudbg.sm.engines.step import NO_TURN, StepEngine
 from gpudbg.sm.events import StopEvent, StopKind, WarpFault
@@ -91,7 +91,7 @@ def _advances(
 
 
 class Grid:
-    """One launch: resident CTAs, waiting CTAs, and the ways to advance them.
+    """One launch: resident CTAs, waiting CTAs, and the methods that advance them.
 
     Attributes:
         gpu: the `Gpu` it runs on.
@@ -179,7 +179,7 @@ class Grid:
     @property
     def ctas_done(self) -> int:
         """CTAs that have finished."""
-        return self._residency.ended
+        return self._residency.finished_ctas
 
     @property
     def ctas_waiting(self) -> int:
@@ -459,7 +459,7 @@ class Grid:
                         pass
                     case Pause.VACANT:
                         self.fill()
-                    case WarpEnded(warp):
+                    case WarpExited(warp):
                         self.warp_done(warp)
                     case AtBreakpoint(warp):
                         if self.meets(warp, request.stops, accept):
@@ -637,7 +637,7 @@ class Grid:
             banks = launched.handler_banks if warp.in_trap else launched.constants
             self.engine.constants = banks
         try:
-            ended = self.engine.run(warp, self.sms[warp.sm], count, stops, until, turn)
+            outcome = self.engine.run(warp, self.sms[warp.sm], count, stops, until, turn)
         finally:
             spent = warp.executed - executed
             launched.total += spent
@@ -648,11 +648,11 @@ class Grid:
                 self._hang_checks.polled(engine.polled, self.total)
         if warp.words[rec.STATUS] == rec.DONE:
             self.warp_done(warp)
-        if ended == "until":
+        if outcome == "until":
             return self.event("step", warp, before)
-        if ended == "fault":
+        if outcome == "fault":
             return self._faulted(warp, before)
-        if ended == "trap":
+        if outcome == "trap":
             return self._trapped(warp, before)
         return None
 
@@ -865,9 +865,9 @@ class Grid:
             if self.engine.mnemonic(warp.pc) in _NO_SKID:
                 break
             executed = warp.executed
-            ended = self.engine.run(warp, self.sms[warp.sm], 1)
+            outcome = self.engine.run(warp, self.sms[warp.sm], 1)
             spent = warp.executed - executed
             self.launched.total += spent
             self.schedule.spend(warp, spent)
-            if ended in ("fault", "trap", "blocked"):
+            if outcome in ("fault", "trap", "blocked"):
                 break

@@ -39,7 +39,7 @@ class HangChecks:
     def due(self, total: int, ctas_done: int) -> bool:
         """Whether it is worth looking, now that the total has been reached: no CTA has ended since
         the last time.  Settles when the next is due."""
-        ended, self._done = ctas_done != self._done, ctas_done
-        self.at = total * (AFTER_PROGRESS if ended else AFTER_CHECK)
-        self.times += not ended
-        return not ended
+        progressed, self._done = ctas_done != self._done, ctas_done
+        self.at = total * (AFTER_PROGRESS if progressed else AFTER_CHECK)
+        self.times += not progressed
+        return not progressed

@@ -30,7 +30,7 @@ class Launched:
         constants: the kernel's constant banks.
         sregs: special registers.
         traps: status words, and the trap handler if there is one.
-        observers: who is told of events.
+        observers: who receives events.
         handler_banks: constant banks of warps in the trap handler.
         total: warp instructions issued so far.
         trace: instructions and accesses not yet handed to observers, where they take them in
@@ -61,7 +61,7 @@ class Launched:
     @property
     def finished(self) -> bool:
         """Every CTA has ended."""
-        return self.residency.ended == self.config.ctas
+        return self.residency.finished_ctas == self.config.ctas
 
     def observed(self, event: str | None = None) -> bool:
         """Whether anybody listens: at all, or to one event."""

@@ -51,7 +51,7 @@ class Move:
         driven: words of the SMs when it began, as the driver had set them.
         stop_on_entry: whether entering the trap handler ended it.
         before, after: warp instructions of the launch when it began and ended.
-        ended: the kind of its stop; "" for an exception.
+        stop_kind: the kind of its stop; "" for an exception.
         single: each call was for one instruction; calls in a row are one move.
         left: words of the SMs when its user saw the stop, or None.
         event: its stop, where nothing outside ended it.
@@ -64,7 +64,7 @@ class Move:
     stop_on_entry: bool
     before: int
     after: int
-    ended: str = ""
+    stop_kind: str = ""
     single: bool = False
     left: tuple[tuple[int, ...], ...] | None = None
     event: StopEvent | None = None
@@ -72,8 +72,8 @@ class Move:
     @property
     def by_itself(self) -> bool:
         """Whether it ended where nothing outside ended it."""
-        return self.ended in BY_ITSELF
+        return self.stop_kind in BY_ITSELF
 
     def cut(self, at: int) -> Move:
         """Its beginning, up to a total of instructions."""
-        return replace(self, after=at, ended="limit", left=None, event=None)
+        return replace(self, after=at, stop_kind="limit", left=None, event=None)

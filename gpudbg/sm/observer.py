@@ -89,7 +89,7 @@ class Observer:
         """
 
     def accesses(self, batch: AccessBatch) -> None:
-        """Accesses that have been made, many at a time: what `access` is told, as arrays.
+        """Accesses that have been made, many at a time: the arguments of `access`, as arrays.
 
         As with `instructions`, compiled code calls it too, with the same accesses in the same
         order; those of one batch and of one of `instructions` are not in order to one another.

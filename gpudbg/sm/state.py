@@ -353,8 +353,8 @@ class Cta:
         home, place: the memory it is in, and which of the CTAs there it is.
         descriptor: what compiled code knows of it (`residency.arena`), as i64.
         shared_cluster: its cluster, where it has others or somebody has asked for it.
-        mbarriers: addresses of the mbarriers in its shared memory, as far as instructions that
-            only act on such have told.
+        mbarriers: addresses of the mbarriers in its shared memory, those that
+            instructions for mbarriers alone have used.
     """
 
     __slots__ = (
@@ -434,7 +434,7 @@ class Cta:
         return self.shared_cluster.ctas[rank], address & (WINDOW_BYTES - 1)
 
     @property
-    def ended(self) -> bool:
+    def finished(self) -> bool:
         """Whether it has left its SM."""
         return not self.warps
 

@@ -24,7 +24,7 @@ _HOST: Final = frozenset(
     """active apart backward budget capacity depth held activations opened pointers ready self stack
     stack_step trap_seen uniform virtual_id""".split()
 )
-"""Fields of a record that say where things are on the host, or that are told in other words."""
+"""Fields of a record that say where things are on the host, or that other words repeat."""
 _RUN_CONTROL: Final = int(
     DbgrControl0.STOP_TRIGGER | DbgrControl0.RUN_TRIGGER | DbgrControl0.SINGLE_STEP_MODE
 )

@@ -51,7 +51,7 @@ class DebugVariable:
         type: None where it is none that expressions have.
         parameter: a formal parameter.
         reference: its value is the address of what its name means.
-        line: where it is declared; 0 where that is not told.
+        line: where it is declared; 0 where that is not recorded.
         registers: PTX registers that hold it.
         frame_offset: where it is in local memory, from the frame address.
         symbol: the symbol of a variable at a fixed place.

@@ -37,7 +37,7 @@ class FunctionName:
 
     Attributes:
         parts: (identifier, template arguments) of each part between `::`; None without `<…>`.
-        parameters: types of its parameters; None where they are not told.
+        parameters: types of its parameters; None where they are not recorded.
     """
 
     parts: tuple[tuple[str, tuple[str, ...] | None], ...]

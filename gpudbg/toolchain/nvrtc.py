@@ -76,8 +76,8 @@ class Nvrtc:
             given.flush()
         except BrokenPipeError:
             pass  # It may have said why before it ended.
-        told = taken.readline()
-        answer = json.loads(told) if told.endswith(b"\n") else None
+        header = taken.readline()
+        answer = json.loads(header) if header.endswith(b"\n") else None
         if answer is None or answer.get("size") is None:
             return answer, None
         cubin = taken.read(answer["size"])

@@ -58,8 +58,8 @@ def main() -> None:
         return
     for line in sys.stdin.buffer:
         cubin, log = compiled(lib, json.loads(line))
-        told = {"log": log, "size": None if cubin is None else len(cubin)}
-        answers.write(json.dumps(told).encode() + b"\n" + (cubin or b""))
+        header = {"log": log, "size": None if cubin is None else len(cubin)}
+        answers.write(json.dumps(header).encode() + b"\n" + (cubin or b""))
         answers.flush()
 
 

@@ -1,4 +1,4 @@
-"""The three instructions that reach hardware registers, as SOPK words both ways.
+"""The three instructions that reach hardware registers, as SOPK words in both directions.
 
     31:28 = 0xb   27:23 opcode   22:16 scalar register   15:0 hwreg operand
 

@@ -1,4 +1,4 @@
-"""The state of a stopped wave, told from its hardware registers.
+"""The state of a stopped wave, read from its hardware registers.
 
 What the trap handler leaves in ttmp registers is read too where it is given:
 
@@ -65,7 +65,7 @@ class Raised:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """A wave, told.
+    """A wave in words.
 
     Args:
         dump: what was read.
@@ -178,7 +178,7 @@ _LATER_FLAGS: tuple[tuple[str, str, str, str], ...] = (
     ("TRAPSTS", "SAVECTX", "save_context", "context save requested"),
     ("EXCP_FLAG_PRIV", "SAVE_CONTEXT", "save_context", "context save requested"),
 )
-"""As `_FLAGS`, what is told after exceptions and s_trap."""
+"""As `_FLAGS`, what is said after exceptions and s_trap."""
 
 _STATE: tuple[tuple[str, str, str], ...] = (
     ("STATUS", "HALT", "halted"),

@@ -1,4 +1,4 @@
-"""`gpudbg decode local` and `stack`: addresses both ways, entries, dumps."""
+"""`gpudbg decode local` and `stack`: addresses in both directions, entries, dumps."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def _owner_text(owner: Owner | None) -> str:
     words=(0, 1),
 )
 def local(args: Arguments) -> Decoded:
-    """Local memory both ways."""
+    """Local memory in both directions."""
     chip, units = machine(args)
     layout = LocalLayout.make(
         chip,
@@ -169,7 +169,7 @@ def _local_position(args: Arguments, layout: LocalLayout, data: dict[str, Any]) 
     words=(0, 2),
 )
 def stack(args: Arguments) -> Decoded:
-    """Stack memory both ways, entries both ways, and dumps."""
+    """Stack memory and entries in both directions, and dumps."""
     if args["encode"] is not None:
         return _encode_entry(args)
     if len(args.words) == 2:
@@ -187,8 +187,8 @@ def stack(args: Arguments) -> Decoded:
     if args["stack_size_log"] is not None:
         data["stack_size_log"] = args["stack_size_log"]
         data["allocation_bytes"] = layout.size(args["stack_size_log"])
-    ways = [bool(args.words), args["dump"] is not None, args["entry"] is not None]
-    if sum(ways) != 1:
+    choices = [bool(args.words), args["dump"] is not None, args["entry"] is not None]
+    if sum(choices) != 1:
         raise UsageError("give one of: an address, an entry's two words, --entry, --dump")
     if args.words:
         return _stack_position(args, layout, data)

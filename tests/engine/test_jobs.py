@@ -386,7 +386,7 @@ def test_later_blocks_leave_room_for_those_given_back() -> None:
     assert residency.started == 64
     for numbers in (range(70, 80), range(90, 100)):
         residency.hand_back(numbers)
-    residency.started, residency.ended = 100, len(done)
+    residency.started, residency.finished_ctas = 100, len(done)
     assert grid.run(max_instructions=1_000_000_000).kind == "exited"
     assert flags.array().all()
 
@@ -423,7 +423,7 @@ def test_numbers_of_a_thread_that_never_begins(monkeypatch: pytest.MonkeyPatch) 
     for numbers in (range(110, 114), range(100, 103)):
         residency.hand_back(numbers)
     resident = residency.started
-    residency.started, residency.ended = 200, 200 - resident - len(taken)
+    residency.started, residency.finished_ctas = 200, 200 - resident - len(taken)
     assert grid.run().kind == "exited"
     assert np.flatnonzero(out.array()).tolist() == [*range(resident), *taken]
     assert (out.array()[taken] == 32).all()
@@ -440,7 +440,7 @@ def test_returned_blocks_begin_where_there_is_room() -> None:
     taken = [*range(100, 103), *range(110, 114)]
     for numbers in (range(110, 114), range(100, 103)):
         residency.hand_back(numbers)
-    residency.started, residency.ended = 200, 200 - resident - len(taken)
+    residency.started, residency.finished_ctas = 200, 200 - resident - len(taken)
     assert grid.ctas_waiting == len(taken)
     assert grid.run().kind == "exited"
     assert np.flatnonzero(out.array()).tolist() == [*range(resident), *taken]

@@ -144,7 +144,7 @@ class CodeSection:
 
 
 def _split_calls(flow: cfg.Flow, blocks: Iterable[cfg.BasicBlock]) -> list[cfg.BasicBlock]:
-    """Blocks that also end at calls, so that a call's edges can be told from falling through."""
+    """Blocks that also end at calls, so that a call's edges differ from falling through."""
     out = []
     for block in blocks:
         part: list[int] = []

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from gpudbg.debug.session import DebugSession
 
 OPERANDS = frozenset("ABCDM")
-WAYS = ("values", "raw", "lanes")
+DISPLAYS = ("values", "raw", "lanes")
 
 
 @command(
@@ -34,7 +34,7 @@ def info_fragment(session: DebugSession, argument: str) -> Card:
     names: set[str] = set()
     while words and set(words[0].upper()) <= OPERANDS:
         names |= set(words.pop(0).upper())
-    show = words.pop(0) if words and words[0] in WAYS else "values"
+    show = words.pop(0) if words and words[0] in DISPLAYS else "values"
     view = session.fragments(" ".join(words) or None)
     known = [matrix.name for matrix in view.matrices]
     if names and not names & set(known):

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 COLUMNS = 64
 """Columns of a warp's line."""
-ENDED = 64
+AFTER_EXIT = 64
 """Most warps that have ended and are shown."""
 MARKS = {BARRIER: "=", EXITED: ".", BEFORE: " ", UNKNOWN: "?"}
 OFF = "only stops: `set timeline on` records what warps execute, and `run` all of it"
@@ -109,7 +109,7 @@ def info_timeline(session: DebugSession, argument: str) -> Card:
     record = line.present()
     start, stop = _window(argument, max(total, 1))
     columns = min(COLUMNS, stop - start)
-    tracks = line.tracks(line.warps(ENDED), start, stop, columns)
+    tracks = line.tracks(line.warps(AFTER_EXIT), start, stop, columns)
     shown = TimelineWindow(
         recording=line.recording,
         recorded_from=None if record is None else record.first,

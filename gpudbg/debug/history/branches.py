@@ -1,4 +1,4 @@
-"""Branches: ways a launch was led on from a moment of its past where something was changed."""
+"""Branches: how a launch went on from a moment of its past where something was changed."""
 
 from __future__ import annotations
 

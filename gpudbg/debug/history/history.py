@@ -22,9 +22,9 @@ from gpudbg.debug.history.following import Follower
 from gpudbg.debug.history.meetings import Destination, Meetings
 from gpudbg.debug.history.past_steps import WINDOW, PastStep, WarpPast
 from gpudbg.debug.history.replay import (
-    InterruptedOnTheWayError,
     Position,
     Replay,
+    SearchInterruptedError,
     executed,
     who_acts,
 )
@@ -173,8 +173,8 @@ class LaunchHistory(Attached["Inferior"]):
             low = max(low, replay.earlier(high, needed=True))
             try:
                 self._pass(low)
-                past.look(low, high)
-            except InterruptedOnTheWayError as stop:
+                past.scan(low, high)
+            except SearchInterruptedError as stop:
                 return self._interrupted(stop.event)
             found, size, high = find(past), 4 * size, low
         found = found or past.first
@@ -192,7 +192,7 @@ class LaunchHistory(Attached["Inferior"]):
             try:
                 self._pass(low)
                 met = Meetings(self._runner, replay).last(high)
-            except InterruptedOnTheWayError as stop:
+            except SearchInterruptedError as stop:
                 return self._interrupted(stop.event)
             if met is not None:
                 return self._go(met)
@@ -262,11 +262,11 @@ class LaunchHistory(Attached["Inferior"]):
         """Stand at a position on the way to somewhere else.
 
         Raises:
-            InterruptedOnTheWayError: somebody has interrupted it.
+            SearchInterruptedError: somebody has interrupted it.
         """
         event = self._travel(target)
         if event is not None and event.kind == "interrupted":
-            raise InterruptedOnTheWayError(event)
+            raise SearchInterruptedError(event)
 
     def _interrupted(self, event: StopEvent) -> Stop:
         """The stop of a way through the past that somebody has interrupted, where that was."""
@@ -287,7 +287,7 @@ class LaunchHistory(Attached["Inferior"]):
             lane: the focused lane.
             note: lines of the stop.
         """
-        ended = self._travel(target.at)
+        arrived = self._travel(target.at)
         replay, grid = self.replay, self.replay.grid
         warp: WarpState | None = None
         if target.warp is not None:
@@ -296,7 +296,7 @@ class LaunchHistory(Attached["Inferior"]):
             warp = who_acts(grid, after)
         if warp is not None:
             self._focus(warp, lane)
-        stop = self._runner.end_run(self._event(target, warp, ended, note))
+        stop = self._runner.end_run(self._event(target, warp, arrived, note))
         replay.show_words()
         return stop
 
@@ -304,14 +304,14 @@ class LaunchHistory(Attached["Inferior"]):
         self,
         target: Destination,
         warp: WarpState | None,
-        ended: StopEvent | None,
+        arrived: StopEvent | None,
         note: tuple[str, ...],
     ) -> StopEvent:
         """What the stop at a target is."""
         replay, grid = self.replay, self.replay.grid
-        if ended is not None and ended.kind == "interrupted":
-            return ended
-        if (last := replay.ended_here()) is not None:
+        if arrived is not None and arrived.kind == "interrupted":
+            return arrived
+        if (last := replay.last_event()) is not None:
             return last
         if grid.finished:
             return StopEvent("exited", total=grid.total, detail=note)

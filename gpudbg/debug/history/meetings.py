@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpudbg.dataclass import dataclass
-from gpudbg.debug.history.replay import InterruptedOnTheWayError, Position, Replay
+from gpudbg.debug.history.replay import Position, Replay, SearchInterruptedError
 from gpudbg.debug.stops.records import Trigger
 from gpudbg.sm.events import StopEvent
 
@@ -42,7 +42,7 @@ class Meetings:
         """Go on to a position; the last stop before it.
 
         Raises:
-            InterruptedOnTheWayError: somebody has interrupted it.
+            SearchInterruptedError: somebody has interrupted it.
         """
         kept = [(point, point.hits, point.ignore) for point in self._points]
         addresses, watching = self._points.addresses(), self._watch.arm()
@@ -72,7 +72,7 @@ class Meetings:
         last = high.tick if high.moves == replay.at.moves else None
         event = replay.onward(last, asked)
         if event is not None and event.kind == "interrupted":
-            raise InterruptedOnTheWayError(event)
+            raise SearchInterruptedError(event)
         return None if event is None else self._target(event)
 
     def _target(self, event: StopEvent) -> Destination | None:

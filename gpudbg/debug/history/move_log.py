@@ -34,8 +34,8 @@ class MoveLog:
     """
 
     def __init__(self, grid: Grid, replay: Replay) -> None:
-        """Args: replay: told before a move when something was changed since the last one; the log
-        does not keep it."""
+        """Args: replay: notified before a move when something was changed since the last one;
+        the log does not keep it."""
         self._grid = grid
         self.moves: list[Move] = []
         self._replay = ref(replay)
@@ -87,7 +87,7 @@ class MoveLog:
         move.after = grid.total
         if event is not None:
             # A proof that nothing will change ends a run from outside.
-            move.ended = "limit" if event.hang else event.kind
+            move.stop_kind = "limit" if event.hang else event.kind
             move.event = event if move.by_itself else None
         self._edits = _edits(grid)
         last = self.moves[-1] if self.moves else None
@@ -104,7 +104,7 @@ class MoveLog:
 def _continues(last: Move, move: Move) -> bool:
     """Whether a single step belongs to those before it."""
     same = last.single and move.single and last.who == move.who and last.through == move.through
-    alike = last.ended == move.ended == "step" and last.driven == move.driven
+    alike = last.stop_kind == move.stop_kind == "step" and last.driven == move.driven
     return same and alike and last.stop_on_entry == move.stop_on_entry
 
 

@@ -53,8 +53,8 @@ class WarpPast:
         self._now = self._state(warp, 0)
         self._before: PastStep | None = None
 
-    def look(self, low: Position, high: Position) -> None:
-        """See what it did between two positions, before what was seen so far; the launch stands at
+    def scan(self, low: Position, high: Position) -> None:
+        """Note what it did between two positions, before what was seen so far; the launch stands at
         the first."""
         self.whole = low <= self._replay.first
         later, self._seen = self._seen, []

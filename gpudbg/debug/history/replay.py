@@ -74,7 +74,7 @@ class DepartureError(ModelGap):
     """A run that is carried out again does not come to where it came before."""
 
 
-class InterruptedOnTheWayError(Exception):
+class SearchInterruptedError(Exception):
     """Somebody has interrupted a way through the past; the launch stands where that was.
 
     Attributes:
@@ -125,7 +125,7 @@ class Replay:
         """Where the launch stands."""
         return self.at if self.in_past else self.end
 
-    def ended_here(self) -> StopEvent | None:
+    def last_event(self) -> StopEvent | None:
         """How the move that ended where the launch stands did, where nothing outside ended it."""
         at = self.present()
         return None if not at.moves or self._is_apart() else self.moves[at.moves - 1].event
@@ -140,7 +140,7 @@ class Replay:
         """The state before one warp instruction, or before the error that ended the last run."""
         while at.moves and (at.moves == len(self.moves) or at.tick == self.moves[at.moves].before):
             move = self.moves[at.moves - 1]
-            if move.ended in ("warp_error", "trap"):
+            if move.stop_kind in ("warp_error", "trap"):
                 # Of several warps those that went on after an error are undone with it.
                 many = move.kind in ROUNDS
                 return Position(at.moves - 1, move.before if many else at.tick)
@@ -401,7 +401,7 @@ class Replay:
         """Go on to a position, and tell of each instruction: its warp, and its number.
 
         Raises:
-            InterruptedOnTheWayError: somebody has interrupted it.
+            SearchInterruptedError: somebody has interrupted it.
         """
         with self.quiet():
             while self.at < high:
@@ -427,7 +427,7 @@ class Replay:
         if to > tick:
             event = self._run_on(move, to, {"until": executes})
             if event is not None and event.kind == "interrupted":
-                raise InterruptedOnTheWayError(event)
+                raise SearchInterruptedError(event)
 
     def _scan_steps(self, move: Move, to: int, note: Callable[[WarpState, int], None]) -> None:
         grid = self.grid
@@ -436,7 +436,7 @@ class Replay:
             warps = list(grid.warps())
             event = self._perform(move, grid.total + 1, False)
             if event is not None and event.kind == "interrupted":
-                raise InterruptedOnTheWayError(event)
+                raise SearchInterruptedError(event)
             for warp in warps:
                 if before[warp.cta.number, warp.index] != warp.executed:
                     note(warp, grid.total)

@@ -140,7 +140,7 @@ class Player:
                 if statement is None:
                     self._leave(frame)
                     continue
-                self._look_for_interrupt()
+                self._check_interrupt()
                 self.line = statement if isinstance(statement, ScriptLine) else statement.head
                 if isinstance(statement, ScriptBlock):
                     self._block(statement, frame)
@@ -178,7 +178,7 @@ class Player:
         error.message = "".join(calls) + here + error.message
         return error
 
-    def _look_for_interrupt(self) -> None:
+    def _check_interrupt(self) -> None:
         if self._host.script_interrupted():
             self.clear()
             raise CommandError(INTERRUPTED)
@@ -192,7 +192,7 @@ class Player:
     def _leave(self, frame: _Frame) -> None:
         """The end of a body: a loop looks at its condition again."""
         if frame.kind == "while":
-            self._look_for_interrupt()
+            self._check_interrupt()
             self.line = frame.call or self.line
             if self._holds(frame.condition, frame.given):
                 frame.at = 0

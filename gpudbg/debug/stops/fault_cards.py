@@ -258,9 +258,9 @@ def _lane_words(error: ErrorRecord, warp: WarpState | None) -> str:
         return words
     others = warp.valid & ~sum(1 << n for n in lanes)
     good = (others & warp.active).bit_count()
-    ended = (others & warp.exited).bit_count()
-    parked = others.bit_count() - good - ended
-    parts = [(good, "are in range"), (parked, "are parked"), (ended, "have ended")]
+    exited = (others & warp.exited).bit_count()
+    parked = others.bit_count() - good - exited
+    parts = [(good, "are in range"), (parked, "are parked"), (exited, "have ended")]
     return "; ".join([words, *(f"{n} {w}" for n, w in parts if n)])
 
 

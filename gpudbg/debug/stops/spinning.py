@@ -194,8 +194,8 @@ def _try_ahead(inferior: Inferior, warp: WarpState, probe: _Probe, budget: int) 
         path.append(pc)
         laps[pc] = laps.get(pc, 0) + 1
         probe.pc = pc
-        ended = engine.run(warp, sm, 1)
-        if probe.put_back(warp) or probe.unknown or ended in ("fault", "trap", "blocked"):
+        outcome = engine.run(warp, sm, 1)
+        if probe.put_back(warp) or probe.unknown or outcome in ("fault", "trap", "blocked"):
             return None
         if warp.exited != gone:
             # Lanes that end may be those that a barrier waits for.

@@ -6,7 +6,6 @@ from .barrier_states import barriers as barriers
 from .barrier_states import waited_for as waited_for
 from .changes import ChangeMark as ChangeMark
 from .context import machine_name as machine_name
-from .ended import BareContext as BareContext
 from .evaluation import check_names as check_names
 from .fragment_view import FragmentView as FragmentView
 from .fragment_view import MatrixView as MatrixView
@@ -40,3 +39,4 @@ from .unwritten import ranges_words as ranges_words
 from .unwritten import register_number as register_number
 from .unwritten import spans as spans
 from .unwritten import untouched as untouched
+from .without_warp import BareContext as BareContext

@@ -13,8 +13,8 @@ from gpudbg.debug.stops.standing import standing_pc
 from gpudbg.debug.symbols import Origin
 from gpudbg.debug.values import access
 from gpudbg.debug.values.context import WarpContext, argument_names
-from gpudbg.debug.values.ended import BareContext, EndedContext
 from gpudbg.debug.values.variables import names_at
+from gpudbg.debug.values.without_warp import BareContext, NoWarpContext
 from gpudbg.errors import CommandError
 from gpudbg.expr import evaluate as value_of
 from gpudbg.expr import parse, parse_condition
@@ -31,7 +31,7 @@ def context_of(inferior: Inferior) -> WarpContext:
     if inferior.focus is None and inferior.killed:
         return BareContext(inferior)
     if inferior.focus is None and inferior.grid.finished:
-        return EndedContext(inferior)
+        return NoWarpContext(inferior)
     return WarpContext(inferior, inferior.focused(), inferior.frame_level)
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from gpudbg.isa.volta.insn import Instruction
     from gpudbg.sm.state import WarpState
 
-NEARBY = 4000
+SEARCHED = 4000
 """Instructions after the present one that are looked through for a tensor-core instruction."""
 _SHOWN = {"B16": "F16", "B8": "U8"}
 """Types that elements without one are shown as."""
@@ -159,7 +159,7 @@ def find(inferior: Inferior, pc: int) -> int | None:
     symbols = inferior.symbols
     decode = symbols.call_frames.instruction
     before = symbols.layout.before(pc)
-    places = [pc, before, *(pc + 16 * n for n in range(1, NEARBY))]
+    places = [pc, before, *(pc + 16 * n for n in range(1, SEARCHED))]
     return next((at for at in places if is_tensor(decode(at))), None)
 
 

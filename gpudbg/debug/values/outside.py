@@ -61,8 +61,8 @@ def _mark(access: SurfaceAccess, edges: dict[str, set[int]]) -> None:
     for n in range(32):
         if not access.outside >> n & 1:
             continue
-        for (axis, way), side in SIDES.items():
-            hit = (landing.low if way == "low" else landing.high).get(axis)
+        for (axis, bound), side in SIDES.items():
+            hit = (landing.low if bound == "low" else landing.high).get(axis)
             if hit is None or not hit[n]:
                 continue
             if axis == "x":

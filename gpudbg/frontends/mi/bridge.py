@@ -48,7 +48,7 @@ class Run:
         work: what runs; returns the stop.
         finished: MI's reason when it comes to its end.
         again: what goes on after a pause.
-        typed: a console line asked for it, so that its end is told on the console too.
+        typed: a console line asked for it, so that its end is printed on the console too.
         stop, error: how it ended.
     """
 
@@ -164,7 +164,7 @@ class Bridge(Opened):
             session.focus, session.frame_level = focus, level
 
     def selected(self) -> int | None:
-        """The thread that was selected when clients were told last."""
+        """The thread that was selected when clients were last notified."""
         return self._focus[0]
 
     # ---- program -----------------------------------------------------------------------
@@ -444,11 +444,11 @@ class Bridge(Opened):
         assert run is not None
         assert session is not None
 
-        def ended(outcome: Outcome[Stop]) -> None:
+        def finished(outcome: Outcome[Stop]) -> None:
             run.stop, run.error = outcome.answer, outcome.error
             self.events.put(("finished", run, ""))
 
-        self._engine.start(session, run.work, ended)
+        self._engine.start(session, run.work, finished)
 
     def interrupt(self) -> None:
         """Stop what runs, and a script; nothing else when nothing does."""
@@ -475,7 +475,7 @@ class Bridge(Opened):
         return run
 
     def go_on(self, run: Run | None) -> None:
-        """After `pause`: run on, or let the stop that came first be told."""
+        """After `pause`: run on, or report the stop that came first."""
         if run is None:
             return
         self.run = run

@@ -69,7 +69,7 @@ def _tell(
 ) -> None:
     """What changed, the result, the prompt; then the engine starts.
 
-    Changes that an MI command made are known to its client; those of console lines are told.
+    Changes that an MI command made are known to its client; those of console lines are reported.
     """
     bridge.breakpoint_changes(None if typed else ui)
     bridge.memory_changes(None if typed else ui)

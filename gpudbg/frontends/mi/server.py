@@ -118,7 +118,7 @@ class Server:
         self.bridge.flush()
 
     def _console(self, line: str) -> None:
-        """A line nobody typed: errors are told, a run starts."""
+        """A line nobody typed: errors are printed, a run starts."""
         self._tell(lambda: run_console(self.bridge, self.first, line))
 
     def _tell(self, work: Callable[[], Answer]) -> None:

@@ -1,5 +1,5 @@
 """Commands of the debugger's table under GDB/MI: whether the program's state lets them, and what
-clients are told."""
+clients are notified."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ class VarObject:
         path: the expression.
         thread: thread number it is bound to, None when it floats with the selection.
         letter, format: print format.
-        value, type: as last told.
+        value, type: as last reported.
         count: children.
         frozen: not looked at by updates.
     """

@@ -92,7 +92,7 @@ def transform(shell: Shell, lines: list[str]) -> list[str]:
 
 def _run(terminal: Any, shell: Shell, line: str) -> None:
     shell.command(line)
-    # IPython leaves `_` alone for good once somebody else has set it, unless it is told.
+    # IPython leaves `_` alone for good once somebody else has set it, unless it is asked to.
     terminal.displayhook._ = shell.names.get("_")
     if shell.quit_requested:
         terminal.ask_exit()

@@ -51,7 +51,7 @@ def fanned_out(
 
     Args:
         checked: makes the report of a part; a function that workers can import.
-        done: told how many tasks of how many have ended.
+        done: called with how many tasks of how many have ended.
     """
     tasks = [part for path in paths for part in parts_of(path, args, checks)]
     found: dict[str, list[CheckReport]] = {path: [] for path in paths}

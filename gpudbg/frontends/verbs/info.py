@@ -88,7 +88,7 @@ def _with_kernel(path: str, programs: Iterator[Program], wanted: str | None) -> 
     """The program of a file that has a kernel, and the kernel's name in it.
 
     Raises:
-        UsageError: none has it; the nearest names are told.
+        UsageError: none has it; the error lists the nearest names.
     """
     names: list[str] = []
     for program in programs:

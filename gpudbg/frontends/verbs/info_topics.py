@@ -27,7 +27,7 @@ def _policy(words: Sequence[str]) -> Answer:
 
 
 def _engine(words: Sequence[str]) -> Answer:
-    """The ways to execute."""
+    """The engines."""
     from gpudbg.options import ENGINES, JOBS
 
     foot = (

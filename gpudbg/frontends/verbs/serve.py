@@ -1,4 +1,4 @@
-"""gpudbg serve PROG: the terminal UI in a browser, on this machine unless told otherwise."""
+"""gpudbg serve PROG: the terminal UI in a browser, on this machine by default."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def child() -> list[str]:
 
 
 def _check(words: list[str]) -> str:
-    """Open what will be served once, so that mistakes are told here; what to call it."""
+    """Open what will be served once, so that errors are printed here; what to call it."""
     from gpudbg.api import open_session
     from gpudbg.frontends.verbs import debug, demo
 

@@ -2,7 +2,7 @@
 
 Every address begins with the token: the page, its files and the socket.  Whoever has the address
 can run the debugger with the rights of the user that serves it, so it listens on the loopback
-interface unless told otherwise.  Each page that is opened is a session and a process of its own.
+interface by default.  Each page that is opened is a session and a process of its own.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ HEADERS = {
 
 
 class Session(AppService):
-    """One page's process, started without a shell; the page is told when it ends."""
+    """One page's process, started without a shell; the page is notified when it ends."""
 
     def __init__(self, words: Sequence[str], page: web.WebSocketResponse, **more: Any) -> None:
         """A session of a command, for the page at the other end of a socket."""
@@ -74,7 +74,7 @@ class Session(AppService):
         return process
 
     async def run(self) -> None:
-        """Carry bytes both ways until the process ends."""
+        """Carry bytes in both directions until the process ends."""
         try:
             await super().run()
         finally:

@@ -97,7 +97,7 @@ class Kind:
         raise NotImplementedError
 
     def scan(self, text: str, pos: int, pc: int) -> Iterator[Reading]:
-        """All ways to read the core at `pos`."""
+        """All readings of the core at `pos`."""
         raise NotImplementedError
 
     def _reading(self, end: int, value: int) -> Iterator[Reading]:

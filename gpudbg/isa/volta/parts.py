@@ -739,7 +739,7 @@ def remembered(mask: int, show: Show) -> Show:
     """The same, looked up by the bits the text depends on: programs repeat their operands."""
     texts: dict[int, str] = {}
 
-    def look(word: int, pc: int) -> str:
+    def table_text(word: int, pc: int) -> str:
         key = word & mask
         found = texts.get(key)
         if found is None:
@@ -748,4 +748,4 @@ def remembered(mask: int, show: Show) -> Show:
             found = texts[key] = show(word, pc)
         return found
 
-    return look
+    return table_text

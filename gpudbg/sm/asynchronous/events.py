@@ -1,6 +1,6 @@
-"""What observers are told of operations beside the threads: copies, mbarriers, products.
+"""What observers receive of operations beside the threads: copies, mbarriers, products.
 
-An operation is told of when the machine carries it out.  When it may begin and when it is known to
+An operation is reported when the machine carries it out.  When it may begin and when it is known to
 be complete are the rules of PTX, which the records leave to who reads them.
 """
 
@@ -60,7 +60,7 @@ class ByteRuns:
 
 
 @dataclass(frozen=True, slots=True)
-class CopyTold:
+class BytesCopied:
     """A bulk or tensor copy, a reduction, a store that counts on an mbarrier.
 
     Attributes:
@@ -119,7 +119,7 @@ class MbarrierTested:
 
     Attributes:
         offsets, wanted: by lane: which mbarrier of the own CTA, what phase or parity in bit 31.
-        lanes: mask of who asks; `passed` of those who were told yes.
+        lanes: mask of who asks; `passed` of those that found it complete.
     """
 
     offsets: U32
@@ -135,4 +135,4 @@ class MatricesRead:
     extents: tuple[ByteRuns, ...]
 
 
-AsyncEvent = CopyTold | MbarrierChanged | MbarrierBegun | MbarrierTested | MatricesRead
+AsyncEvent = BytesCopied | MbarrierChanged | MbarrierBegun | MbarrierTested | MatricesRead

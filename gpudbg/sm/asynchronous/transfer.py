@@ -48,7 +48,7 @@ def shared_place(cta: Cta, address: int, size: int, what: str, own: bool) -> tup
         trouble = "in another block of the cluster"
     elif rank >= len(ctas):
         trouble = f"in rank {rank} of a cluster of {len(ctas)}"
-    elif ctas[rank].ended:
+    elif ctas[rank].finished:
         trouble = f"in block {ctas[rank].block}, which has ended"
     else:
         home = ctas[rank]

@@ -207,7 +207,7 @@ class Groups:
             ready.lanes |= group.lanes
         self.parked += merged.values()
 
-    # ---- the other ways to wait --------------------------------------------------------
+    # ---- the other kinds of waiting --------------------------------------------------------
     def synchronize(self, mask: int, lanes: int, pc: int, live: int, exclusive: bool) -> None:
         """WARPSYNC: the lanes wait for all live lanes of the mask."""
         self.parked.append(Group(pc, lanes, SYNCING, mask, exclusive=exclusive))

@@ -22,7 +22,7 @@ from gpudbg.sm.asynchronous import box, mbarrier, transfer
 from gpudbg.sm.asynchronous.events import (
     AsyncEvent,
     ByteRuns,
-    CopyTold,
+    BytesCopied,
     MbarrierBegun,
     MbarrierChanged,
     MbarrierTested,
@@ -63,7 +63,7 @@ class AsyncOps(MemoryOps):
     polled: bool
 
     @property
-    def _told(self) -> bool:
+    def _observed(self) -> bool:
         """Whether an observer wants to know of what runs beside the threads."""
         return self.observers is not None and bool(self.observers.hooks["asynchronous"])
 
@@ -79,7 +79,7 @@ class AsyncOps(MemoryOps):
     def mbarrier_begin(self, address: Value, word: Wide) -> Wide:
         old = self.atomic("shared", "EXCH", "U64", address, [word])
         self.note_mbarriers(address)
-        if self._told:
+        if self._observed:
             offsets, words = lanes32(address).tolist(), lanes64(word).tolist()
             for lane in lanes_of(self.exec):
                 at = offsets[lane] & (WINDOW_BYTES - 1)
@@ -91,7 +91,7 @@ class AsyncOps(MemoryOps):
         for lane, offset in enumerate(offsets):
             if self.exec >> lane & 1:
                 self.warp.cta.mbarriers.discard(offset)
-                if self._told:
+                if self._observed:
                     self._tell(MbarrierBegun(self.warp.cta, offset, lane, None))
 
     def mbarrier_arrive(
@@ -127,7 +127,7 @@ class AsyncOps(MemoryOps):
             members[key] = members.get(key, 0) | 1 << lane
             after = mbarrier.update(before, counts[lane], moved[lane], drops)
             view[index] = after
-            if self._told:
+            if self._observed:
                 home = self._home_of(lanes64(cast("Wide", where))[lane] if remote else None)
                 change = (counts[lane], moved[lane], drops, before, after)
                 self._tell(MbarrierChanged(home, 8 * index, lane, *change))
@@ -156,7 +156,7 @@ class AsyncOps(MemoryOps):
         ):
             if self.exec >> lane & 1 and mbarrier.passed(word << 32, parity):
                 passed |= 1 << lane
-        if self._told:
+        if self._observed:
             offsets = lanes32(address) & np.uint32(WINDOW_BYTES - 1)
             self._tell(MbarrierTested(offsets, lanes32(wanted), self.exec, passed))
         if passed != self.exec:
@@ -176,7 +176,7 @@ class AsyncOps(MemoryOps):
         word = cta.shared.writable()[offset : offset + 8].view(np.uint64)
         before = int(word[0])
         word[0] = mbarrier.update(before, 0, -size)
-        if self._told:
+        if self._observed:
             lane = first_lane(self.exec)
             change = (0, -size, False, before, int(word[0]))
             self._tell(MbarrierChanged(cta, offset, lane, *change, by_copy=True))
@@ -261,10 +261,10 @@ class AsyncOps(MemoryOps):
     def _tell_copy(
         self, reads: ByteRuns | None, writes: Sequence[tuple[ByteRuns, Any]], reduces: bool = False
     ) -> None:
-        if self._told:
+        if self._observed:
             lane = first_lane(self.exec)
             given = () if reads is None else (reads,)
-            self._tell(CopyTold(given, tuple(writes), reduces, False, lane))
+            self._tell(BytesCopied(given, tuple(writes), reduces, False, lane))
 
     def _refuse(
         self, fault: MemoryFault, size: int, barriers: Sequence[int], counted: int = 0
@@ -371,7 +371,7 @@ class AsyncOps(MemoryOps):
             data = box.delivered(self._elements(given, found, what), given).reshape(-1)
             for rank in ranks:
                 shared_place(self.warp.cta, _at(rank, to), len(data), f"{what} target", own=False)
-            if self._told:
+            if self._observed:
                 self._tell_box(given, found, ranks, to, at, mask is not None)
             for rank in ranks:
                 address = _at(rank, to)
@@ -430,7 +430,7 @@ class AsyncOps(MemoryOps):
             allocation, places = self._tensor_places(given, found, f"{what} target")
             held = allocation.writable()
             self._tell_elements(allocation, places, "atomic" if reduce else "store", size)
-            if self._told:
+            if self._observed:
                 target = ByteRuns.elements(None, places[:, 0] + allocation.base, size)
                 source_bytes = ByteRuns.elements(cta, spots, 1)
                 self._tell_copy(source_bytes, [(target, None)], reduce is not None)
@@ -551,7 +551,7 @@ class AsyncOps(MemoryOps):
 
     def _tell_remote(self, address: Value, barrier: Value, size: int, reduces: bool) -> None:
         """Tell observers of stores that count on mbarriers, lane by lane."""
-        if not self._told:
+        if not self._observed:
             return
         places, counted = lanes32(address).tolist(), lanes32(barrier).tolist()
         for lane in lanes_of(self.exec):
@@ -559,7 +559,7 @@ class AsyncOps(MemoryOps):
             if home is not None:
                 written = ByteRuns.range(home[0], home[1], size)
                 writes = ((written, self._barrier_at(counted[lane])),)
-                self._tell(CopyTold((), writes, reduces, True, lane))
+                self._tell(BytesCopied((), writes, reduces, True, lane))
 
     def _complete_each(self, barrier: Value, size: int) -> None:
         try:

@@ -48,7 +48,7 @@ class Pause(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class WarpEnded:
+class WarpExited:
     """A warp has exited; its barriers, its CTA and observers are to be updated."""
 
     warp: WarpState
@@ -70,7 +70,7 @@ class NeedsStep:
     count: int
 
 
-ExitReason = Pause | WarpEnded | AtBreakpoint | NeedsStep
+ExitReason = Pause | WarpExited | AtBreakpoint | NeedsStep
 
 
 @dataclass(frozen=True, slots=True)

@@ -233,7 +233,7 @@ class MemoryOps:
             trouble = ""
             if rank >= len(ctas):
                 trouble = f"rank {rank} of a cluster of {len(ctas)} block{'s'[: len(ctas) > 1]}"
-            elif ctas[rank].ended:
+            elif ctas[rank].finished:
                 trouble = f"block {ctas[rank].block} of the cluster, which has ended"
             if trouble:
                 text = f"shared address 0x{first:x} is in {trouble}"

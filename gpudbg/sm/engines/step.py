@@ -650,7 +650,7 @@ class StepEngine(ValueOps, AsyncOps):
         )
         try:
             made = wgmma.product(i.op, i.m, age(i.arch)[0], shape, given, warp.index)
-            if self._told:
+            if self._observed:
                 self._tell(MatricesRead(wgmma.extents(warp.cta, shape, given)))
         except MemoryFault as fault:
             raise self._error(fault, "load", 1) from None

@@ -271,7 +271,7 @@ def _fault(engine: StepEngine, fault: MemoryFault, access: SurfaceAccess) -> War
     )  # fmt: skip
 
 
-# ---- doing ---------------------------------------------------------------------------------
+# ---- execution -----------------------------------------------------------------------------
 
 
 def _run(

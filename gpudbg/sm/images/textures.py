@@ -357,7 +357,7 @@ def _picked(taps: list[tuple[Values, Any]]) -> Values:
 
 
 def _compared(sampler: Sampler, request: ImageRequest, taps: list[tuple[Values, Any]]) -> Values:
-    """Depth compare: the weighted share of texels that pass, in R G B; A is 1."""
+    """Depth compare: the weighted fraction of texels that pass, in R G B; A is 1."""
     assert request.reference is not None
     reference = texels.floats_of(request.reference)
     total = np.zeros(32)

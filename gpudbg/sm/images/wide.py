@@ -88,7 +88,7 @@ def _texture(insn: Any) -> Translated:
     dim = next(x.text for x in insn.operands if hasattr(x, "text"))
     lod = next((name for name in names if name in _LEVELS), "")
     if insn.op == "TEX" and not lod:
-        # PTX, `tex` without a level takes the base level; here the unit is told no other way.
+        # PTX, `tex` without a level takes the base level; the unit is given no other level here.
         lod = "LZ"
     bindless = "B" in names
     m = {

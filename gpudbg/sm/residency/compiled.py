@@ -145,7 +145,7 @@ def _finished() -> str:
                 f.ir.line(f"call void @settle(ptr %cta, i64 {n})")
     with f.returning(live.differs(0)):
         f.ret("i1", TRUE)
-    f.env["ended"] = f.env["ended"] + 1
+    f.env["finished"] = f.env["finished"] + 1
     own = f.env["own"]
     with f.returning(own < f.env["own_end"]):
         f.env["own"] = own + 1

@@ -29,7 +29,7 @@ class Residency:
         ring: resident warps by (SM, slot).
         started: number of the first CTA that nobody has taken.
         returned: numbers below it that a host thread took and gave back, ascending.
-        ended: CTAs so far.
+        finished_ctas: how many so far.
         placed: CTAs that Python has placed so far.
         issued: instructions issued by SM, as compiled code on the caller's thread counts them.
         edits: changes of warps and blocks from outside.
@@ -42,7 +42,7 @@ class Residency:
         self.ring: list[WarpState] = []
         self.started = 0
         self.returned: list[int] = []
-        self.ended = self.placed = 0
+        self.finished_ctas = self.placed = 0
         self._cleared: list[list[Cta | None]] = []
         self.edits = Edits()
         counts = zeroed(8 * num_sms + LINE)
@@ -105,7 +105,7 @@ class Residency:
     def retire(self, cta: Cta) -> list[Cta]:
         """Take a finished CTA off its SM; the CTAs that take the place, if any wait."""
         self.take_off([cta])
-        self.ended += 1
+        self.finished_ctas += 1
         if not self.waiting:
             return []
         if self.config.cluster_size > 1:
@@ -131,7 +131,7 @@ class Residency:
             self._cleared.append(sm.ctas)
             sm.warps = [None] * len(sm.warps)
             sm.ctas = [None] * len(sm.ctas)
-        self.started = self.ended = self.config.ctas
+        self.started = self.finished_ctas = self.config.ctas
         self.returned.clear()
         self.ring = []
 

@@ -201,10 +201,10 @@ def grid_loop() -> str:
     _next_warp(turns)
     f.ir.label("run")
     warp, left = turns.warp(), turns.left.get()
-    ended = _call(turns, warp, left)
+    outcome = _call(turns, warp, left)
     rest = warp["budget"]
     spent = left - rest
-    kind = ended & 255
+    kind = outcome & 255
     cta = turns.cta.follow()
     f.ir.line(
         f"switch i32 {kind.ref}, label %back [ i32 {int(Left.TURN)}, label %turn "
@@ -214,7 +214,7 @@ def grid_loop() -> str:
     turns.left.set(0)
     turns.spend(spent)
     f.choose(f.env["polls"].equals(0), "hop", "out")
-    _arrived(turns, warp, cta, ended, rest, spent)
+    _arrived(turns, warp, cta, outcome, rest, spent)
     f.ir.label("hop")
     turns.hop("run", "out")
     _done(turns, warp, cta, spent)
@@ -224,7 +224,7 @@ def grid_loop() -> str:
     f.ir.br("leave")
     f.ir.label("leave")
     turns.flush()
-    f.ret("i32", ended)
+    f.ret("i32", outcome)
     return f.close(f"define i32 @{GRID_LOOP}(ptr %env)")
 
 
@@ -287,12 +287,12 @@ def _call(turns: _Turns, warp: Warp, left: Int) -> Int:
 
 
 def _arrived(
-    turns: _Turns, warp: Warp, cta: TypedPointer, ended: Int, rest: Int, spent: Int
+    turns: _Turns, warp: Warp, cta: TypedPointer, outcome: Int, rest: Int, spent: Int
 ) -> None:
     """A BAR: the warp arrives, and goes on where it need not wait."""
     f = turns.f
     f.ir.label("barrier")
-    bar = (ended >> 8).zext(64)
+    bar = (outcome >> 8).zext(64)
     call = f"call i1 @arrive(ptr %env, ptr {cta.ref}, ptr {warp.ref}, i64 {bar.ref})"
     f.choose(f.integer(1, f.ir.op(call)), "arrived", "back")
     f.ir.label("arrived")
@@ -313,8 +313,8 @@ def _done(turns: _Turns, warp: Warp, cta: TypedPointer, spent: Int) -> None:
     turns.left.set(warp["budget"])
     turns.spend(spent)
     good = f.integer(1, f.ir.op(f"call i1 @finished(ptr %env, ptr {cta.ref})"))
-    f.choose(good, "ended", "leave")
-    f.ir.label("ended")
+    f.choose(good, "finished", "leave")
+    f.ir.label("finished")
     turns.left.set(0)
     f.choose(cta.load(64, arena.NUMBER).compare("sge", 0), "hop", "gone")
     f.ir.label("gone")

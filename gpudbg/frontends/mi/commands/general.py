@@ -48,7 +48,7 @@ def list_features(call: MiCall) -> Fields:
 def list_target_features(call: MiCall) -> Fields:
     """`async` and `reverse` once there is a target; before, Emacs would take it for non-stop.
 
-    Warps stop together here, so it is not told to a client that asked for non-stop: Emacs then
+    Warps stop together here, so it is not announced to a client that asked for non-stop: Emacs then
     goes back to all-stop, however early the user has started the program.
     """
     settings = call.bridge.settings
@@ -90,7 +90,7 @@ def enable(call: MiCall) -> None:
 
 @mi("enable-timings", running="ok")
 def enable_timings(call: MiCall) -> None:
-    """Times are not told."""
+    """Times are not reported."""
     if call.words and call.words[0] not in ("yes", "no"):
         raise MiError("-enable-timings: Usage: {yes|no}")
 

@@ -97,7 +97,7 @@ class HelpScreen(CardScreen):
         """The rows that fit from where the page was scrolled to, and the words below them."""
         self._top = max(0, min(self._top, len(rows) - self._room))
         below = len(rows) - self._top - self._room
-        down, up = (key_name(BY_NAME[f"help.page_{way}"].keys) for way in ("next", "back"))
+        down, up = (key_name(BY_NAME[f"help.page_{side}"].keys) for side in ("next", "back"))
         keys = f"{down} {below} more rows   " if below > 0 else f"{up}   " if self._top else ""
         foot = f"{keys}type to search   {one_line('card', {})}"
         return rows[self._top :][: self._room], foot

@@ -38,7 +38,7 @@ WIDE = 110
 """From this width the panes stand in two columns."""
 TWO_REGISTERS = 180
 """From this width two registers have a row of writes."""
-ENDED = 64
+AFTER_EXIT = 64
 """Most warps that have ended and have a row."""
 GONE = 2
 """Rows for warps that have ended."""
@@ -150,7 +150,7 @@ class HistoryScreen(ConsoleScreen):
         self.timeline.cursor_tick = cursor
         self.timeline.picture = self.stops.picture = take(
             session, view, present, list(kept.values()), cursor, self._window(present.tick),
-            cells_of(self.size.width), ENDED, self._registers(view, before),
+            cells_of(self.size.width), AFTER_EXIT, self._registers(view, before),
         )  # fmt: skip
         self.stops.kept = frozenset(kept)
 

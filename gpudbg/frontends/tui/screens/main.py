@@ -614,9 +614,9 @@ class MainScreen(Screen[None]):
             return
         notice = self._go_on(console) or notice
         if event.view is not None:
-            ended = self.current is not None and self.current.snapshot.finished
+            finished = self.current is not None and self.current.snapshot.finished
             self.adopt(event.view, notice)
-            if ended != event.view.snapshot.finished:
+            if finished != event.view.snapshot.finished:
                 self._outputs_first = event.view.snapshot.finished
                 self.rearrange()
         else:

@@ -57,7 +57,7 @@ def available() -> bool:
 def compiling(work: Callable[[], None]) -> threading.Thread:
     """A thread that compiles, already started.
 
-    Never a daemon, whoever starts it (threads of a daemon are daemons unless told otherwise): the
+    Never a daemon, whoever starts it (threads of a daemon are daemons by default): the
     end of the process takes the compiler library apart, and must wait for code generation.
     """
     made = threading.Thread(target=work, name="gpudbg-compile", daemon=False)

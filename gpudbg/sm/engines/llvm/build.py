@@ -204,7 +204,7 @@ class Code:
         self._functions = dict.fromkeys(names, self._loaded)
         sections = llvm().ObjectFileRef.from_data(content).sections()
         self._size = sum(section.size() for section in sections if section.is_text())
-        self._told = False
+        self._reported = False
 
     def address(self, name: str) -> int:
         """Where a function begins.
@@ -220,9 +220,9 @@ class Code:
                 except RuntimeError as error:
                     raise RefusedModuleError(str(error)) from error
             found_at = int(found[name])
-            if not self._told:
+            if not self._reported:
                 # The function may be anywhere in the code.
-                self._told = True
+                self._reported = True
                 crash.add_range(found_at - self._size, found_at + self._size)
         return found_at
 

@@ -121,16 +121,16 @@ define void @{HANDLER}(i32 %signal, ptr %info, ptr %context) {{
 br i1 %sent, label %others, label %ours
 ours:
 %lost = icmp eq i64 %pc, %address
-br i1 %lost, label %wild, label %look
+br i1 %lost, label %wild, label %search
 wild:
 {back}%link = load i64, ptr %linkp
-br label %look
-look:
+br label %search
+search:
 %at = phi i64 [ %pc, %ours ], [ %link, %wild ]
 {word("count", _COUNT)}
 br label %each
 each:
-%n = phi i64 [ 0, %look ], [ %next, %no ]
+%n = phi i64 [ 0, %search ], [ %next, %no ]
 %over = icmp uge i64 %n, %count
 br i1 %over, label %others, label %range
 range:

@@ -105,7 +105,7 @@ _LOOP_NAMES = (
     "total",
     "limit",
     "next",
-    "ended",
+    "finished",
     "ctas",
     "grid_x",
     "grid_y",

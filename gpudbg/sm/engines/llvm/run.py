@@ -32,7 +32,7 @@ from gpudbg.sm.engines.contract import (
     NeedsStep,
     Pause,
     Request,
-    WarpEnded,
+    WarpExited,
 )
 from gpudbg.sm.engines.llvm import layout
 from gpudbg.sm.engines.llvm.kernel.listing import indirect_entries
@@ -191,7 +191,7 @@ class RunEngine:
         if self._running is None:
             return []
         schedule = self.launched.schedule
-        ended = []
+        reported = []
         for worker in self._unattended:
             # What else they stand before they will stand before in the next run.
             if worker.why & 255 == Left.DONE:
@@ -199,11 +199,11 @@ class RunEngine:
                 warp = worker.read_turn()
                 schedule.turn = kept
                 assert warp is not None
-                ended.append(warp)
+                reported.append(warp)
         self._unattended = []
         running, self._running = self._running, None
         running.close()
-        return ended
+        return reported
 
     def _limits(self, request: Request) -> tuple[int, int]:
         """Instructions of the launch to run to at most, and those at which to hand over."""
@@ -216,19 +216,19 @@ class RunEngine:
         workers, stops = self.workers, request.stops
         self._instrument(request)
         # Without an exception: whether the launch has ended in the call.
-        ended: bool | None = None
+        finished: bool | None = None
         try:
             self._prepare(workers.wake(limit), stops)
             began = time.monotonic()
             try:
-                ended = self._call(limit, soon, False)
+                finished = self._call(limit, soon, False)
             finally:
-                if ended is not False:
+                if finished is not False:
                     workers.write_back()
         finally:
-            if ended is not False:
+            if finished is not False:
                 workers.release()
-        if ended:
+        if finished:
             return Pause.FINISHED
         self._running = self._rounds(stops, limit, soon, began)
         return self._following()
@@ -341,7 +341,7 @@ class RunEngine:
             # Observers may have written to what compiled code relies on.
             self.workers.refresh(worker)
         elif why == Left.DONE:
-            yield WarpEnded(warp)
+            yield WarpExited(warp)
             self.workers.reassign(worker)
         elif why != Left.MISS or not self._grown(warp.pc):
             if warp.pc in stops:
@@ -371,7 +371,7 @@ class RunEngine:
         if why != Left.STEP or not program.is_slow(warp.pc):
             count = program.stretch(warp.pc)
         self.exits[warp.pc] += 1
-        ended = launched.residency.ended
+        before = launched.residency.finished_ctas
         # Such a load would leave to the step engine again and again if its store never comes.
         launched.memory.load_for_store = program.before_store(warp.pc)
         try:
@@ -383,7 +383,7 @@ class RunEngine:
                 self._renew_program()
                 self._mark(self._stops)
             # Also where an instruction without semantics ends the run.
-            if launched.residency.ended != ended or warp.words[rec.STATUS] == rec.DONE:
+            if launched.residency.finished_ctas != before or warp.words[rec.STATUS] == rec.DONE:
                 self.workers.reassign(worker)
             else:
                 self.workers.refresh(worker)
@@ -477,6 +477,6 @@ class RunEngine:
     def _plain(self) -> bool:
         """Whether warps are as they were placed, without observers or a trap handler."""
         launched = self.launched
-        begun = launched.total or launched.residency.ended
+        begun = launched.total or launched.residency.finished_ctas
         watched = launched.observed() or launched.traps.handler is not None
         return not (begun or watched or self.workers.may_be_modified())

@@ -33,7 +33,7 @@ that a launch which ends before it was not worth its code."""
 PATIENCE = 3.0
 """Seconds to wait for quick code before the step engine goes on: the two cannot run at once, since
 both are Python, and code of a usual kernel takes less than a tenth of that."""
-LOOK = 0.02
+POLL = 0.02
 """Seconds between two looks for an interrupt meanwhile."""
 
 MISSING = "llvmlite is not installed: everything runs on the step engine"
@@ -111,7 +111,7 @@ class FastEngine:
             self._worker = compiling(self._compile)
             self._end = time.monotonic() + PATIENCE
         waits = self._worker is not None and time.monotonic() < self._end
-        return waits and not self._decided.wait(LOOK)
+        return waits and not self._decided.wait(POLL)
 
     def _hot(self) -> bool:
         """Whether the kernel has taken so many instructions that compiling it pays."""

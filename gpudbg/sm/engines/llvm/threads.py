@@ -87,7 +87,7 @@ class ThreadPool:
             (stealing.YIELD, "sched_yield"),
         ):
             words[place // 8] = _address(name)
-        words[stealing.ENDED // 8], words[stealing.END // 8] = _signal()
+        words[stealing.DONE_PIPE // 8], words[stealing.END // 8] = _signal()
 
     def _grow(self, followers: int) -> None:
         """Start threads up to a number of followers."""

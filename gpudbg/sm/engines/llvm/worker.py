@@ -35,7 +35,7 @@ _RENEWED, _RECORDS = arena.RENEWED // 8, arena.BLOCK_BYTES // 8
 _AT = {name: offset // 8 for name, offset in layout.FIELD.items()}
 """Field of the grid loop -> word of the environment."""
 _STOP, _LIMIT = layout.STOP // 8, _AT["limit"]
-_TOTAL, _ENDED, _BEFORE = _AT["total"], _AT["ended"], _AT["before"]
+_TOTAL, _FINISHED, _BEFORE = _AT["total"], _AT["finished"], _AT["before"]
 _POSITION, _STAY, _CURRENT = _AT["position"], _AT["stay"], _AT["current"]
 _POLLS = _AT["polls"]
 
@@ -262,9 +262,9 @@ class Worker:
         for n, sm in enumerate(self.launched.sms):
             sm.issued += issued[n] - before[n]
         self.launched.total += fields[_TOTAL]
-        ended = fields[_ENDED]
-        fields[_TOTAL] = fields[_ENDED] = 0
-        return ended
+        finished = fields[_FINISHED]
+        fields[_TOTAL] = fields[_FINISHED] = 0
+        return finished
 
     def unused(self) -> range:
         """Give back the numbers of CTAs that it took and did not begin."""
@@ -272,7 +272,7 @@ class Worker:
         self.put("own_end", 0)
         return numbers
 
-    def take_ended(self) -> list[Cta]:
+    def take_finished(self) -> list[Cta]:
         """Remove, and return, the CTAs that ended while none was waiting."""
         if self.field("ring_count") == len(self.ctas) * self.launched.config.warps:
             return []

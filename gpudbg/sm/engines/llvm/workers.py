@@ -200,9 +200,9 @@ class Workers:
         finally:
             memory.running(-1)
         for worker in workers:
-            residency.ended += worker.account()
+            residency.finished_ctas += worker.account()
         residency.started = min(self._counter[0], self._last)
-        self._remove_ended()
+        self._remove_finished()
         if jobs > 1 and not launched.finished:
             needed = any(w.why not in (layout.LIMIT, layout.IDLE) for w in workers)
             short = needed and launched.total - start < SHORT
@@ -328,10 +328,10 @@ class Workers:
                 each.set(layout.TABLE_COUNT, len(self._table))
                 each.forget_sites()
 
-    def _remove_ended(self) -> None:
+    def _remove_finished(self) -> None:
         """Free the places of CTAs that ended while none was waiting."""
         residency = self.launched.residency
-        if residency.ended == self.launched.config.ctas:
+        if residency.finished_ctas == self.launched.config.ctas:
             residency.clear()
             for worker in self.workers:
                 worker.ctas.clear()
@@ -339,7 +339,7 @@ class Workers:
         if self._pool is not None and self._pool.moved:
             gone = find_all_ctas(self.workers)
         else:
-            gone = [cta for worker in self.workers for cta in worker.take_ended()]
+            gone = [cta for worker in self.workers for cta in worker.take_finished()]
         if gone:
             residency.take_off(gone)
 

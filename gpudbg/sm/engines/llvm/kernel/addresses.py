@@ -349,14 +349,16 @@ class Addresses:
     ) -> None:
         """At a merge point: what was begun holds if the first of the incoming edges led there."""
         known, good = begun
-        way, *others = incoming
+        first, *others = incoming
         rest = "".join(f", [ false, %{other} ]" for other in others)
-        known.good = self.ir.op(f"phi i1 [ {good}, %{way} ]{rest}")
+        known.good = self.ir.op(f"phi i1 [ {good}, %{first} ]{rest}")
         rest = "".join(f", [ null, %{other} ]" for other in others)
         if known.apart:
             apart = "".join(f", [ 0, %{other} ]" for other in others)
-            known.apart = self.ir.op(f"phi i64 [ {known.apart}, %{way} ]{apart}")
-        known.places = [self.ir.op(f"phi ptr [ {place}, %{way} ]{rest}") for place in known.places]
+            known.apart = self.ir.op(f"phi i64 [ {known.apart}, %{first} ]{apart}")
+        known.places = [
+            self.ir.op(f"phi ptr [ {place}, %{first} ]{rest}") for place in known.places
+        ]
         self.shapes[self._range_key(where, size)] = known
 
     def within(self, known: CheckedRange) -> str:

@@ -28,7 +28,7 @@ class Cursor:
         executing: the same as active lanes and guard.
         guarded: it has a guard.
         wants_old: it has a use for what an atomic finds.
-        ended: the present block has its terminator.
+        terminated: the present block has its terminator.
     """
 
     def __init__(self, layout: CodeLayout = BUNDLES) -> None:
@@ -38,7 +38,7 @@ class Cursor:
         self.active: Mask = FULL
         self.exec: Mask = FULL
         self.executing = Executing(FULL, None)
-        self.guarded = self.wants_old = self.ended = False
+        self.guarded = self.wants_old = self.terminated = False
 
     @property
     def next_pc(self) -> int:
@@ -51,4 +51,4 @@ class Cursor:
 
     def revert(self, mark: Mask) -> None:
         """The block goes on with what was known then."""
-        self.active, self.ended = mark, False
+        self.active, self.terminated = mark, False

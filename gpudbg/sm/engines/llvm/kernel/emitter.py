@@ -366,7 +366,7 @@ class Emitter:
                 break
             count += 1
             after = self.listing.following(pc)
-            if self.cursor.ended:
+            if self.cursor.terminated:
                 break
             if self.pieces.begins(insn, after):
                 self.pieces.end_piece(after)
@@ -387,7 +387,7 @@ class Emitter:
         """The head of a block."""
         ir, cursor, exits = self.ir, self.cursor, self.exits
         cursor.pc, cursor.index = head, 0
-        cursor.ended = False
+        cursor.terminated = False
         if self.rows is not None:
             self.rows.clear()
         if ahead is None:

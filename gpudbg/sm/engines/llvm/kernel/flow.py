@@ -99,7 +99,7 @@ class KernelFlow:
             raise Slow("a target that wraps around address 0")
         if isinstance(mask, int) and mask == FULL and self.full:
             ir.br(self._flow(target))
-            cursor.ended = True
+            cursor.terminated = True
             return
         lanes, active = self.values.mask_bits(mask), self._active_bits()
         falls, taken = self.edges.falls(), self._flow(target)
@@ -111,7 +111,7 @@ class KernelFlow:
         ir.br(
             self.exits.side_exit(Left.SWITCH, cursor.next_pc, undone=False) if self.full else falls
         )
-        cursor.ended = True
+        cursor.terminated = True
 
     def _jump(self, mask: Mask, target: Num) -> None:
         """A branch to computed places."""
@@ -142,14 +142,14 @@ class KernelFlow:
         ir.put("i64", ir.op(f"add i64 {goal}, {skip}"), "%rec", FIELDS["pc"].offset)
         self.exits.spend()
         ir.br("dispatch")
-        cursor.ended = True
+        cursor.terminated = True
 
     def call(self, target: int | Num) -> None:
         if self.cursor.guarded or not isinstance(target, int) or target < 0:
             raise Slow("a guarded or computed call, or one that wraps around address 0")
         self._push(self._room(), "RET", self._active_bits(), self.cursor.next_pc)
         self.ir.br(self._flow(target))
-        self.cursor.ended = True
+        self.cursor.terminated = True
 
     def pop(self, kind: str, mask: Mask) -> None:
         self._release("pop", f"i32 {TOKEN_CODE[kind]}, ", mask)
@@ -162,7 +162,7 @@ class KernelFlow:
         ir, cursor, exits, edges = self.ir, self.cursor, self.exits, self.edges
         if mask == 0:
             ir.br(edges.edge(cursor.next_pc))
-            cursor.ended = True
+            cursor.terminated = True
             return
         lanes = self.values.mask_bits(mask)
         if not isinstance(mask, int):
@@ -214,7 +214,7 @@ class KernelFlow:
                 ir.put("i64", ir.op(f"zext i32 {mask} to i64"), "%env", layout.FIELD[name])
         code = barriers.code_of(mode, barrier_id, reduce_op, threads)
         ir.br(self.exits.side_exit(Left.BARRIER, cursor.pc, code))
-        cursor.ended = True
+        cursor.terminated = True
 
     def barrier_result(self) -> tuple[Num, Mask]:
         count = Val(32, self.ir.get("i32", "%rec", BAR_COUNT), UNIFORM)

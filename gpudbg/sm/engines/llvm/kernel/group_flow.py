@@ -70,7 +70,7 @@ class GroupFlow:
     def _end(self, target: str) -> None:
         """The block ends by going to a label."""
         self.ir.br(target)
-        self.cursor.ended = True
+        self.cursor.terminated = True
 
     def _skip_none(self, lanes: str) -> None:
         """Go on behind the instruction if no lane executes it."""
@@ -163,7 +163,7 @@ class GroupFlow:
         with ir.aside():
             ir.label(apart)
             self._moved("groups.split", f"i32 {lanes}, i64 {target}")
-        self.cursor.ended = True
+        self.cursor.terminated = True
 
     def _jump(self, mask: Mask, target: Num) -> None:
         """A branch to a computed place, which is the same for all lanes."""
@@ -179,7 +179,7 @@ class GroupFlow:
         self.exits.settle()
         self._count_back(ir.op(f"icmp ule i64 {goal}, {self.cursor.pc}"))
         self._arrive(goal)
-        self.cursor.ended = True
+        self.cursor.terminated = True
 
     def _same_in_all(self, target: Num, lanes: str) -> str:
         """The value of the lanes, which leave unless they have the same."""
@@ -212,7 +212,7 @@ class GroupFlow:
         goal = ir.op(f"call i64 {target}(ptr %rec, i32 {lanes}, i64 {self._next})")
         exits.bail_unless(ir.op(f"icmp ne i64 {goal}, -1"))
         self._arrive(goal)
-        self.cursor.ended = True
+        self.cursor.terminated = True
 
     def _exit_whole(self, lanes: str) -> None:
         """The usual end: no lane is left and none waits."""
@@ -368,7 +368,7 @@ class GroupFlow:
         with ir.aside():
             ir.label(others)
             self._moved("groups.sync", f"i32 {lanes}, i32 {wanted}")
-        self.cursor.ended = True
+        self.cursor.terminated = True
 
     def _same(self, value: Num, lanes: str) -> str:
         """The word of the lanes, which leave unless they have the same."""
@@ -395,7 +395,7 @@ class GroupFlow:
         with ir.aside():
             ir.label(others)
             self._yield_to_others(lanes)
-        self.cursor.ended = True
+        self.cursor.terminated = True
 
     def _yield_to_others(self, lanes: str) -> None:
         """Lanes of a warp with others that wait; a poll ends the turn."""

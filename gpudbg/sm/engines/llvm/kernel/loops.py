@@ -53,24 +53,24 @@ class Loop:
             n
             for n in found.dirty_regs
             if all(
-                n in way.dirty_regs and self.floats.is_canonical(way.regs[n])
-                for way in self.back_edges
+                n in edge.dirty_regs and self.floats.is_canonical(edge.regs[n])
+                for edge in self.back_edges
             )
         }
         return found
 
     def back_edge(self, carried: NamedState) -> str:
-        """A label that goes round the loop."""
+        """The label of a back edge."""
         ir, registers = self.ir, self.registers
-        label, way = ir.fresh("r"), ir.fresh("k")
+        label, latch = ir.fresh("r"), ir.fresh("k")
         kept, main = registers.now, ir.lines
         registers.now, ir.lines = kept.copy(), []
         ir.label(label)
         registers.store(registers.now.spill(carried))
-        left = self.merges.turn_ends(self.head, way, True)
+        left = self.merges.turn_ends(self.head, latch, True)
         values = self.merges.incoming(self.phis, left, self.single)
         for key, phi in self.phis.items():
-            phi.add(values[key], way)
+            phi.add(values[key], latch)
         ir.br(f"l{self.head}")
         self.latches += ir.lines
         ir.lines, registers.now = main, kept

@@ -134,7 +134,7 @@ class Merges:
         mark = self.ir.get("i8", "%marks", (head - self.listing.base) // 8)
         return self.ir.op(f"icmp ne i8 {mark}, 0")
 
-    def turn_ends(self, pc: int, way: str, marked: bool = False) -> str:
+    def turn_ends(self, pc: int, following: str, marked: bool = False) -> str:
         """Begin the block `way` to a head, unless the turn ends there; the budget's name.
 
         Args:
@@ -149,6 +149,6 @@ class Merges:
             ir.unless(over, self.exits.exit_at(point, Left.TURN), UNLIKELY)
             over = self.marked(pc)
         why = Left.MARK if marked else Left.TURN
-        ir.choose(over, self.exits.exit_at(point, why), way, UNLIKELY)
-        ir.label(way)
+        ir.choose(over, self.exits.exit_at(point, why), following, UNLIKELY)
+        ir.label(following)
         return left

@@ -84,10 +84,10 @@ class Pieces:
         """Go on in the next piece, which a turn may also begin with."""
         self._trim(MOST_ON)
         self.blocks.placed.add(pc)
-        way = self.ir.fresh("k")
-        left = self.merges.turn_ends(pc, way)
+        following = self.ir.fresh("k")
+        left = self.merges.turn_ends(pc, following)
         self.edges.ahead = Fallthrough(
-            way, pc, self.edges.behind, (left, 0), self.registers.now, {}, {}, True
+            following, pc, self.edges.behind, (left, 0), self.registers.now, {}, {}, True
         )
 
     def begin_piece(self, ahead: Fallthrough) -> None:

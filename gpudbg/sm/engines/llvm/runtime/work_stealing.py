@@ -34,7 +34,7 @@ SPINS_EARLY: Final = 8 * SPINS
 
 # ---- bytes of a pool, i64 each: a head, then a box for each member, the leader first -------------
 
-READ, WRITE, YIELD, COUNT, MOVED, ENDED, END = range(0, 56, 8)
+READ, WRITE, YIELD, COUNT, MOVED, DONE_PIPE, END = range(0, 56, 8)
 """Of the head: pointers to `read`, `write` and `sched_yield` of the C library, members with work,
 whether CTAs went from one to another, and where to read and to write that a follower is done."""
 HEAD_BYTES: Final = arena.LINE
@@ -69,10 +69,10 @@ class _Member(ControlFunction):
         """Set the state of a box; what it was."""
         return self.integer(64, self.ir.op(f"atomicrmw xchg ptr {box.ref}, i64 {state} acq_rel"))
 
-    def signal(self, way: int, end: Int) -> Int:
+    def signal(self, direction: int, end: Int) -> Int:
         """Read or write a word; how many bytes there were."""
-        function = self.pool.follow(way)
-        if way == WRITE:
+        function = self.pool.follow(direction)
+        if direction == WRITE:
             self.ir.put("i64", 1, "%word")
         call = f"call i64 {function.ref}(i32 {end.trunc(32).ref}, ptr %word, i64 8)"
         return self.integer(64, self.ir.op(call))
@@ -99,13 +99,13 @@ class _Member(ControlFunction):
             self.ir.line(f"switch i64 {state.ref}, label %{on} [ {cases} ]")
             self.ir.label(on)
             # The other one may be waiting for this processor.
-            self.give_way()
+            self.yield_processor()
             count = spins.get() + 1
             spins.set(count)
             self.leave(end, count >= most)
         self.ir.br(tired)
 
-    def give_way(self) -> None:
+    def yield_processor(self) -> None:
         """Let another thread have the processor."""
         self.ir.op(f"call i32 {self.pool.follow(YIELD).ref}()")
 
@@ -207,19 +207,19 @@ def _lead() -> str:
 def _await(f: _Member, box: TypedPointer) -> None:
     """Wait until a follower is done, or take its work back before it has begun."""
     ir = f.ir
-    back, look, tired, wait, done = (
-        ir.fresh(hint) for hint in ("back", "look", "tired", "wait", "done")
+    back, begun, tired, wait, done = (
+        ir.fresh(hint) for hint in ("back", "begun", "tired", "wait", "done")
     )
-    f.exchange(box, GO, CALLED, back, look)
+    f.exchange(box, GO, CALLED, back, begun)
     ir.label(back)
     box.store(64, LIMIT, WHY)
     ir.br(done)
-    ir.label(look)
+    ir.label(begun)
     f.spin(box, {ASLEEP: done, CALLED: done, DONE: done}, tired)
     ir.label(tired)
     f.exchange(box, WORKS, WAITED, wait, done)
     ir.label(wait)
-    got = f.signal(READ, f.pool.load(64, ENDED))
+    got = f.signal(READ, f.pool.load(64, DONE_PIPE))
     # A signal interrupts it.
     f.choose(got.compare("slt", 0), wait, done)
     ir.label(done)
@@ -292,13 +292,13 @@ def _give() -> str:
             cta = warp.follow(layout.CTA_POINTER)
             cta.store(64, cta.load(64, arena.ISSUED) + shift_by, arena.ISSUED)
     to["ring_count"] = there + moved
-    _share_numbers(f, to, all_)
+    _split_numbers(f, to, all_)
     f.pool.store(64, 1, MOVED)
     f.ret_void()
     return f.close("define private void @give(ptr %pool, ptr %env, ptr %to, i1 %all)")
 
 
-def _share_numbers(f: _Member, to: Environment, all_: Int) -> None:
+def _split_numbers(f: _Member, to: Environment, all_: Int) -> None:
     """Move numbers of CTAs that a victim has not begun, all or half, to a thief without any."""
     own, end, theirs, their_end = (env[name] for env in (f.env, to) for name in ("own", "own_end"))
     count = end - own
@@ -363,7 +363,7 @@ def _steal() -> str:
         f.leave(answered, question.load_atomic().differs(me))
         f.choose(victim.load_atomic(RUNS).equals(0), back, pause)
         ir.label(pause)
-        f.give_way()
+        f.yield_processor()
         ir.br(wait)
         ir.label(back)
         f.exchange(question, me, 0, next_, answered)

@@ -82,7 +82,7 @@ class BareContext(WarpContext):
         self._gone("anything to write to")
 
 
-class EndedContext(BareContext):
+class NoWarpContext(BareContext):
     """The `expr.Context` without a warp: everything of a warp is gone, and says so."""
 
     def _gone(self, what: str) -> NoReturn:
