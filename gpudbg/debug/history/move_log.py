@@ -72,7 +72,7 @@ class MoveLog:
 
     def next_pause(self) -> int:
         """Where a run is to pause; see `gpudbg.sm.moves.MoveListener`."""
-        return self._pace.next_look(self._grid.total)
+        return self._pace.next_check(self._grid.total)
 
     def paused(self) -> None:
         """It has paused: a long run has checkpoints on its way."""

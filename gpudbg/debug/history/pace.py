@@ -14,12 +14,12 @@ EVERY: Final = 0.35
 """Seconds of running between two checkpoints, at least."""
 FIRST: Final = 0.7
 """Seconds of running before the first one: a shorter run is carried out again as a whole."""
-SHARE: Final = 12
+SPACING: Final = 12
 """A checkpoint's cost, that many times, is run between two of them, at least."""
 _SLICE: Final = 0.1
-"""Seconds of running between two looks at the clock."""
+"""Seconds of running between two readings of the clock."""
 _LEAST: Final = 20_000
-"""Warp instructions between two looks, at least."""
+"""Warp instructions between two readings, at least."""
 
 
 class Pace:
@@ -43,7 +43,7 @@ class Pace:
         """The launch runs on from so many instructions."""
         self._begun, self._at = process_time(), total
 
-    def next_look(self, total: int) -> int:
+    def next_check(self, total: int) -> int:
         """The total of instructions at which a run is to pause for `due`."""
         return total + max(_LEAST, int(self.rate * _SLICE))
 
@@ -63,7 +63,7 @@ class Pace:
             keeping: seconds that it has cost in all to keep contents of memory.
         """
         self.cost = self._taking + keeping - self._kept
-        return self._ran >= max(EVERY if self._taking else FIRST, SHARE * self.cost)
+        return self._ran >= max(EVERY if self._taking else FIRST, SPACING * self.cost)
 
     def taken(self, seconds: float, keeping: float) -> None:
         """A checkpoint was taken."""
