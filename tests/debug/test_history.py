@@ -35,7 +35,7 @@ def checkpoints_everywhere(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in {
         "EVERY": 0.0,
         "FIRST": 0.0,
-        "SHARE": 0,
+        "SPACING": 0,
         "_LEAST": 37,
         "_SLICE": 1e-9,
     }.items():

@@ -200,7 +200,7 @@ def lines_of(value: object, dbg: DebugSession) -> list[str] | None:
     """A value's lines, or None where Python's own repr serves."""
     found = next((SHOWN[kind] for kind in type(value).__mro__ if kind in SHOWN), None)
     if found is None:
-        return _told(value)
+        return _announced(value)
     try:
         return found(value, dbg)
     except GpudbgError:
@@ -208,10 +208,10 @@ def lines_of(value: object, dbg: DebugSession) -> list[str] | None:
         return None
 
 
-def _told(value: object) -> list[str] | None:
+def _announced(value: object) -> list[str] | None:
     """Lines of reports and findings of checks, and of tuples of findings."""
     if isinstance(value, tuple) and value:
-        parts = [_told(one) for one in value]
+        parts = [_announced(one) for one in value]
         if any(part is None for part in parts):
             return None
         return [line for part in parts for line in (*(part or ()), "")][:-1]
