@@ -1,4 +1,4 @@
-"""Parameters that are tensor maps: recognised by their size and by what the kernel's code copies."""
+"""Parameters that are tensor maps, by their size and by what the kernel's code copies."""
 
 from __future__ import annotations
 
