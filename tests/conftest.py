@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import math
 import os
 import signal
 import sys
@@ -17,7 +18,7 @@ from _pytest.assertion import rewrite
 from hypothesis import HealthCheck, settings
 from hypothesis.internal.conjecture import providers
 
-from gpudbg.sm.engines.llvm import build, cache
+from gpudbg.sm.engines.llvm import build, cache, program
 from tests import variants
 from tests.processor_time import ProcessorTime
 
@@ -46,6 +47,8 @@ def pytest_configure(config: pytest.Config) -> None:
     heed_interrupts()
     rewrite_a_share(config)
     draw_without_reading_sources()
+    # Whether better code is made beside a run depends on how loaded the machine is.
+    vars(program)["_LASTING"] = math.inf
     config.pluginmanager.register(ProcessorTime())
     config.pluginmanager.register(LeftOut())
     if not os.environ.get("PYTEST_XDIST_WORKER"):

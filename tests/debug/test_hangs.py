@@ -109,8 +109,8 @@ def test_it_goes_on_when_memory_was_changed() -> None:
 def test_a_limit_of_the_callers_own_is_reached_and_the_hang_told_there() -> None:
     for engine in ("step", "run"):
         s = session(WAIT + "EXIT", engine)
-        stop = s.run(max_instructions=200_000)
-        assert (stop.kind, stop.hang, s.grid.total) == ("limit", False, 200_000)
+        stop = s.run(max_instructions=30_000)
+        assert (stop.kind, stop.hang, s.grid.total) == ("limit", False, 30_000)
         assert any(line.split()[0] == "hang" for line in spin_lines(s))
 
 

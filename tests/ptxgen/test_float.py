@@ -21,7 +21,7 @@ GROUPS = [(name, group) for name, suite in SUITES.items() for group in suite.gro
 @pytest.mark.parametrize(("name", "group"), GROUPS, ids=lambda x: x)
 def test_group(name: str, group: str) -> None:
     found = [c for c in SUITES[name].cases() if c.group == group]
-    cases = some(group, in_turn(found, lambda case: case.entry["name"]), 24)
+    cases = some(group, in_turn(found, lambda case: case.entry["name"]), 12)
     assert cases
     wrong = [line for case in cases for line in failures(case, run(case))]
     assert not wrong, "\n".join(wrong[:40])

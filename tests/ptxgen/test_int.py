@@ -12,7 +12,7 @@ from tests.ptxgen.runner import DATA, Case, Suite, failures, run
 from tests.variants import some
 
 SUITE = Suite(DATA / "int.zip")
-MOST = 10
+MOST = 6
 
 
 def _chosen(group: str) -> list[Case]:
