@@ -28,9 +28,6 @@ from gpudbg.sanitizer.barriers import BarrierCheck
 from gpudbg.sanitizer.collector import FindingCollector
 from gpudbg.sanitizer.definedness import DefinednessCheck, GlobalShadow
 from gpudbg.sanitizer.findings import (
-    CHECKS,
-    DEFAULT_CHECKS,
-    SEVERITIES,
     CheckFinding,
     PerfSite,
     Severity,
@@ -44,6 +41,7 @@ from gpudbg.sanitizer.races import RaceCheck, emulated_atomics
 from gpudbg.sanitizer.report import CheckReport
 from gpudbg.sanitizer.schedules import RunOutcome, outcome_of, plan_of, shortened
 from gpudbg.sanitizer.screening import can_screen, screening_of
+from gpudbg.sanitizer.settings import DEFAULTS, CheckSettings
 from gpudbg.sanitizer.suppressions import Suppressions
 from gpudbg.sanitizer.views import ViewCheck, promised, storage_of
 
@@ -66,19 +64,19 @@ def check(
     args: Sequence[object] = (),
     shared_bytes: int = 0,
     launches: Sequence[Mapping[str, Any]] | None = None,
-    checks: Sequence[str] = DEFAULT_CHECKS,
-    performance: bool = False,
-    portability: bool = False,
-    init: str = "use",
-    volatile: str = "relaxed",
-    schedules: int = 1,
-    seed: int = 0,
-    suppressions: str | Sequence[str] = (),
-    baseline: str | None = None,
-    max_instructions: int | None = None,
-    max_findings: int = 1000,
-    fail_on: Severity = "warning",
-    views: str | None = None,
+    checks: Sequence[str] = DEFAULTS.checks,
+    performance: bool = DEFAULTS.performance,
+    portability: bool = DEFAULTS.portability,
+    init: str = DEFAULTS.init,
+    volatile: str = DEFAULTS.volatile,
+    schedules: int = DEFAULTS.schedules,
+    seed: int = DEFAULTS.seed,
+    suppressions: str | Sequence[str] = DEFAULTS.suppressions,
+    baseline: str | None = DEFAULTS.baseline,
+    max_instructions: int | None = DEFAULTS.max_instructions,
+    max_findings: int = DEFAULTS.max_findings,
+    fail_on: Severity = DEFAULTS.fail_on,
+    views: str | None = DEFAULTS.views,
     jobs: int = 1,
 ) -> CheckReport:
     """Run launches and look for what is wrong with them; changes no result.
@@ -118,13 +116,17 @@ def check(
     loaded = program if isinstance(program, LoadedProgram) else _load(program)
     storage = NumpyStorage(loaded)
     rows = [{**row, "args": storage.given(row.get("args", ()))} for row in rows]
-    report = check_plan(
-        loaded, [partial(_launch, row) for row in rows], checks=checks, performance=performance,
-        portability=portability, init=init, volatile=volatile, schedules=schedules, seed=seed,
-        suppressions=suppressions, baseline=baseline, max_instructions=max_instructions,
-        max_findings=max_findings, fail_on=fail_on, views=views,
-        given=[row["args"] for row in rows], overlap=[bool(row.get("overlap")) for row in rows],
+    settings = CheckSettings(
+        checks, performance, portability, init, volatile, schedules, seed, suppressions, baseline,
+        max_instructions, max_findings, fail_on, views,
     )  # fmt: skip
+    plan = LaunchPlan(
+        loaded,
+        [partial(_launch, row) for row in rows],
+        given=[row["args"] for row in rows],
+        overlap=[bool(row.get("overlap")) for row in rows],
+    )
+    report = check_plan(plan, settings)
     storage.write_back()
     return report
 
@@ -133,78 +135,55 @@ Begin = Callable[[LoadedProgram], "DebugSession"]
 """Makes the session of one launch."""
 
 
-def check_plan(
-    program: LoadedProgram,
-    plan: Sequence[Begin],
-    *,
-    checks: Sequence[str] = DEFAULT_CHECKS,
-    performance: bool = False,
-    portability: bool = False,
-    init: str = "use",
-    volatile: str = "relaxed",
-    schedules: int = 1,
-    seed: int = 0,
-    suppressions: str | Sequence[str] = (),
-    baseline: str | None = None,
-    max_instructions: int | None = None,
-    max_findings: int = 1000,
-    fail_on: Severity = "warning",
-    views: str | None = None,
-    given: Sequence[Sequence[object]] = (),
-    overlap: Sequence[bool] = (),
-    started: Callable[[DebugSession], None] = lambda session: None,
-    first_schedule: int = 1,
-    owned: bool = True,
-) -> CheckReport:
-    """What `check` does with launches, given as functions that begin them.
+@dataclass(frozen=True, slots=True)
+class LaunchPlan:
+    """Launches to check, one after the other.
 
-    Args:
+    Attributes:
+        program: what they are launches of.
+        begins: functions that begin them.
         given: the arguments of each launch, where they are known.
         overlap: whether each may begin before the one before it has ended.
         started: is given each session before it runs.
-        first_schedule: number of the first schedule beside the plain one.
         owned: sessions are closed when all is done.
     """
-    wanted = _checks(checks)
-    _one_of(init, ("use", "load"), "init")
-    _one_of(volatile, ("relaxed", "data"), "volatile")
-    _one_of(fail_on, SEVERITIES, "fail_on")
-    if views is not None:
-        _one_of(views, ("error", "warning", "ignore"), "views")
-    validation.whole(schedules, "schedules", 1)
-    validation.whole(seed, "seed", 0)
-    rules = Suppressions.read(suppressions, baseline)
-    options = _Options(wanted, performance, portability, init == "load", volatile == "data", views)
+
+    program: LoadedProgram
+    begins: Sequence[Begin]
+    given: Sequence[Sequence[object]] = ()
+    overlap: Sequence[bool] = ()
+    started: Callable[[DebugSession], None] = lambda session: None
+    owned: bool = True
+
+
+def check_plan(
+    launches: LaunchPlan, settings: CheckSettings = DEFAULTS, first_schedule: int = 1
+) -> CheckReport:
+    """What `check` does with launches.
+
+    Args:
+        first_schedule: number of the first schedule beside the plain one.
+    """
+    settings = settings.validated()
+    rules = Suppressions.read(settings.suppressions, settings.baseline)
     begin = time.perf_counter()
-    findings, gpu = FindingCollector(max_findings), program.device.gpu
-    search = _Search(
-        program,
-        plan,
-        options,
-        findings,
-        max_instructions,
-        started,
-        given,
-        overlap,
-        seed,
-        first_schedule,
-        owned,
-    )
+    findings, gpu = FindingCollector(settings.max_findings), launches.program.device.gpu
+    search = _Search(launches, settings, findings, first_schedule)
     own_seed, own_marking = gpu.seed, gpu.marking
     # What compiled code stores to memory without contents is marked.
-    gpu.marking |= "init" in wanted
+    gpu.marking |= "init" in settings.checks
     try:
-        report = search.report(schedules)
+        report = search.report(settings.schedules)
     finally:
         gpu.seed, gpu.marking = own_seed, own_marking
     return replace(
         report,
         findings=rules.applied(without_consequences(findings.sorted())),
-        schedules_run=schedules,
-        schedule_numbers=(0, *range(first_schedule, first_schedule + schedules - 1)),
+        schedules_run=settings.schedules,
+        schedule_numbers=(0, *range(first_schedule, first_schedule + settings.schedules - 1)),
         seconds=time.perf_counter() - begin,
         unused=rules.unused(),
-        fail_on=fail_on,
+        fail_on=settings.fail_on,
     )
 
 
@@ -212,30 +191,23 @@ def check_plan(
 class _Search:
     """Runs of the same launches under several schedules."""
 
-    program: LoadedProgram
-    plan: Sequence[Begin]
-    options: _Options
+    launches: LaunchPlan
+    settings: CheckSettings
     findings: FindingCollector
-    limit: int | None
-    started: Callable[[DebugSession], None]
-    given: Sequence[Sequence[object]]
-    overlap: Sequence[bool]
-    seed: int
-    first: int = 1
-    owned: bool = True
+    first: int
 
     def report(self, schedules: int) -> CheckReport:
         """Run under so many schedules; the first one last: its results stay in memory."""
         turns, others, faults = 0, [], []
         for number in range(self.first, self.first + schedules - 1):
-            plan = plan_of(number, self.seed, turns)
+            plan = plan_of(number, self.settings.seed, turns)
             run = self._checked(plan.seed, keep=False)
             turns = max(turns, run.outcome.turns)
             faults += [f"schedule {plan.text}: {fault}" for fault in run.faults]
             others.append((plan, run.outcome))
         if others:
-            first = self._bare(self.seed)
-        last = self._checked(self.seed)
+            first = self._bare(self.settings.seed)
+        last = self._checked(self.settings.seed)
         report = last.report()
         report = replace(report, faults=(*report.faults, *faults))
         for plan, outcome in others:
@@ -247,19 +219,16 @@ class _Search:
 
     def _checked(self, seed: int, keep: bool = True) -> _Run:
         """Run all launches with checks; `keep`: what they leave in memory stays."""
-        gpu = self.program.device.gpu
+        gpu = self.launches.program.device.gpu
         kept = None if keep else gpu.memory.checkpoint()
         gpu.seed = seed
-        run = _Run(
-            self.program, self.options, self.findings, self.limit, self.started, self.given,
-            self.overlap,
-        )  # fmt: skip
+        run = _Run(self.launches, self.settings, self.findings)
         try:
-            run.all(self.plan)
+            run.all(self.launches.begins)
             if not keep:
                 run.outcome = outcome_of(run.sessions, run.stops)
         finally:
-            if self.owned:
+            if self.launches.owned:
                 run.close()
         if kept is not None:
             kept.restore()
@@ -267,15 +236,17 @@ class _Search:
 
     def _bare(self, seed: int) -> RunOutcome:
         """How the launches end without checks; bad accesses are left out as checks do."""
-        gpu = self.program.device.gpu
+        gpu = self.launches.program.device.gpu
         kept, sessions, stops = gpu.memory.checkpoint(), [], []
         gpu.seed = seed
         try:
-            for begin in self.plan:
-                session = begin(self.program)
+            for begin in self.launches.begins:
+                session = begin(self.launches.program)
                 sessions.append(session)
                 with session.subscribe(RefusedMonitor((), lambda pc: None)):
-                    stops.append(session.runner.run(self.limit, prove_hangs=True))
+                    stops.append(
+                        session.runner.run(self.settings.max_instructions, prove_hangs=True)
+                    )
                 if not isinstance(stops[-1], ExitStop):
                     break
             return outcome_of(sessions, stops)
@@ -285,29 +256,13 @@ class _Search:
             kept.restore()
 
 
-@dataclass(frozen=True, slots=True)
-class _Options:
-    """What to look for."""
-
-    checks: tuple[str, ...]
-    performance: bool
-    portability: bool
-    at_load: bool
-    volatile_data: bool
-    views: str | None
-
-
 @dataclass(slots=True)
 class _Run:
     """Launches on one device, checked one after the other."""
 
-    program: LoadedProgram
-    options: _Options
+    launches: LaunchPlan
+    settings: CheckSettings
     findings: FindingCollector
-    limit: int | None
-    started: Callable[[DebugSession], None]
-    given: Sequence[Sequence[object]]
-    overlap: Sequence[bool]
     stop: Stop | None = None
     launched: list[str] = field(default_factory=list)
     instructions: int = 0
@@ -327,15 +282,15 @@ class _Run:
         for begin in plan:
             if not self.launch(begin):
                 break
-        if "leak" in self.options.checks:
-            report_leaks(self.findings, self.program.device.gpu.heap.blocks, self.heap)
+        if "leak" in self.settings.checks:
+            report_leaks(self.findings, self.launches.program.device.gpu.heap.blocks, self.heap)
 
     def launch(self, begin: Begin) -> bool:
         """Run one; whether the next may follow."""
-        session = begin(self.program)
+        session = begin(self.launches.program)
         self.sessions.append(session)
-        self.started(session)
-        hazards = session.check("hazards") if "hazards" in self.options.checks else None
+        self.launches.started(session)
+        hazards = session.check("hazards") if "hazards" in self.settings.checks else None
         places = AccessPlaces(session.symbols)
         try:
             screened = self._screen(session)
@@ -348,7 +303,9 @@ class _Run:
             if hazards is not None:
                 self._add_hazards(hazards, places)
         self._count(session, screened)
-        return self._finish(screened, places, HeapSites(places, self.program.device.gpu.memory))
+        return self._finish(
+            screened, places, HeapSites(places, self.launches.program.device.gpu.memory)
+        )
 
     def _add_hazards(self, hazards: Any, places: AccessPlaces) -> None:
         """What was read too early."""
@@ -359,7 +316,7 @@ class _Run:
     def _screen(self, session: DebugSession) -> Stop | None:
         """Run a launch on compiled code; its end, where nothing can be wrong with it.  Else it
         stands at its beginning again."""
-        checks = self.options.checks
+        checks = self.settings.checks
         instructions = list(_code(session))
         if not self._screens(session) or not can_screen(session, instructions, checks):
             return None
@@ -371,10 +328,10 @@ class _Run:
             undefined = rows
         screening = screening_of(
             session, instructions, checks, emulated=emulated_atomics(instructions),
-            volatile_data=self.options.volatile_data, undefined=undefined,
+            volatile_data=self.settings.volatile_data, undefined=undefined,
         )  # fmt: skip
         with session.subscribe(screening):
-            stop = session.runner.run(self.limit, prove_hangs=True)
+            stop = session.runner.run(self.settings.max_instructions, prove_hangs=True)
         screening.finish()
         # Warps that wait at a barrier for ever are suspect; those that spin are not.
         if not screening.suspected and not stop.errors:
@@ -382,27 +339,31 @@ class _Run:
                 self._shadow().written()
             return stop
         session.restart()
-        self.started(session)
+        self.launches.started(session)
         return None
 
     def _screens(self, session: DebugSession) -> bool:
         """Whether a first pass on compiled code may save the exact one."""
-        options, number = self.options, len(self.launched)
-        if options.performance or options.portability or not self.screening:
+        settings, number = self.settings, len(self.launched)
+        if settings.performance or settings.portability or not self.screening:
             return False
-        if "hazards" in options.checks:
+        if "hazards" in settings.checks:
             # They look at every instruction.
             return False
-        if not {"race", "init", "sync"} & set(options.checks) or any(self.overlap):
+        if not {"race", "init", "sync"} & set(settings.checks) or any(self.launches.overlap):
             return False
-        if number < len(self.given) and options.views != "ignore" and "memory" in options.checks:
-            memory = self.program.device.gpu.memory
-            return not promised(memory, self.given[number], [])
+        if (
+            number < len(self.launches.given)
+            and settings.views != "ignore"
+            and "memory" in settings.checks
+        ):
+            memory = self.launches.program.device.gpu.memory
+            return not promised(memory, self.launches.given[number], [])
         return True
 
     def _shadow(self) -> GlobalShadow:
         if self.shadow is None:
-            self.shadow = GlobalShadow(self.program.device.gpu.memory)
+            self.shadow = GlobalShadow(self.launches.program.device.gpu.memory)
         return self.shadow
 
     def _count(self, session: DebugSession, stop: Stop) -> None:
@@ -415,17 +376,17 @@ class _Run:
     def _exact(self, session: DebugSession, places: AccessPlaces) -> bool:
         """Run a launch with all checks; whether the next may follow."""
         performance = PerformanceCheck(places)
-        sites = HeapSites(places, self.program.device.gpu.memory)
+        sites = HeapSites(places, self.launches.program.device.gpu.memory)
         members = self._members(session, places, sites)
-        if self.options.performance:
+        if self.settings.performance:
             members.append(performance)
-        layout = self.program.device.gpu.layout
+        layout = self.launches.program.device.gpu.layout
         monitor: Monitor | RefusedMonitor = Monitor(members, layout.shared_window)
         if self._only_refused(session, members):
             monitor = RefusedMonitor(members, lambda pc: dict(_code(session)).get(pc))
         with session.subscribe(monitor):
             try:
-                stop = session.runner.run(self.limit, prove_hangs=True)
+                stop = session.runner.run(self.settings.max_instructions, prove_hangs=True)
             except ModelGap as gap:
                 self.gap = str(gap)
                 return False
@@ -441,65 +402,65 @@ class _Run:
         """Whether refused accesses are all there is to look at, so that compiled code may run."""
         if not all(isinstance(m, MemoryCheck | HeapSites) for m in members):
             return False
-        if "hazards" in self.options.checks:
+        if "hazards" in self.settings.checks:
             return False
         return not {"malloc", "free"} & set(session.launch.image.externs.values())
 
     def _members(
         self, session: DebugSession, places: AccessPlaces, sites: HeapSites
     ) -> list[RunCheck]:
-        options, findings = self.options, self.findings
-        memory = self.program.device.gpu.memory
+        settings, findings = self.settings, self.findings
+        memory = self.launches.program.device.gpu.memory
         members: list[RunCheck] = [sites]
-        if "memory" in options.checks:
+        if "memory" in settings.checks:
             members.append(MemoryCheck(findings, places, memory, sites.freed))
             members += self._views(session, places)
-        lock_step = not is_wide(self.program.device.arch)
-        if not lock_step and ("race" in options.checks or "sync" in options.checks):
-            sync = MbarrierFindings(findings, places) if "sync" in options.checks else None
+        lock_step = not is_wide(self.launches.program.device.arch)
+        if not lock_step and ("race" in settings.checks or "sync" in settings.checks):
+            sync = MbarrierFindings(findings, places) if "sync" in settings.checks else None
             number = len(self.launched)
-            if not (number < len(self.overlap) and self.overlap[number]):
+            if not (number < len(self.launches.overlap) and self.launches.overlap[number]):
                 # An ordinary launch begins when those before it have ended.
                 self.unfinished.clear()
             beside = AsyncRaceCheck(
                 findings, places, memory, emulated=emulated_atomics(list(_code(session))),
-                volatile_data=options.volatile_data, races="race" in options.checks, sync=sync,
+                volatile_data=settings.volatile_data, races="race" in settings.checks, sync=sync,
                 before=self.unfinished,
             )  # fmt: skip
             self.unfinished.append(beside)
             members.append(beside)
-        elif "race" in options.checks:
+        elif "race" in settings.checks:
             emulated = emulated_atomics(list(_code(session)))
             members.append(
                 RaceCheck(
                     findings, places, memory, lock_step=lock_step, emulated=emulated,
-                    volatile_data=options.volatile_data,
+                    volatile_data=settings.volatile_data,
                 )
             )  # fmt: skip
-            if options.portability and lock_step:
+            if settings.portability and lock_step:
                 members.append(
                     RaceCheck(
                         findings, places, memory, lock_step=False, emulated=emulated,
-                        volatile_data=options.volatile_data, portable_only=True,
+                        volatile_data=settings.volatile_data, portable_only=True,
                     )
                 )  # fmt: skip
-        if "init" in options.checks:
+        if "init" in settings.checks:
             shadow = self._shadow()
             members.append(
-                DefinednessCheck(findings, places, memory, shadow, at_load=options.at_load)
+                DefinednessCheck(findings, places, memory, shadow, at_load=settings.at_load)
             )
-        if "sync" in options.checks:
+        if "sync" in settings.checks:
             members.append(BarrierCheck(findings, places))
         return members
 
     def _views(self, session: DebugSession, places: AccessPlaces) -> list[RunCheck]:
         """What holds accesses against the launch's views, where it has any."""
         number = len(self.launched)
-        if number >= len(self.given) or self.options.views == "ignore":
+        if number >= len(self.launches.given) or self.settings.views == "ignore":
             return []
-        memory, arguments = self.program.device.gpu.memory, session.launch.arguments
-        found = promised(memory, self.given[number], [a.name for a in arguments])
-        severity: Any = self.options.views
+        memory, arguments = self.launches.program.device.gpu.memory, session.launch.arguments
+        found = promised(memory, self.launches.given[number], [a.name for a in arguments])
+        severity: Any = self.settings.views
         return [ViewCheck(self.findings, places, memory, found, severity)] if found else []
 
     def _finish(self, stop: Stop, places: AccessPlaces, sites: HeapSites) -> bool:
@@ -541,13 +502,13 @@ class _Run:
 
     def report(self) -> CheckReport:
         """What was found; findings as they are."""
-        program = self.program.program
+        program = self.launches.program.program
         return CheckReport(
-            performance=tuple(self.sites) if self.options.performance else (),
+            performance=tuple(self.sites) if self.settings.performance else (),
             stop=self.stop,
             launches_run=len(self.launched),
             instructions=self.instructions,
-            checks=self.options.checks,
+            checks=tuple(self.settings.checks),
             gap=self.gap,
             faults=tuple(self.faults),
             launches=tuple(self.launched),
@@ -653,19 +614,6 @@ class NumpyStorage:
 
 def _launch(launch: Mapping[str, Any], program: LoadedProgram) -> DebugSession:
     return program.launch(**{k: v for k, v in launch.items() if k != "overlap"})
-
-
-def _checks(names: Sequence[str]) -> tuple[str, ...]:
-    if isinstance(names, str):
-        names = names.split(",")
-    for name in names:
-        _one_of(name, tuple(CHECKS), "checks")
-    return tuple(dict.fromkeys(names))
-
-
-def _one_of(value: object, allowed: Sequence[str], name: str) -> None:
-    if value not in allowed:
-        raise UsageError(f"{name}: {value!r} is none of {', '.join(allowed)}")
 
 
 def _title(session: DebugSession) -> str:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from gpudbg.sanitizer.findings import DEFAULT_CHECKS
 from gpudbg.sanitizer.report import CheckReport
-from gpudbg.sanitizer.run import check_plan
+from gpudbg.sanitizer.run import LaunchPlan, check_plan
+from gpudbg.sanitizer.settings import DEFAULTS, CheckSettings
 
 if TYPE_CHECKING:
     from gpudbg.debug.session import DebugSession
@@ -24,8 +24,7 @@ def check_session(session: DebugSession, names: Sequence[str] = ()) -> CheckRepo
         session.restart()
         return session
 
-    report = check_plan(
-        session.launch.loaded, [begin], checks=tuple(names) or DEFAULT_CHECKS, owned=False
-    )
+    settings = CheckSettings(checks=tuple(names) or DEFAULTS.checks)
+    report = check_plan(LaunchPlan(session.launch.loaded, [begin], owned=False), settings)
     session.restart()
     return report

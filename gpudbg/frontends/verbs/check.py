@@ -7,7 +7,7 @@ import json
 import sys
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from xml.etree import ElementTree as Xml
@@ -16,7 +16,16 @@ from gpudbg.api import add_launch_flags, device_for, open_program
 from gpudbg.errors import LoadError, UsageError
 from gpudbg.frontends.verbs.common import Parser
 from gpudbg.launch import Opening, whole
-from gpudbg.sanitizer import CHECKS, DEFAULT_CHECKS, SEVERITIES, CheckReport, check_plan
+from gpudbg.sanitizer import (
+    CHECKS,
+    DEFAULT_CHECKS,
+    DEFAULTS,
+    WORDS,
+    CheckReport,
+    CheckSettings,
+    LaunchPlan,
+    check_plan,
+)
 from gpudbg.toolchain import flag_options
 
 if TYPE_CHECKING:
@@ -148,15 +157,19 @@ def _parser() -> Parser:
     )  # fmt: skip
     p.add_argument("--quick", action="store_true", help="bad accesses alone, on compiled code")
     p.add_argument(
-        "--views", choices=("error", "warning", "ignore"),
+        "--views", choices=WORDS["views"],
         help="what accesses outside of a view are; default: stores errors, loads warnings",
     )  # fmt: skip
     p.add_argument("--performance", action="store_true", help="count bank conflicts and sectors")
     p.add_argument("--portability", action="store_true", help="note what only lock-step orders")
-    p.add_argument("--init", choices=("use", "load"), default="use")
-    p.add_argument("--volatile", choices=("relaxed", "data"), default="relaxed")
+    p.add_argument("--init", choices=WORDS["init"], default=DEFAULTS.init)
+    p.add_argument("--volatile", choices=WORDS["volatile"], default=DEFAULTS.volatile)
     p.add_argument(
-        "--schedules", type=whole(1), default=1, metavar="N", help="search so many schedules"
+        "--schedules",
+        type=whole(1),
+        default=DEFAULTS.schedules,
+        metavar="N",
+        help="search so many schedules",
     )
     p.add_argument("--write-schedule", metavar="FILE", help="write the schedule that shows a fault")
     p.add_argument("--suppressions", metavar="FILE", help="rules: `kind[:cause] glob` a line")
@@ -164,9 +177,9 @@ def _parser() -> Parser:
     p.add_argument("--write-baseline", metavar="FILE", help="write the findings as known ones")
     p.add_argument("--format", choices=tuple(_FORMATS), default="text")
     p.add_argument("-o", dest="report", metavar="FILE", help="write the report there")
-    p.add_argument("--fail-on", choices=SEVERITIES, default="warning")
+    p.add_argument("--fail-on", choices=WORDS["fail_on"], default=DEFAULTS.fail_on)
     p.add_argument("--max-instructions", type=whole(1), metavar="N")
-    p.add_argument("--max-findings", type=whole(1), default=1000, metavar="N")
+    p.add_argument("--max-findings", type=whole(1), default=DEFAULTS.max_findings, metavar="N")
     p.add_argument(
         "--dask", metavar="ADDRESS",
         help="fan out on a Dask cluster at this address, or on one of this machine (local)",
@@ -192,18 +205,19 @@ def _checked(path: str, args: argparse.Namespace) -> CheckReport:
             timers[-1].start()
 
     try:
-        return check_plan(
-            loaded, [lambda given: given.launch_table(table)],
-            checks=_wanted(args), views=args.views, performance=args.performance,
-            portability=args.portability, init=args.init, volatile=args.volatile,
-            schedules=args.schedules, seed=args.seed or 0, suppressions=args.suppressions or (),
-            baseline=args.baseline, max_instructions=args.max_instructions,
-            max_findings=args.max_findings, fail_on=args.fail_on, started=started,
-            first_schedule=getattr(args, "first_schedule", 1),
-        )  # fmt: skip
+        launches = LaunchPlan(loaded, [lambda given: given.launch_table(table)], started=started)
+        return check_plan(launches, _settings(args), getattr(args, "first_schedule", 1))
     finally:
         for timer in timers:
             timer.cancel()
+
+
+def _settings(args: argparse.Namespace) -> CheckSettings:
+    """What the flags say: each has its setting's name."""
+    names = (field.name for field in fields(CheckSettings))
+    given = {name: getattr(args, name) for name in names}
+    given["checks"] = _wanted(args)
+    return CheckSettings(**{name: value for name, value in given.items() if value is not None})
 
 
 def _wanted(args: argparse.Namespace) -> list[str]:
