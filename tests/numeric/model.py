@@ -94,9 +94,9 @@ def rounded(x: Fraction, fmt: str, mode: str, zero_sign: int = 0) -> int:
     return sign << (width - 1) | field << m | int(significand) % (1 << m)
 
 
-def _nan(fmt: str, operands: tuple[int, ...]) -> int:
+def _nan(fmt: str, a: int, b: int, c: int) -> int:
     if fmt == "f64":
-        for bits in operands:
+        for bits in (b, c, a):
             if is_nan(bits, fmt):
                 return bits | 1 << 51
     return OWN_NAN[fmt]
@@ -104,7 +104,7 @@ def _nan(fmt: str, operands: tuple[int, ...]) -> int:
 
 def fma(a: int, b: int, c: int, fmt: str, mode: str) -> int:
     if any(is_nan(x, fmt) for x in (a, b, c)):
-        return _nan(fmt, (a, b, c))
+        return _nan(fmt, a, b, c)
     product_sign = sign_of(a, fmt) ^ sign_of(b, fmt)
     if is_inf(a, fmt) or is_inf(b, fmt):
         zero = any(is_finite(x, fmt) and value(x, fmt) == 0 for x in (a, b))
@@ -125,8 +125,6 @@ def fma(a: int, b: int, c: int, fmt: str, mode: str) -> int:
 
 def add(a: int, b: int, fmt: str, mode: str) -> int:
     one = rounded(Fraction(1), fmt, "RN")
-    if fmt == "f64" and is_nan(a, fmt):
-        return _nan(fmt, (a, b))
     return fma(a, one, b, fmt, mode)
 
 

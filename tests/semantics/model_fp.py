@@ -292,7 +292,7 @@ def dmnmx(i: Instruction, lane: Lane) -> Effect | None:
     a, b = double(i, lane, "a"), double(i, lane, "b")
     bits = ref.minimum("f64", not lane.pred(predicate(i, "pc")))(a, b)
     if real.is_nan(a, "f64") and real.is_nan(b, "f64"):
-        bits = a | 1 << 51
+        bits = b | 1 << 51
     return finish(i, bits, "f64")
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from ctypes import POINTER, byref, c_char_p, c_int, c_size_t, c_uint, c_uint64, c_void_p
 from typing import Any
 
@@ -12,8 +12,27 @@ import numpy as np
 LIBRARIES = ("libcuda.so.1", "libcuda.so", "nvcuda.dll")
 MAJOR, MINOR, COOPERATIVE = 75, 76, 95
 """CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, _MINOR, _COOPERATIVE_LAUNCH."""
-MAX_DYNAMIC_SHARED = 8
-"""CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES."""
+MAX_DYNAMIC_SHARED, NON_PORTABLE_CLUSTER = 8, 14
+"""CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, _NON_PORTABLE_CLUSTER_SIZE_ALLOWED."""
+LAUNCH_COOPERATIVE, LAUNCH_CLUSTER = 2, 4
+"""CU_LAUNCH_ATTRIBUTE_COOPERATIVE, _CLUSTER_DIMENSION."""
+
+
+class _Attribute(ctypes.Structure):
+    """CUlaunchAttribute: a number, and a union of 64 bytes."""
+
+    _fields_ = (("kind", c_uint), ("pad", c_uint), ("value", c_uint * 16))
+
+
+class _Config(ctypes.Structure):
+    """CUlaunchConfig."""
+
+    _fields_ = (
+        *((name, c_uint) for name in ("gx", "gy", "gz", "bx", "by", "bz", "shared")),
+        ("stream", c_void_p),
+        ("attributes", c_void_p),
+        ("count", c_uint),
+    )
 
 
 class NoDriverError(Exception):
@@ -104,6 +123,40 @@ class Gpu:
         self._call("cuModuleLoadData", byref(handle), data)
         return Module(self, handle)
 
+    @property
+    def driver(self) -> str:
+        """The newest CUDA version that the driver takes, such as 13.0."""
+        number = c_int()
+        self._call("cuDriverGetVersion", byref(number))
+        return f"{number.value // 1000}.{number.value % 1000 // 10}"
+
+    def tensor_map(self, address: int, row: Mapping[str, Any]) -> bytes:
+        """A tensor map's 128 bytes, as the driver encodes them.
+
+        Args:
+            address: of the first element.
+            row: numbers for cuTensorMapEncodeTiled, or ...Im2col where it has `lower`.
+        """
+        rank = len(row["sizes"])
+        # The driver wants the map at a multiple of 64.
+        space = ctypes.create_string_buffer(192)
+        at = -ctypes.addressof(space) % 64
+        given = [
+            c_void_p(ctypes.addressof(space) + at), c_int(row["type"]), c_uint(rank),
+            c_uint64(address), (c_uint64 * rank)(*row["sizes"]),
+            (c_uint64 * max(rank - 1, 1))(*row["strides"]),
+        ]  # fmt: skip
+        steps, name = (c_uint * rank)(*row["steps"]), "cuTensorMapEncodeTiled"
+        if "lower" in row:
+            name = "cuTensorMapEncodeIm2col"
+            corners = [(c_int * (rank - 2))(*row[key]) for key in ("lower", "upper")]
+            given += [*corners, c_uint(row["channels"]), c_uint(row["pixels"]), steps]
+        else:
+            given += [(c_uint * rank)(*row["box"]), steps]
+        rest = ("interleave", "swizzle", "promotion", "fill")
+        self._call(name, *given, *(c_int(row.get(key, 0)) for key in rest))
+        return space.raw[at : at + 128]
+
     def buffer(self, array: np.ndarray[Any, Any]) -> Buffer:
         """Device memory with the contents of an array."""
         return Buffer(self, array)
@@ -165,6 +218,8 @@ class Module:
         block: Sequence[int],
         arguments: Sequence[bytes],
         shared: int = 0,
+        cluster: Sequence[int] | None = None,
+        cooperative: bool = False,
     ) -> None:
         """Launch and wait for the end; arguments are their bytes.
 
@@ -178,17 +233,29 @@ class Module:
             self._gpu._call("cuFuncSetAttribute", function, attribute, c_int(shared))
         held = [ctypes.create_string_buffer(raw, len(raw)) for raw in arguments]
         pointers = (c_void_p * max(len(held), 1))(*(ctypes.addressof(one) for one in held))
-        self._gpu._call(
-            "cuLaunchKernel",
-            function,
-            *(c_uint(n) for n in (*grid, *block)),
-            c_uint(shared),
-            c_void_p(),
-            ctypes.cast(pointers, POINTER(c_void_p)),
-            c_void_p(),
-        )
+        attributes = (_Attribute * 2)()
+        count = 0
+        if cluster is not None:
+            # Clusters of more than 8 blocks want to be asked for.
+            self._gpu._call("cuFuncSetAttribute", function, c_int(NON_PORTABLE_CLUSTER), c_int(1))
+            attributes[count].kind = LAUNCH_CLUSTER
+            attributes[count].value[:3] = [*cluster, 1, 1][:3]
+            count += 1
+        if cooperative:
+            attributes[count].kind = LAUNCH_COOPERATIVE
+            attributes[count].value[0] = 1
+            count += 1
+        config = _Config(*grid, *block, shared, None, ctypes.addressof(attributes), count)
+        taken = ctypes.cast(pointers, POINTER(c_void_p))
+        self._gpu._call("cuLaunchKernelEx", byref(config), function, taken, c_void_p())
         self._gpu._call("cuCtxSynchronize")
 
     def unload(self) -> None:
         """Give it back."""
         self._gpu._call("cuModuleUnload", self._handle)
+
+
+def about() -> dict[str, str]:
+    """The card and its driver."""
+    gpu = Gpu()
+    return {"card": gpu.name, "arch": gpu.arch, "driver": gpu.driver}

@@ -71,7 +71,7 @@ _LONG = 10
 class WideTiming:
     """The rules of sm_70 and later."""
 
-    scoreboard_latency = 1
+    scoreboard_latency = 2
     plain_stall = 11
     unpaired_unit = ""
     read_before_bar = ("memory",)

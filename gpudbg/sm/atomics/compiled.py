@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gpudbg.sm.engines.llvm import layout
 from gpudbg.sm.engines.llvm.ir.builder import signed
-from gpudbg.sm.engines.llvm.ir.floats import NAN64, QUIET64
+from gpudbg.sm.engines.llvm.ir.floats import NAN64
 from gpudbg.sm.engines.llvm.ir.values import Val
 from gpudbg.sm.engines.llvm.runtime.body import (
     I64,
@@ -63,15 +63,14 @@ def _float_sum(b: Body, old: str, given: str) -> str:
 
 
 def _double_sum(b: Body, old: str, given: str) -> str:
-    """f64 addition; a NaN is the first NaN operand quieted, else the machine's own."""
+    """f64 addition; a NaN is the first NaN operand as it is, else the machine's own."""
     ir = b.ir
     x, y = (ir.op(f"bitcast i64 {v} to double") for v in (old, given))
     total = ir.op(f"fadd double {x}, {y}")
     payload = str(signed(NAN64, 64))
     for bits, value in ((given, y), (old, x)):
-        quiet = ir.op(f"or i64 {bits}, {QUIET64}")
         nan = ir.op(f"fcmp uno double {value}, {value}")
-        payload = ir.op(f"select i1 {nan}, i64 {quiet}, i64 {payload}")
+        payload = ir.op(f"select i1 {nan}, i64 {bits}, i64 {payload}")
     nan = ir.op(f"fcmp uno double {total}, {total}")
     return ir.op(f"select i1 {nan}, i64 {payload}, i64 {ir.op(f'bitcast double {total} to i64')}")
 

@@ -119,6 +119,7 @@ TURN_LOW = np.array([t >> 32 & 0xFFFFFFFF for t in _TURNS], np.uint64)
 
 INV_TWO_PI = float.fromhex("0x1.45f306dc9c883p-3")
 SQRT_HALF = float.fromhex("0x1.6a09e667f3bcdp-1")
+TANH_IS_X = np.uint32(0x3B800000)
 SMALL_ANGLE = np.uint32(0x3F000000)
 """Below 0.5 the angle in turns is x * INV_TWO_PI; above, the fixed-point product with TURN_*."""
 
@@ -263,5 +264,7 @@ def mufu(function: str, a: U32 | int) -> U32:
         return _high_word(_HIGH[function], bits)
     subnormal = (bits & _INF) == 0
     found = _single(_SINGLE[function](np.where(subnormal, bits & _SIGN, bits)))
-    # PTX, tanh.approx.f32: of a subnormal number the same; code does not scale it.
-    return np.where(subnormal, bits, found) if function == "TANH" else found
+    if function == "TANH":
+        # Below 2**-8 it is the number itself, subnormal ones too (measured on H100).
+        return np.where((bits & ~_SIGN) < TANH_IS_X, bits, found)
+    return found

@@ -215,7 +215,10 @@ def fround(a: Operand32, mode: str) -> U32:
 
 
 def _double_bits(r: F64s, *operands: F64s) -> U64:
-    """Bit patterns; a NaN is the first NaN operand quieted, else the machine's own."""
+    """Bit patterns; a NaN is the first NaN operand quieted, else the machine's own.
+
+    Operands come in the order b, c, a, in which a GPU looks for a NaN (measured on H100).
+    """
     bits: U64 = r.view(np.uint64)
     nan = r != r
     if not nan.any():
@@ -228,7 +231,7 @@ def _double_bits(r: F64s, *operands: F64s) -> U64:
 
 def dadd(a: Operand64, b: Operand64, rnd: str = "RN") -> U64:
     x, y = _double(a), _double(b)
-    total = _double_bits(x + y, x, y)
+    total = _double_bits(x + y, y, x)
     if rnd == "RN":
         return total
     one = np.float64(1).view(np.uint64)
@@ -237,7 +240,7 @@ def dadd(a: Operand64, b: Operand64, rnd: str = "RN") -> U64:
 
 def dmul(a: Operand64, b: Operand64, rnd: str = "RN") -> U64:
     x, y = _double(a), _double(b)
-    product = _double_bits(x * y, x, y)
+    product = _double_bits(x * y, y, x)
     if rnd == "RN":
         return product
     return _exact_lanes(product, np.isfinite(x) & np.isfinite(y), rnd, x, y, None)
@@ -258,7 +261,7 @@ def dfma(a: Operand64, b: Operand64, c: Operand64, rnd: str = "RN") -> U64:
         # An infinite addend meets a finite product, which must not overflow into a NaN.
         product = np.where(np.isfinite(x) & np.isfinite(y), np.float64(0), x * y)
         result = np.where(finite, result, product + z)
-    return _exact_lanes(_double_bits(result, x, y, z), slow, rnd, x, y, z)
+    return _exact_lanes(_double_bits(result, y, z, x), slow, rnd, x, y, z)
 
 
 def _exact_lanes(

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from gpudbg.isa.operands import Imm
 from gpudbg.isa.volta.counts import conversion_types
 from gpudbg.sm.semantics.convert import INTEGRAL
-from gpudbg.sm.semantics.float_operands import F16_SIGN, F64_QUIET, f64_sat, signs32
+from gpudbg.sm.semantics.float_operands import F64_QUIET, f64_sat
 from gpudbg.sm.semantics.machine import Rounding, Value, Wide, WideMachine
 from gpudbg.sm.semantics.operands import half
 from gpudbg.sm.semantics.rows import register_wide
@@ -21,26 +22,26 @@ from gpudbg.sm.semantics.wide.operands import (
     raw,
     raw_pair,
     rounding,
+    signs64,
     write,
     write_pair,
 )
 
+F64_PAYLOAD = (1 << 52) - 1
 _DIRECTED: dict[str, Rounding] = {"FLOOR": "RM", "CEIL": "RP", "TRUNC": "RZ"}
 
 
-def _half_of(m: WideMachine, operand: Source) -> Value:
-    return signs32(m, operand, half(m, raw(m, operand), operand.part or "H0"), F16_SIGN)
-
-
 def real(m: WideMachine, i: WideInsn, kind: str, operand: Source) -> Wide:
-    """A float source as an exact f64."""
+    """A float source as an exact f64; `|x|` and `-x` leave a NaN as it is."""
     if kind == "F64":
         return f64(m, operand)
+    value = raw(m, operand)
+    if kind == "F32":
+        return signs64(m, operand, m.f32_to_f64(m.ftz(value) if flushes(i) else value))
+    value = half(m, value, operand.part or "H0")
     if kind == "F16":
-        return m.f16_to_f64(_half_of(m, operand))
-    if kind == "BF16":
-        return m.f32_to_f64(m.shl(_half_of(m, operand), 16))
-    return m.f32_to_f64(f32(m, operand, flushes(i)))
+        return signs64(m, operand, m.f16_to_f64(value))
+    return signs64(m, operand, m.f32_to_f64(m.shl(value, 16)))
 
 
 def write_real(m: WideMachine, i: WideInsn, value: Wide, kind: str, rnd: Rounding) -> None:
@@ -49,20 +50,41 @@ def write_real(m: WideMachine, i: WideInsn, value: Wide, kind: str, rnd: Roundin
         value = f64_sat(m, value)
     if kind == "F64":
         write_pair(m, i, m.wselect(m.dnan(value), m.wor(value, F64_QUIET), value))
-    elif kind == "F16":
-        write(m, i, m.f64_to_f16(value, rnd))
-    elif kind == "BF16":
-        write(m, i, narrow_bf16(m, value, rnd))
     else:
-        single = m.f64_to_f32(value, rnd)
-        write(m, i, m.ftz(single) if flushes(i) else single)
+        write(m, i, _narrowed_real(m, i, value, kind, rnd))
+
+
+def _narrowed_real(m: WideMachine, i: WideInsn, value: Wide, kind: str, rnd: Rounding) -> Value:
+    if kind == "F16":
+        return m.f64_to_f16(value, rnd)
+    if kind == "BF16":
+        return narrow_bf16(m, value, rnd)
+    single = m.f64_to_f32(value, rnd)
+    return m.ftz(single) if flushes(i) else single
 
 
 @register_wide("F2F")
 def f2f(m: WideMachine, i: WideInsn) -> None:
     """Change of size with one rounding; widening is exact."""
     target, source = conversion_types("F2F", tuple(i.m))
-    write_real(m, i, real(m, i, source, i.o["a"]), target, rounding(i))
+    value = real(m, i, source, i.o["a"])
+    if source == "F64" and target in _NAN_OF_F64 and "SAT" not in i.m:
+        rounded = _narrowed_real(m, i, value, target, rounding(i))
+        write(m, i, m.select(m.dnan(value), _narrow_nan(m, value, target), rounded))
+    else:
+        write_real(m, i, value, target, rounding(i))
+
+
+_NAN_OF_F64 = {"F32": (32, 29, 0x7FC00000), "F16": (16, 42, 0x7E00), "BF16": (16, 45, 0x7FC0)}
+"""Format -> bits, where an f64's mantissa is cut, exponent and quiet bit."""
+
+
+def _narrow_nan(m: WideMachine, value: Wide, target: str) -> Value:
+    """A NaN of f64 in a smaller format: sign and upper payload stay (measured on H100)."""
+    bits, cut, quiet = _NAN_OF_F64[target]
+    payload = m.lo(m.wshr(m.wand(value, F64_PAYLOAD), cut))
+    sign = m.and_(m.shr(m.hi(value), 32 - bits), 1 << bits - 1)
+    return m.or_(m.or_(payload, quiet), sign)
 
 
 @register_wide("FRND")
@@ -97,6 +119,9 @@ def i2f(m: WideMachine, i: WideInsn) -> None:
     operand = i.o["a"]
     if bits == 64:
         value = raw_pair(m, operand)
+        if isinstance(operand, Imm):
+            # An immediate is the high word (measured on H100).
+            value = m.wshl(value, 32)
     else:
         word = raw(m, operand)
         if bits < 32:
@@ -191,7 +216,8 @@ def _packed(
 
 @register_wide("F2IP", "UF2IP")
 def f2ip(m: WideMachine, i: WideInsn) -> None:
-    """a and b as integers of eight bits, a above b, below the low half of c; NaN is 0."""
+    """a and b as integers of eight bits, a above b, below the low half of c; NaN is 0x80, with
+    `.NTZ` or `.RELU` 0 (measured on H100)."""
     signed = "S8" in i.m
     mode: Rounding = "RZ" if "TRUNC" in i.m else "RN"
     result = _merged_half(m, i.o["c"])
@@ -200,6 +226,8 @@ def f2ip(m: WideMachine, i: WideInsn) -> None:
         if "RELU" in i.m:
             value = m.wselect(m.dlt(0, value), value, 0)
         byte = m.and_(m.lo(m.f64_to_int(value, signed, 8)), 0xFF)
+        if "RELU" not in i.m and "NTZ" not in i.m:
+            byte = m.select(m.dnan(value), 0x80, byte)
         result = m.or_(result, m.shl(byte, place))
     write(m, i, result)
 

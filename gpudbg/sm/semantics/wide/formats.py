@@ -77,7 +77,11 @@ def narrow(m: WideMachine, value: Wide, kind: str, rnd: Rounding, finite: bool =
     beyond = form.largest if finite else form.infinity
     code = m.select(m.mor(finite_source, m.dnan(value)), code, beyond)
     signed = m.or_(code, m.shr(m.hi(sign), 32 - form.bits))
-    return m.select(m.dnan(value), form.nan, signed)
+    nan = m.dnan(value)
+    if form.infinity == form.nan != form.largest:
+        # E4M3: what would be an infinity is NaN, which has no sign (measured on H100).
+        nan = m.mor(nan, m.eq(code, form.nan))
+    return m.select(nan, form.nan, signed)
 
 
 def _rounded(m: WideMachine, value: Wide, form: NarrowFormat, rnd: Rounding) -> Wide:

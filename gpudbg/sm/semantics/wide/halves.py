@@ -142,7 +142,17 @@ def hadd2(m: WideMachine, i: WideInsn) -> None:
 @register_wide("HMUL2")
 def hmul2(m: WideMachine, i: WideInsn) -> None:
     """a * b in both halves."""
-    _each(m, i, lambda v: m.dmul(v[0], v[1]))
+    _each(m, i, lambda v: _product(m, i, v))
+
+
+def _product(m: WideMachine, i: WideInsn, v: Sequence[Wide]) -> Wide:
+    """a * b; with `.FMZ` 0 times anything is +0 (measured on H100)."""
+    product = m.dmul(v[0], v[1])
+    return m.wselect(_no_factor(m, v), 0, product) if "FMZ" in i.m else product
+
+
+def _no_factor(m: WideMachine, v: Sequence[Wide]) -> Mask:
+    return m.mor(m.deq(v[0], 0), m.deq(v[1], 0))
 
 
 @register_wide("HFMA2")
@@ -158,10 +168,10 @@ def hfma2(m: WideMachine, i: WideInsn) -> None:
 
 
 def _fused(m: WideMachine, i: WideInsn, v: Sequence[Wide]) -> Wide:
-    product = m.dmul(v[0], v[1])
-    if is_bf16(i):
-        return m.dfma(v[0], v[1], v[2])
-    return m.dadd(product, v[2])
+    if not is_bf16(i):
+        return m.dadd(_product(m, i, v), v[2])
+    fused = m.dfma(v[0], v[1], v[2])
+    return m.wselect(_no_factor(m, v), m.dadd(0, v[2]), fused) if "FMZ" in i.m else fused
 
 
 @register_wide("HMNMX2", "VHMNMX")

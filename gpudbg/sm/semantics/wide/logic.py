@@ -117,11 +117,12 @@ def fsel(m: WideMachine, i: WideInsn) -> None:
 
 
 def set_predicates(m: WideMachine, i: WideInsn, test: Mask) -> None:
-    """P = test bop the predicate, Q = not test bop the predicate."""
+    """P = test bop the predicate, Q = not test bop the predicate; P stays where both are one
+    register (measured on H100)."""
     other = predicate(m, i.o.get("pa"))
     first, second = boolean(m, i, test, other), boolean(m, i, m.mnot(test), other)
-    write_predicate(m, i, "p", first)
     write_predicate(m, i, "q", second)
+    write_predicate(m, i, "p", first)
 
 
 @register_wide("ISETP", "UISETP")
@@ -175,7 +176,8 @@ def p2r(m: WideMachine, i: WideInsn) -> None:
 
 
 def _merge(m: WideMachine, i: WideInsn, bits: Value, byte: int) -> None:
-    mask = m.shl(m.and_(raw(m, i.o["b"]), 0x7F), 8 * byte)
+    # There is no eighth predicate: its bit becomes 0 (measured on H100).
+    mask = m.shl(m.and_(raw(m, i.o["b"]), 0xFF), 8 * byte)
     old = raw(m, i.o["a"])
     write(m, i, m.or_(m.and_(old, m.not_(mask)), m.and_(m.shl(bits, 8 * byte), mask)))
 

@@ -89,11 +89,12 @@ def _first_lane(m: WideMachine) -> Value:
 
 @register_wide("SHFL")
 def shfl(m: WideMachine, i: WideInsn) -> None:
-    """Another lane's register; own value and P false outside the segment (documented)."""
+    """Another lane's register, 0 of one that does not execute (measured on H100); own value and P
+    false outside the segment (documented)."""
     sources = [o for o in i.operands if not isinstance(o, Pred)]
     value, index, control = (raw(m, o) for o in sources[1:4])
     mode = chosen(i, ("IDX", "UP", "DOWN", "BFLY"))
-    found, inside = shuffled(m, value, index, control, mode)
+    found, inside = shuffled(m, m.select(m.lanes(), value, 0), index, control, mode)
     write(m, i, found)
     write_predicate(m, i, "p", inside)
 

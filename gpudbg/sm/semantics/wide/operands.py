@@ -87,10 +87,16 @@ def f32(m: WideMachine, operand: Source, flush: bool = False) -> Value:
 
 def f64(m: WideMachine, operand: Source) -> Wide:
     """The operand as f64: `|x|`, then `-x`."""
-    value = raw_pair(m, operand)
-    if operand.abs:
-        value = m.wand(value, F64_MAGNITUDE)
-    return m.wxor(value, F64_SIGN) if operand.neg else value
+    return signs64(m, operand, raw_pair(m, operand))
+
+
+def signs64(m: WideMachine, operand: Source, value: Wide) -> Wide:
+    """`|x|`, then `-x` of an f64; a NaN keeps its sign (measured on H100)."""
+    if not (operand.abs or operand.neg):
+        return value
+    changed = m.wand(value, F64_MAGNITUDE) if operand.abs else value
+    changed = m.wxor(changed, F64_SIGN) if operand.neg else changed
+    return m.wselect(m.dnan(value), value, changed)
 
 
 def predicate(m: WideMachine, operand: Pred | None) -> Mask:

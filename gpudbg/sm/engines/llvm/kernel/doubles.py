@@ -4,7 +4,7 @@ Which NaN an operation gives (policy `nan`) the compiler takes to be open: it ex
 makes a subtraction of an addition of `-x` (whose NaN then keeps its sign), leaves out a product
 with 1, and folds constants to NaNs of another sign than the host's.  So operands pass an arithmetic
 fence, behind which it knows nothing of them; what is left, their order, is put right by one
-instruction for each operand but the last.
+instruction for each operand but the first.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Doubles:
         return self._ordered("fma", a, b, c)
 
     def _ordered(self, what: str, *operands: Num) -> Num:
-        """An operation, 8 lanes at a time; the first NaN of the operands goes on."""
+        """An operation, 8 lanes at a time; the first NaN of b, c, a goes on."""
         given = [self.floats.f64(v) for v in operands]
         parts = []
         for first in range(0, 32, 8):
@@ -73,7 +73,8 @@ class Doubles:
             result = self.ir.op(f"call {PART} @llvm.fma.v8f64({listed})")
         else:
             result = self.ir.op(f"{what} {PART} {', '.join(some)}")
-        for value in reversed(some[:-1]):
+        # Of several NaNs that of b goes on, then that of c.
+        for value in reversed(some[1:]):
             listed = f"{PART} {result}, {PART} {value}, <8 x i64> splat (i64 {_QUIETED})"
             how = f"@llvm.x86.avx512.mask.fixupimm.pd.512({listed}, i32 0, i8 -1, i32 4)"
             result = self.ir.op(f"call {PART} {how}")

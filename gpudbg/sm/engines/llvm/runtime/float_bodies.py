@@ -113,7 +113,7 @@ class FloatBodies:
         return self.to_single(self.odd_sum(product, self.floats.wider(c), rnd), rnd, flush)
 
     def double_bits(self, result: str, *operands: str) -> Num:
-        """Bits; a NaN is the first NaN operand quieted, else the machine's own."""
+        """Bits; a NaN is the first NaN operand (b, c, a) quieted, else the machine's own."""
         ints, floats = self.ints, self.floats
         nan = floats.test("uno", F64, result, result)
         payload: Num = NAN64
@@ -124,20 +124,20 @@ class FloatBodies:
 
     def dadd(self, a: Num, b: Num) -> Num:
         x, y = self.floats.f64(a), self.floats.f64(b)
-        return self.double_bits(self.ir.op(f"fadd {F64} {x}, {y}"), x, y)
+        return self.double_bits(self.ir.op(f"fadd {F64} {x}, {y}"), y, x)
 
     def dmul(self, a: Num, b: Num) -> Num:
         x, y = self.floats.f64(a), self.floats.f64(b)
-        return self.double_bits(self.ir.op(f"fmul {F64} {x}, {y}"), x, y)
+        return self.double_bits(self.ir.op(f"fmul {F64} {x}, {y}"), y, x)
 
     def dfma(self, a: Num, b: Num, c: Num) -> Num:
         x, y, z = self.floats.f64(a), self.floats.f64(b), self.floats.f64(c)
         fused = self.ir.op(f"call {F64} @llvm.fma.v32f64({F64} {x}, {F64} {y}, {F64} {z})")
-        return self.double_bits(fused, x, y, z)
+        return self.double_bits(fused, y, z, x)
 
     def directed(self, *values: Num, operation: str, rnd: str) -> Num:
         given = [self.floats.f64(value) for value in values]
-        return self.double_bits(self._under_mode(operation, rnd, *given), *given)
+        return self.double_bits(self._under_mode(operation, rnd, *given), *given[1:], given[0])
 
     def _under_mode(self, operation: str, rnd: str, *given: str) -> str:
         """One operation on doubles under another rounding mode."""
