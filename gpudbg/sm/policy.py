@@ -93,8 +93,8 @@ POLICIES: tuple[Policy, ...] = (
         "modelled",
         "Atomics and stores of one instruction take effect in ascending lane order; of two lanes "
         "that store to one address the higher wins.",
-        "The PTX ISA leaves the order open. Measured on H100: atomics of a warp return old values in "
-        "ascending lane order, floats' too (MAX and MIN of 64 bits in shared memory do not); of "
+        "The PTX ISA leaves the order open. Measured on H100: atomics of a warp return old values "
+        "in ascending lane order, floats' too (MAX and MIN of 64 bits in shared memory do not); of "
         "lanes that store up to 32 bits to one address the lowest wins, of 64 (128) bits the "
         "lowest of the last half (quarter) of the warp.",
     ),
@@ -102,8 +102,8 @@ POLICIES: tuple[Policy, ...] = (
         "nan",
         "inferred",
         "A NaN result of f32 is 0x7fffffff and of f16 0x7fff, whatever the operands' NaNs were, in "
-        "arithmetic, MUFU, conversions and atomics; .SAT makes it +0. One of f64 is the first NaN of "
-        "the operands b, c, a with the quiet bit set, or 0xfff8000000000000 where no operand is "
+        "arithmetic, MUFU, conversions and atomics; .SAT makes it +0. One of f64 is the first NaN "
+        "of the operands b, c, a with the quiet bit set, or 0xfff8000000000000 where no operand is "
         "NaN; |x| and -x change a NaN's sign up to sm_62 and leave it from sm_70 on. An f64 atomic "
         "passes a NaN on as it is. A conversion to f64 keeps sign and payload, quieted; one from "
         "f64 does so from sm_70 on, and is canonical before. E4M3's NaN is 0x7f. Minimum and "
@@ -116,8 +116,9 @@ POLICIES: tuple[Policy, ...] = (
         "mufu",
         "modelled",
         "MUFU results are correctly rounded, except that EX2 and others flush subnormals.",
-        "No public table gives the hardware's last bits; the published maximum errors hold. Measured "
-        "on H100 over a binade: 87 % of RCP, 83 % of SQRT, 78 % of RSQ, 61 % of EX2 have these "
+        "No public table gives the hardware's last bits; the published maximum errors hold. "
+        "Measured on H100 over a binade: 87 % of RCP, 83 % of SQRT, 78 % of RSQ, 61 % of "
+        "EX2 have these "
         "very bits, the rest differ in the last (RSQ: in 8 of 16.8 million, in the last two); LG2, "
         "SIN and COS are as good absolutely, not relatively; TANH is x below 2**-8, elsewhere "
         "within 2**-11. Results of f16 and bf16 are cut toward zero: that is in the model.",
@@ -186,8 +187,8 @@ POLICIES: tuple[Policy, ...] = (
     Policy(
         "shfl-inactive",
         "modelled",
-        "SHFL from a lane that does not execute returns what that lane's register holds; from sm_70 "
-        "on 0.",
+        "SHFL from a lane that does not execute returns what that lane's register holds; from "
+        "sm_70 on 0.",
         "The PTX ISA calls the value unpredictable; 0 for inactive and ended lanes: measured on "
         "H100.",
     ),
@@ -218,8 +219,9 @@ POLICIES: tuple[Policy, ...] = (
         "stray-shared-access",
         "modelled",
         "Shared memory ends at the bytes the launch asks for; an access beyond is OOR_ADDR.",
-        "Hardware allocates in larger units (128 bytes on sm_90, above 1 KB of the system's); beyond "
-        "them it is an illegal address, beyond 16 MB an illegal instruction (measured on H100).",
+        "Hardware allocates in larger units (128 bytes on sm_90, above 1 KB of the system's); "
+        "beyond them it is an illegal address, beyond 16 MB an illegal instruction "
+        "(measured on H100).",
     ),
     Policy(
         "cta-order",
