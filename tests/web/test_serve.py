@@ -221,6 +221,17 @@ def test_mistakes_are_told_before_anything_is_served(
     assert len(said.splitlines()) == 1
 
 
+def test_a_program_whose_arguments_nobody_gave_is_served(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The page shows the launch form, as the terminal does."""
+    served: list[str] = []
+    monkeypatch.setattr(
+        "gpudbg.frontends.web.server.serve",
+        lambda command, title, host, port: served.append(title) or 0,
+    )
+    assert main(["serve", str(CUBINS / "saxpy.cubin")]) == 0
+    assert served == ["gpudbg saxpy.cubin"]
+
+
 def test_a_port_in_use_is_told(capsys: pytest.CaptureFixture[str]) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         assert main(["serve", "--port", str(taken.getsockname()[1]), str(FIRST)]) == 2

@@ -55,5 +55,5 @@ def _check(words: list[str]) -> str:
     if words[0] == "demo":
         return f"gpudbg demo {demo.find(demo.parser().parse_args(words[1:]).name).stem}"
     args = debug.parser().parse_args(words)
-    open_session(args.program, args).close()
+    open_session(args.program, args, may_wait=True).close()
     return f"gpudbg {Path(args.program).name}"
