@@ -224,10 +224,12 @@ def test_mistakes_are_told_before_anything_is_served(
 def test_a_program_whose_arguments_nobody_gave_is_served(monkeypatch: pytest.MonkeyPatch) -> None:
     """The page shows the launch form, as the terminal does."""
     served: list[str] = []
-    monkeypatch.setattr(
-        "gpudbg.frontends.web.server.serve",
-        lambda command, title, host, port: served.append(title) or 0,
-    )
+
+    def serve(command: list[str], title: str, host: str, port: int) -> int:
+        served.append(title)
+        return 0
+
+    monkeypatch.setattr("gpudbg.frontends.web.server.serve", serve)
     assert main(["serve", str(CUBINS / "saxpy.cubin")]) == 0
     assert served == ["gpudbg saxpy.cubin"]
 
