@@ -19,6 +19,10 @@ HOST_DEVICES = (1, 3)
 """DLPack's device types whose memory the host reads: kDLCPU, kDLCUDAHost."""
 
 
+_BYTES = ("B", "b", "c")
+"""Formats of views of plain bytes: a parameter's own, not an array."""
+
+
 def host_value(value: Any, what: str) -> Any:
     """An argument as a launch takes it: array-likes become NumPy arrays, the rest stays.
 
@@ -31,6 +35,8 @@ def host_value(value: Any, what: str) -> Any:
     """
     if isinstance(value, np.ndarray) and type(value) is not np.ndarray:
         _refuse_masked(value, what)
+    if isinstance(value, memoryview) and value.format not in _BYTES:
+        return _elements(value, what)
     if isinstance(value, np.ndarray | np.generic | int | float | bytes | bytearray | memoryview):
         return value
     if isinstance(value, list | tuple | range | set | dict):
@@ -69,6 +75,15 @@ def converted(value: Any, dtype: np.dtype[Any], what: str) -> npt.NDArray[Any]:
         return np.ascontiguousarray(np.asarray(value if found is None else found, dtype))
     except (TypeError, ValueError, OverflowError) as error:
         raise UsageError(f"{what} cannot become {dtype}: {error}") from None
+
+
+def _elements(view: memoryview, what: str) -> npt.NDArray[Any]:
+    """A view that says what its elements are, as an array."""
+    try:
+        return np.asarray(view)
+    except ValueError as error:
+        reason = str(error).partition("\n")[0]
+        raise UsageError(f"{what}, a memoryview, gives no array: {reason}") from None
 
 
 def _refuse_masked(value: Any, what: str) -> None:

@@ -78,7 +78,7 @@ def program() -> gpudbg.LoadedProgram:
     return gpudbg.assemble_program(ADD)
 
 
-@pytest.mark.parametrize("kind", [np.array, Tensor, Column, Interface, array_module])
+@pytest.mark.parametrize("kind", [np.array, Tensor, Column, Interface, array_module, memoryview])
 def test_array_likes_are_arguments(program: gpudbg.LoadedProgram, kind: Any) -> None:
     session = program.launch("add", args=[kind(VALUES.copy())])
     session.run().check()
