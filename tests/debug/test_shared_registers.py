@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 import gpudbg
 from gpudbg.debug.views.registers import register_names
 from gpudbg.frontends.tui import lane_rows
 from tests.debug.modern import launched
+
+CUBINS = Path(__file__).parents[1] / "isa" / "volta" / "cubins"
 
 
 def test_a_uniform_register_is_set_for_its_group() -> None:
@@ -82,3 +86,13 @@ def test_python_reads_and_writes_them() -> None:
     assert (len(old.UR), old.groups) == (0, ())
     with pytest.raises(gpudbg.UsageError, match="it has none"):
         old.UR[0]
+
+
+def test_an_architecture_without_uniform_registers_has_no_urz() -> None:
+    """sm_70 has convergence barriers alone."""
+    program = gpudbg.load(CUBINS / "ballot_compact.sm_70.cubin")
+    session = program.launch("count_kept", grid=1, block=32, args=[0, 0, 0])
+    for name in ("URZ", "UR4", "UPT", "UP0"):
+        with pytest.raises(gpudbg.CommandError, match="has none"):
+            session.command(f"print ${name}")
+    assert session.command("print $B0").text.endswith("0")

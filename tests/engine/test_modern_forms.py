@@ -79,6 +79,23 @@ def test_forms_that_look_at_other_lanes(tmp_path: Path) -> None:
     assert not set(exits) & {"MATCH", "REDUX", "R2UR", "SHFL", "USEL", "UPOPC", "UFLO"}, exits
 
 
+def test_conversions_of_the_uniform_datapath(tmp_path: Path) -> None:
+    """UF2F and UFRND of sm_120 read what F2F and FRND read."""
+    held = data(5)
+    held[0] = np.float32(2.75).view(np.uint32)
+    lines = [
+        "R2UR UR4, R8",
+        "UF2F.F16.F32 UR5, UR4",
+        "UF2F.F32.F16 UR6, -UR5",
+        "UFRND.FLOOR UR7, UR4",
+        "UFRND.CEIL UR8, -2.5",
+        *(f"MOV R{10 + n}, UR{5 + n}" for n in range(4)),
+        "F2F.F16.F32 R20, R8",
+        "FRND.FLOOR R21, R8",
+    ]
+    agree(lines, held, "sm_120", tmp_path, times=1)
+
+
 @pytest.mark.parametrize(
     ("arch", "loaded"), [("sm_80", None), ("sm_90", None), ("sm_90", "own"), ("sm_90", "other")]
 )

@@ -69,9 +69,9 @@ def parse(warp: WarpState, text: str) -> SharedRegister | None:
         if not count:
             raise CommandError(f"no uniform predicate UP{number}", "the architecture has none")
         return SharedRegister(PREDICATE, -1 if number == "T" else int(number))
-    if number == "Z":
+    if number == "Z" and count:
         return SharedRegister(UNIFORM, -1)
-    if not 0 <= int(number) < count:
+    if number == "Z" or int(number) >= count:
         known = f"the architecture has UR0 to UR{count - 1}" if count > 0 else "it has none"
         raise CommandError(f"no uniform register UR{number}", known)
     return SharedRegister(UNIFORM, int(number))

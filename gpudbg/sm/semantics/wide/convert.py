@@ -63,7 +63,7 @@ def _narrowed_real(m: WideMachine, i: WideInsn, value: Wide, kind: str, rnd: Rou
     return m.ftz(single) if flushes(i) else single
 
 
-@register_wide("F2F")
+@register_wide("F2F", "UF2F")
 def f2f(m: WideMachine, i: WideInsn) -> None:
     """Change of size with one rounding; widening is exact."""
     target, source = conversion_types("F2F", tuple(i.m))
@@ -87,7 +87,7 @@ def _narrow_nan(m: WideMachine, value: Wide, target: str) -> Value:
     return m.or_(m.or_(payload, quiet), sign)
 
 
-@register_wide("FRND")
+@register_wide("FRND", "UFRND")
 def frnd(m: WideMachine, i: WideInsn) -> None:
     """To an integral value; the sign of zero is kept."""
     kind, _ = conversion_types("FRND", tuple(i.m))
