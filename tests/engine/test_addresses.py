@@ -148,7 +148,7 @@ CONSTANTS = (
 )  # fmt: skip
 
 
-@pytest.mark.in_turn(3)
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("text", CONSTANTS)
 def test_constants(text: str) -> None:
     """One offset for all lanes, inside, at the end, beyond and misaligned; and others."""

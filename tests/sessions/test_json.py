@@ -6,6 +6,7 @@ import contextlib
 import io
 import json
 import re
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any, get_args
 from urllib.parse import unquote
@@ -24,6 +25,7 @@ from gpudbg.frontends.console.console import Console
 from gpudbg.frontends.verbs.common import Parser
 from tests.sessions.json_schema import answers, outputs
 from tests.sessions.json_words import WORDS
+from tests.variants import full
 
 SCHEMA = schema()
 RECORD = jsonschema.Draft202012Validator(SCHEMA)
@@ -94,8 +96,11 @@ def test_every_command_is_in_it() -> None:
 
 def test_every_commands_answer() -> None:
     seen = set()
+    met: Counter[str] = Counter()
     for name, _, record in answers():
-        check(record)
+        met[name] += 1
+        if met[name] <= 2 or full():
+            check(record)
         if record["ok"]:
             seen.add(name)
     assert {c.name for c in load().commands} - seen == {"source", *NO_ANSWER}
