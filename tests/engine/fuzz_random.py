@@ -21,9 +21,10 @@ from __future__ import annotations
 
 import argparse
 import multiprocessing
+import random
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import gpudbg
@@ -50,6 +51,9 @@ from tests.semantics.model_fp import MODELS
 BATCH = 20
 MOST = 1000
 """Instructions after which a program is left."""
+STOPS = 8
+"""Stops on the way of a program that is stopped at random."""
+Comparison = Callable[[bytes, RandomProgram, int], tuple[str, str]]
 
 
 def launched(cubin: bytes, program: RandomProgram, engine: str, seed: int) -> Any:
@@ -67,10 +71,10 @@ def launched(cubin: bytes, program: RandomProgram, engine: str, seed: int) -> An
     return session
 
 
-def outcome(session: Any) -> tuple[Any, ...]:
+def outcome(session: Any, most: int = MOST) -> tuple[Any, ...]:
     """How a run ends."""
     try:
-        stop = session.run(max_instructions=MOST)
+        stop = session.run(max_instructions=most)
     except GpudbgError as error:
         return type(error).__name__, str(error)
     errors = [(e.name, e.lanes, e.pc, e.address, e.access, e.detail) for e in stop.errors]
@@ -85,6 +89,25 @@ def compare(cubin: bytes, program: RandomProgram, seed: int) -> tuple[str, str]:
         return ends[0][0], f"step ends as {ends[0]}, run as {ends[1]}"
     states = machines.grid_state(step.grid), machines.grid_state(run.grid)
     return ends[0][0], machines.difference(*states)
+
+
+def compare_stops(cubin: bytes, program: RandomProgram, seed: int) -> tuple[str, str]:
+    """As `compare`, with both stopped at the same random counts of instructions on the way."""
+    step, run = (launched(cubin, program, engine, seed) for engine in ("step", "run"))
+    rng = random.Random(seed)
+    points = sorted(rng.sample(range(1, MOST), STOPS))
+    for point in [*points, MOST]:
+        most = point - step.grid.total
+        if most <= 0:
+            continue
+        ends = outcome(step, most), outcome(run, most)
+        if ends[0] != ends[1]:
+            return ends[0][0], f"at {point}: step ends as {ends[0]}, run as {ends[1]}"
+        states = machines.grid_state(step.grid), machines.grid_state(run.grid)
+        found = machines.difference(*states)
+        if found or ends[0][0] != "limit":
+            return ends[0][0], found and f"at {point}: {found}"
+    return "limit", ""
 
 
 # ---- the written rule ------------------------------------------------------------------
@@ -185,16 +208,16 @@ def kind_of(seed: int, floats: bool) -> tuple[Sequence[str] | None, bool]:
 
 
 def campaign(
-    seeds: Sequence[int], arch: str, floats: bool = False, traced: bool = False
+    seeds: Sequence[int], arch: str, floats: bool = False, way: Comparison | None = None
 ) -> Iterator[tuple[int, str, str]]:
-    """(seed, kind of end, difference) of each program."""
+    """(seed, kind of end, difference) of each program, compared at its end or in another way."""
     for start in range(0, len(seeds), BATCH):
         part = seeds[start : start + BATCH]
         made = random_modern.make if is_wide(arch) else make
         programs = [made(seed, arch, *kind_of(seed, floats)) for seed in part]
         cubin = assemble_file(source(programs, arch), path="random.sass").cubin()
         for seed, program in zip(part, programs, strict=True):
-            end, found = (compare_traces if traced else compare)(cubin, program, seed)
+            end, found = (way or compare)(cubin, program, seed)
             straight = not kind_of(seed, floats)[1] and end == "limit"
             if not found and straight and not is_wide(arch):
                 found = by_rule(cubin, program, seed, arch)
@@ -203,16 +226,18 @@ def campaign(
             yield seed, end, found
 
 
-def _share(job: tuple[list[int], str, bool, bool, bool, float]) -> tuple[dict[str, int], int]:
+def _share(
+    job: tuple[list[int], str, bool, bool, Comparison, float],
+) -> tuple[dict[str, int], int]:
     """Programs of one process: ends by kind, how many differ."""
-    seeds, arch, floats, plain, traced, until = job
+    seeds, arch, floats, plain, way, until = job
     if plain:
         build.BuildHost.wide_vectors = False  # type: ignore[assignment,method-assign]
     kinds: dict[str, int] = {}
     wrong = 0
     if time.monotonic() > until:
         return kinds, wrong
-    for seed, end, found in campaign(seeds, arch, floats, traced):
+    for seed, end, found in campaign(seeds, arch, floats, way):
         kinds[end] = kinds.get(end, 0) + 1
         if found:
             wrong += 1
@@ -232,16 +257,19 @@ def main() -> int:
     parser.add_argument("--arch", nargs="+", default=list(ARCHS))
     parser.add_argument("--floats", action="store_true", help="straight floating-point code alone")
     parser.add_argument("--plain", action="store_true", help="as on hosts without AVX-512")
-    parser.add_argument("--traced", action="store_true", help="with accesses traced")
+    how = parser.add_mutually_exclusive_group()
+    how.add_argument("--traced", action="store_true", help="with accesses traced")
+    how.add_argument("--stops", action="store_true", help="stopped at random on the way")
     options = parser.parse_args()
     until = time.monotonic() + options.seconds
+    way = compare_traces if options.traced else compare_stops if options.stops else compare
     jobs = []
     for first in range(0, options.count, 5 * BATCH):
         part = list(
             range(options.start + first, options.start + min(first + 5 * BATCH, options.count))
         )
         arch = options.arch[first // (5 * BATCH) % len(options.arch)]
-        jobs.append((part, arch, options.floats, options.plain, options.traced, until))
+        jobs.append((part, arch, options.floats, options.plain, way, until))
     kinds: dict[str, int] = {}
     wrong = 0
     # A fresh process now and then: compiled code is never given back.

@@ -96,7 +96,7 @@ def grid_state(grid: Any) -> dict[str, Any]:
     return {
         "total": grid.total,
         "turn": turn,
-        "position": (schedule.position, schedule.stay),
+        "position": (schedule.position, schedule.stay, schedule.polls),
         "done": (grid.ctas_done, grid.ctas_waiting),
         "issued": [sm.issued for sm in grid.sms],
         "warps": [warp_state(w) for w in grid.warps()],
