@@ -78,6 +78,7 @@ fuzz: $(STAMP)
 	$(BIN)/python -m tests.engine.fuzz_random --count 1000 --start 200000 --floats --plain
 	$(BIN)/python -m tests.engine.fuzz_random --count 1000 --start 300000 --traced
 	$(BIN)/python -m tests.engine.fuzz_random --count 3000 --start 400000 --arch sm_75 sm_80 sm_89 sm_90 sm_120
+	$(BIN)/python -m tests.engine.fuzz_random --count 400 --start 500000 --stops --arch sm_50 sm_75 sm_80 sm_90 sm_120
 	$(BIN)/python -m tests.plugins.amdgpu.fuzz_llvm_mc 120 || [ $$? = 2 ]
 	$(BIN)/python -m tests.engine.guarded
 	$(BIN)/python -m tests.engine.hostile --cases 24

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import random
+from pathlib import Path
 
+import numpy as np
 import pytest
 
 import gpudbg
 from gpudbg.assembler import assemble_file
+from gpudbg.sm.engines.llvm import program as programs
+from gpudbg.sm.engines.llvm import run as run_engine
 from tests import kernel_cases as kc
 from tests.engine import fuzz_stops, machines
 
@@ -48,7 +52,7 @@ def test_engines_take_turns(kernel: str) -> None:
     alone, mixed = machines.launch(case, "step"), machines.launch(case, "run")
     fast = mixed.grid.fast
     rng = random.Random(kernel)
-    for _ in range(40):
+    for _ in range(12):
         count = rng.randrange(1, 400)
         mixed.grid.fast = rng.choice((fast, None))
         first, second = (s.run(max_instructions=count) for s in (alone, mixed))
@@ -134,3 +138,23 @@ def test_stops_over_the_whole_run(kernel: str) -> None:
     count, difference = fuzz_stops.compare(_case(kernel), 15, random.Random(kernel))
     assert difference == ""
     assert count >= 2
+
+
+def test_polling_blocks_stopped_anywhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A turn in which a warp yielded gives way whatever ends it, a barrier too."""
+    for module in (programs, run_engine):
+        monkeypatch.setattr(module, "GOOD", programs.QUICK)
+    values, blocks = np.arange(128 * 40, dtype=np.uint32), 40
+    cubin = Path(__file__).parents[1] / "kernels_own" / "cubin" / "look_back.sm_90.cubin"
+    sessions = []
+    for engine in ("step", "run"):
+        program = gpudbg.load(str(cubin), engine=engine, num_sms=2)
+        arrays = [values, values * 0, np.zeros(blocks, np.uint64), np.zeros(1, np.int32)]
+        sessions.append(program.launch(grid=blocks, block=128, args=arrays))
+    for _ in range(12):
+        kinds = {session.run(max_instructions=199).kind for session in sessions}
+        states = [machines.grid_state(session.grid) for session in sessions]
+        assert not machines.difference(*states)
+        if kinds != {"limit"}:
+            break
+    assert len(kinds) == 1

@@ -180,6 +180,7 @@ class _Turns:
     def hop(self, run: str, out: str) -> None:
         """What comes nearly always: the next warp of the same block has its turn."""
         f = self.f
+        f.leave(out, f.env["polls"].differs(0))
         behind = self.place.get() + 1
         last = behind.equals(self.end.get())
         place = last.select(self.first.get(), behind)
@@ -213,7 +214,7 @@ def grid_loop() -> str:
     f.ir.label("turn")
     turns.left.set(0)
     turns.spend(spent)
-    f.choose(f.env["polls"].equals(0), "hop", "out")
+    f.ir.br("hop")
     _arrived(turns, warp, cta, outcome, rest, spent)
     f.ir.label("hop")
     turns.hop("run", "out")
