@@ -154,7 +154,7 @@ def test_polling_blocks_stopped_anywhere(monkeypatch: pytest.MonkeyPatch) -> Non
     for _ in range(12):
         kinds = {session.run(max_instructions=199).kind for session in sessions}
         states = [machines.grid_state(session.grid) for session in sessions]
-        assert not machines.difference(*states)
+        assert not machines.difference(states[0], states[1])
         if kinds != {"limit"}:
             break
     assert len(kinds) == 1
