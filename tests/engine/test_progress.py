@@ -70,7 +70,7 @@ def test_time_left_goes_by_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     assert meter.now(grid).left is None
     now[0] = 130.0
     residency = grid._residency
-    monkeypatch.setattr(residency, "ended", 1)
+    monkeypatch.setattr(residency, "finished_ctas", 1)
     told = meter.now(grid)
     assert told.left == pytest.approx(30.0 * (grid.config.ctas - 1))
     assert told.line().startswith("30.0 s  1 of ")

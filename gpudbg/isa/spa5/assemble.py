@@ -276,15 +276,7 @@ def _scan_prefix(
         sign, mark = signs.get(name), _SIGN_MARKS[name]
         if sign is None:
             continue
-        following = []
-        for s in states:
-            present = source.text.startswith(mark, s[0])
-            end = s[0] + len(mark) if present else s[0]
-            for value in _sign_values(sign, present):
-                after = _join(s, end, sign.bits.put(value), sign.bits.mask)
-                if after:
-                    following.append(after)
-        states = following
+        states = _scan_sign(sign, mark, source, states)
     bars = "abs" in signs and source.text.startswith("|", state[0] + _lead(source.text, state[0]))
     for s in states:
         yield s, bars
@@ -296,6 +288,19 @@ def _lead(text: str, pos: int) -> int:
     while text[pos + count : pos + count + 1] in ("-", "~"):
         count += 1
     return count
+
+
+def _scan_sign(sign: Sign, mark: str, source: _Source, states: list[State]) -> list[State]:
+    """Read a sign by its mark, or its absence."""
+    following = []
+    for s in states:
+        present = source.text.startswith(mark, s[0])
+        end = s[0] + len(mark) if present else s[0]
+        for value in _sign_values(sign, present):
+            after = _join(s, end, sign.bits.put(value), sign.bits.mask)
+            if after:
+                following.append(after)
+    return following
 
 
 def _sign_values(sign: Sign, present: bool) -> Iterator[int]:
@@ -341,15 +346,7 @@ def _suffix_signs(signs: dict[str, Sign], source: _Source, states: list[State]) 
         sign = signs.get(name)
         if sign is None:
             continue
-        following = []
-        for s in states:
-            present = source.text.startswith(mark, s[0])
-            end = s[0] + len(mark) if present else s[0]
-            for value in _sign_values(sign, present):
-                after = _join(s, end, sign.bits.put(value), sign.bits.mask)
-                if after:
-                    following.append(after)
-        states = following
+        states = _scan_sign(sign, mark, source, states)
     return states
 
 

@@ -9,13 +9,8 @@ from __future__ import annotations
 from gpudbg.code_layout import BUNDLES
 from gpudbg.sm.barriers import compiled as barriers
 from gpudbg.sm.engines.llvm import layout
-from gpudbg.sm.engines.llvm.ir.builder import Builder
-from gpudbg.sm.engines.llvm.ir.integers import Integers
-from gpudbg.sm.engines.llvm.ir.values import FULL, UNIFORM, Mask, Msk, Num, Slow, Val, Values
-from gpudbg.sm.engines.llvm.kernel.cursor import Cursor
-from gpudbg.sm.engines.llvm.kernel.edges import Edges
-from gpudbg.sm.engines.llvm.kernel.exits import Exits
-from gpudbg.sm.engines.llvm.kernel.runtime_calls import RuntimeCalls
+from gpudbg.sm.engines.llvm.ir.values import FULL, UNIFORM, Mask, Msk, Num, Slow, Val
+from gpudbg.sm.engines.llvm.kernel.flow_parts import FlowParts
 from gpudbg.sm.engines.llvm.layout import Left
 from gpudbg.sm.record import DONE, FIELDS, FLAG_IDE, TOKEN_CODE
 
@@ -32,31 +27,8 @@ BAR_COUNT = FIELDS["bar_count"].offset
 BAR_PRED = FIELDS["bar_pred"].offset
 
 
-class KernelFlow:
-    """Control operations.
-
-    Attributes:
-        full: all lanes are active in this version of the code.
-    """
-
-    def __init__(
-        self,
-        ir: Builder,
-        values: Values,
-        ints: Integers,
-        cursor: Cursor,
-        exits: Exits,
-        edges: Edges,
-        runtime: RuntimeCalls,
-        full: bool,
-    ) -> None:
-        self.ir, self.values, self.ints, self.cursor = ir, values, ints, cursor
-        self.exits, self.edges, self.runtime = exits, edges, runtime
-        self.full = full
-
-    def _active_bits(self) -> str:
-        """The mask of the active lanes as an i32 operand."""
-        return self.values.mask_bits(self.cursor.active)
+class KernelFlow(FlowParts):
+    """Control operations."""
 
     def _room(self) -> str:
         """The depth; leaves when the stack is full."""

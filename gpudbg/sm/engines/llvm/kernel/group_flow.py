@@ -10,12 +10,8 @@ from __future__ import annotations
 from gpudbg.sm.barriers import compiled as barriers
 from gpudbg.sm.convergence.groups import BACKWARD
 from gpudbg.sm.engines.llvm import layout
-from gpudbg.sm.engines.llvm.ir.builder import LIKELY, Builder
-from gpudbg.sm.engines.llvm.ir.integers import Integers
-from gpudbg.sm.engines.llvm.ir.values import FULL, UNIFORM, Mask, Msk, Num, Slow, Val, Values
-from gpudbg.sm.engines.llvm.kernel.cursor import Cursor
-from gpudbg.sm.engines.llvm.kernel.edges import Edges
-from gpudbg.sm.engines.llvm.kernel.exits import Exits
+from gpudbg.sm.engines.llvm.ir.builder import LIKELY
+from gpudbg.sm.engines.llvm.ir.values import FULL, UNIFORM, Mask, Msk, Num, Slow, Val
 from gpudbg.sm.engines.llvm.kernel.flow import (
     ACTIVE,
     BAR_COUNT,
@@ -25,7 +21,7 @@ from gpudbg.sm.engines.llvm.kernel.flow import (
     STATUS,
     VALID,
 )
-from gpudbg.sm.engines.llvm.kernel.runtime_calls import RuntimeCalls
+from gpudbg.sm.engines.llvm.kernel.flow_parts import FlowParts
 from gpudbg.sm.engines.llvm.layout import Left
 from gpudbg.sm.record import DONE, FIELDS, MOST_ACTIVATIONS
 from gpudbg.sm.residency import arena
@@ -39,33 +35,10 @@ LANES = "<32 x i32>"
 assert READY == APART + 4
 
 
-class GroupFlow:
-    """Control operations of the 128-bit instruction sets.
-
-    Attributes:
-        full: all lanes are active in this version of the code.
-    """
-
-    def __init__(
-        self,
-        ir: Builder,
-        values: Values,
-        ints: Integers,
-        cursor: Cursor,
-        exits: Exits,
-        edges: Edges,
-        runtime: RuntimeCalls,
-        full: bool,
-    ) -> None:
-        self.ir, self.values, self.ints, self.cursor = ir, values, ints, cursor
-        self.exits, self.edges, self.runtime = exits, edges, runtime
-        self.full = full
+class GroupFlow(FlowParts):
+    """Control operations of the 128-bit instruction sets."""
 
     # ---- parts ---------------------------------------------------------------------------
-
-    def _active_bits(self) -> str:
-        """The mask of the active lanes as an i32 operand."""
-        return self.values.mask_bits(self.cursor.active)
 
     def _end(self, target: str) -> None:
         """The block ends by going to a label."""

@@ -1,0 +1,38 @@
+"""What control flow of both families of instruction sets is made from."""
+
+from __future__ import annotations
+
+from gpudbg.sm.engines.llvm.ir.builder import Builder
+from gpudbg.sm.engines.llvm.ir.integers import Integers
+from gpudbg.sm.engines.llvm.ir.values import Values
+from gpudbg.sm.engines.llvm.kernel.cursor import Cursor
+from gpudbg.sm.engines.llvm.kernel.edges import Edges
+from gpudbg.sm.engines.llvm.kernel.exits import Exits
+from gpudbg.sm.engines.llvm.kernel.runtime_calls import RuntimeCalls
+
+
+class FlowParts:
+    """The parts that control operations use.
+
+    Attributes:
+        full: all lanes are active in this version of the code.
+    """
+
+    def __init__(
+        self,
+        ir: Builder,
+        values: Values,
+        ints: Integers,
+        cursor: Cursor,
+        exits: Exits,
+        edges: Edges,
+        runtime: RuntimeCalls,
+        full: bool,
+    ) -> None:
+        self.ir, self.values, self.ints, self.cursor = ir, values, ints, cursor
+        self.exits, self.edges, self.runtime = exits, edges, runtime
+        self.full = full
+
+    def _active_bits(self) -> str:
+        """The mask of the active lanes as an i32 operand."""
+        return self.values.mask_bits(self.cursor.active)
