@@ -26,6 +26,7 @@ GC_THRESHOLD = 100_000
 VERBS: dict[str, tuple[str, str]] = {
     "tui": ("gpudbg.frontends.verbs.debug", "open a program in the terminal UI (the default)"),
     "run": ("gpudbg.frontends.verbs.run", "run a kernel to its end and show its outputs"),
+    "record": ("gpudbg.frontends.verbs.record", "run a kernel and write a recording of the launch"),
     "check": ("gpudbg.frontends.verbs.check", "run kernels and look for races and other mistakes"),
     "dis": ("gpudbg.frontends.verbs.dis", "disassemble a program or raw words"),
     "asm": ("gpudbg.frontends.verbs.asm", "assemble SASS text"),

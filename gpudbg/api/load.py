@@ -167,7 +167,8 @@ def open(  # noqa: A001 - users write gpudbg.open
     """A session of a program with the launch table beside it, as `gpudbg PROG` begins one.
 
     Args:
-        path: the program; `x.cubin` has its launch table in `x.toml`.
+        path: the program; `x.cubin` has its launch table in `x.toml`.  A recording (`x.gpurec`)
+            opens at its end, with all its past; the other arguments are its own.
         launch: another launch table.
         kernel, grid, block: win over the table.
         args: arguments in the words of `--arg`, such as "i32:4" or "x=f32[64]": all of them,
@@ -181,7 +182,7 @@ def open(  # noqa: A001 - users write gpudbg.open
     >>> session.run().kind, session.buffer("out")
     ('exited', array([4974, 4970, 5026, 4994], dtype=int32))
     """
-    from gpudbg.api.opening import open_program, parameter_names, start
+    from gpudbg.api.opening import is_recording_file, open_program, parameter_names, start
     from gpudbg.formats.launch import SmSpec
     from gpudbg.formats.launch_toml import beside, flag_launch, read_launch
 
@@ -192,6 +193,10 @@ def open(  # noqa: A001 - users write gpudbg.open
         raise UsageError(words, "`gpudbg.load(path).launch(args=[…])` takes Python's values")
     for dims, name in ((grid, "grid"), (block, "block")):
         _dim_text(dims, name)
+    if is_recording_file(path):
+        from gpudbg.api.recordings import open_recording
+
+        return open_recording(os.fspath(path))
     table = Path(launch) if launch is not None else beside(Path(path))
     base = read_launch(table) if table is not None else None
 

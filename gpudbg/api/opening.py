@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import argparse
 import os
+import stat
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from gpudbg.api.console import commands
-from gpudbg.errors import LoadError
+from gpudbg.errors import LoadError, UsageError
+from gpudbg.formats.reading import RECORDING_MAGIC
 from gpudbg.launch.flags import add_launch_flags, launch_parser, parameter_names, read_table
 from gpudbg.launch.opening import Opening
 from gpudbg.loading.programs import SASS_SUFFIX, open_members, open_program, open_programs
@@ -40,6 +42,9 @@ __all__ = [
 ]
 
 
+_LAUNCH_FLAGS: Final = ("kernel", "grid", "block", "arg", "launch", "shared", "cluster", "arch")
+
+
 def open_session(
     path: str | Path, args: argparse.Namespace, may_wait: bool = False
 ) -> DebugSession:
@@ -56,6 +61,8 @@ def open_session(
         UsageError: the launch does not fit the kernel; with `may_wait`, the kernel that is
             named is not there.
     """
+    if is_recording_file(path):
+        return _recorded(path, args)
     opening = Opening(os.fspath(path), args)
     launch = opening.table()
     program = open_program(path, launch, args.arch, flag_options(args))
@@ -68,6 +75,29 @@ def open_session(
         session = start(program, launch, engine, jobs)
     session.opening = opening
     return session
+
+
+def is_recording_file(path: str | os.PathLike[str]) -> bool:
+    """Whether a path names a recording (`gpudbg record`)."""
+    try:
+        if not stat.S_ISREG(os.stat(path).st_mode):
+            return False
+        with open(path, "rb") as file:
+            return file.read(len(RECORDING_MAGIC)) == RECORDING_MAGIC
+    except (OSError, ValueError):
+        return False
+
+
+def _recorded(path: str | Path, args: argparse.Namespace) -> DebugSession:
+    """The session of a recording, which says itself how it was launched."""
+    from gpudbg.api.recordings import open_recording
+
+    given = [f"--{flag}" for flag in _LAUNCH_FLAGS if getattr(args, flag, None)]
+    if given:
+        raise UsageError(
+            f"{path} is a recording: {given[0]} cannot be chosen", "the program's file takes flags"
+        )
+    return open_recording(path)
 
 
 def _waiting(

@@ -12,6 +12,7 @@ focus, breakpoints, expressions, warps, memory.  Everything it returns is plain 
 
 from __future__ import annotations
 
+import os
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
@@ -409,6 +410,19 @@ class DebugSession(Inferior):
         (3, 3)
         """
         return self.history.tick
+
+    def save_recording(self, path: str | os.PathLike[str]) -> int:
+        """Write the launch, with all its past, to a file; its size in bytes.
+
+        `gpudbg FILE` and `gpudbg.open(FILE)` open it at its end, on any machine, without the
+        program's own files.
+
+        Raises:
+            CommandError: something of the launch cannot be recorded, or the file not be written.
+        """
+        from gpudbg.debug.recording.taking import save
+
+        return save(self, path)
 
     def state_hash(self) -> str:
         """All that is architectural, as one number: equal states have equal ones.

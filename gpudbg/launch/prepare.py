@@ -121,6 +121,11 @@ class ProgramLaunch:
         """The program at its addresses."""
         return self.loaded.module.image
 
+    @property
+    def next_address(self) -> int:
+        """Where what the launch makes for itself in device memory begins."""
+        return self._next
+
     def begin(self) -> Grid:
         """A new grid; the first call launches, later ones restore device memory first."""
         memory, heap = self.loaded.device.gpu.memory, self.loaded.device.gpu.heap

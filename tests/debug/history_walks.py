@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from pathlib import Path
 from typing import Any
 
 import gpudbg
@@ -132,3 +133,28 @@ def walk(case: kc.Case, engine: str, seed: int, moves: int = 12) -> str:
         return Walk(case, engine, seed).go(moves)
     except gpudbg.GpudbgError as error:
         return f"{case.name}, engine {engine}, seed {seed}: {error}"
+
+
+def recorded_walk(case: kc.Case, engine: str, seed: int, path: Path, moves: int = 8) -> str:
+    """A walk, recorded and opened again: states at some ticks of both; what went wrong, or ""."""
+    name = f"{case.name}, engine {engine}, seed {seed}"
+    try:
+        there = Walk(case, engine, seed)
+        if trouble := there.go(moves):
+            return trouble
+        draw, session = random.Random(seed), there.session
+        end = session.history.end_tick
+        ticks = [*(draw.randint(0, end) for _ in range(4)), end]
+        hashes = []
+        for tick in ticks:
+            session.goto(tick)
+            hashes.append(session.state_hash())
+        session.save_recording(path)
+        with gpudbg.open(path) as again:
+            for tick, hashed in zip(reversed(ticks), reversed(hashes), strict=True):
+                again.goto(tick)
+                if again.state_hash() != hashed:
+                    return f"{name}: tick {tick} of {end} is another state in the recording"
+    except gpudbg.GpudbgError as error:
+        return f"{name}: recording: {error}"
+    return ""

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 _HOST = "there is no process of the host: a kernel runs on an emulated GPU"
-_BACK = "the machine does not run backwards"
-_HISTORY = "`info stops` and the history screen show what was, `restart` begins again"
+_BACK = "states need not be kept by hand"
+_HISTORY = "`bookmark NAME` names this one, `goto NAME` goes there, `run` begins again"
+_RECORDS = "a launch is always recorded"
 _OPEN = "a session keeps its program"
 _OTHER = "start gpudbg with the other program; under MI `file` opens one"
 _TRACE = "there are no tracepoints"
@@ -23,11 +24,8 @@ _SIGNALS = "a kernel gets no signals"
 _FAULTS = "faults and traps stop it by themselves: `info esr`, `info trap`"
 
 ABSENT: dict[str, tuple[str, str]] = {
-    **dict.fromkeys(("record", "rec", "target record-full"), (_BACK, _HISTORY)),
-    **dict.fromkeys(
-        ("checkpoint", "restart", "goto-bookmark", "info checkpoints", "info bookmarks"),
-        (_BACK, _HISTORY),
-    ),
+    **dict.fromkeys(("checkpoint", "restart", "info checkpoints"), (_BACK, _HISTORY)),
+    "target record-full": (_RECORDS, "`record save FILE` writes it, `reverse-step` goes back"),
     **dict.fromkeys(
         ("maintenance", "maint", "mt"),
         (_MAINT, "`info engine`, `info policy` and `info program` tell of this debugger's"),

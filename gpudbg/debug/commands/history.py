@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpudbg.answers import Card, Table, column, typed_row
+from gpudbg.answers import Card, Notice, Table, column, typed_row
 from gpudbg.debug.commands.run import stop_answer
 from gpudbg.debug.commands.table import command
 from gpudbg.debug.views.format import parse_int
@@ -138,13 +138,18 @@ def who_wrote(session: DebugSession, argument: str) -> Card:
 
 @command(
     "goto",
-    usage="goto TICK",
+    "goto-bookmark",
+    usage="goto TICK|BOOKMARK",
     help="stand after so many warp instructions of the launch",
     group="running",
-    details="`info timeline` counts them; `goto end` is the present.\n" + _DETAILS,
+    details="`info timeline` counts them; `goto end` is the present, `goto NAME` a bookmark.\n"
+    + _DETAILS,
 )
 def goto(session: DebugSession, argument: str) -> Card:
     """To a tick."""
+    marked = session.timeline.tick_of(argument)
+    if marked is not None:
+        return stop_answer(session, session.goto(marked))
     return stop_answer(session, session.history.goto_text(argument))
 
 
@@ -176,6 +181,27 @@ class RecordState:
             f"tick {self.tick:,} of {self.end:,}, in {where}",
             f"{self.moves:,} moves, {self.checkpoints} checkpoints",
         ]
+
+
+@command(
+    "record",
+    usage="record [save] FILE.gpurec",
+    help="write the launch, with all its past, to a file that opens on any machine",
+    group="running",
+    details="`gpudbg FILE.gpurec` opens it at its end, without the program's own files; bookmarks\n"
+    "are in it.  It holds the program, its inputs and what was done, not every instruction.",
+)
+def record_save(session: DebugSession, argument: str) -> Notice:
+    """A recording."""
+    word, _, rest = argument.strip().partition(" ")
+    path = rest.strip() if word == "save" else argument.strip()
+    if not path or (word != "save" and not path.endswith(".gpurec")):
+        raise CommandError(
+            "a launch is always recorded; to which file is it to be written?",
+            "record save FILE.gpurec",
+        )
+    size = session.save_recording(path)
+    return Notice(f"{path}: {size:,} bytes", {"file": path, "bytes": size})
 
 
 @command(

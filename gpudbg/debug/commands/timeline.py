@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from gpudbg.answers import Card, Notice, column, typed_row
+from gpudbg.answers import NOTHING, Card, Notice, Table, column, typed_row
 from gpudbg.answers.formats import COORDINATES, LIST, ROWS
 from gpudbg.answers.words import dim
 from gpudbg.debug.commands.table import command
@@ -162,3 +162,38 @@ def bookmark(session: DebugSession, argument: str) -> Notice:
     tick = session.grid.total
     name = session.timeline.mark(tick, argument)
     return Notice(f"bookmark {name!r} at tick {tick:,}", {"tick": tick, "text": name})
+
+
+@typed_row
+class BookmarkRow:
+    """A bookmark."""
+
+    tick: int = column("Tick")
+    text: str = column("Name")
+
+
+@command(
+    "info bookmarks",
+    help="bookmarks of the launch, by tick",
+    group="running",
+    needs="nothing",
+    details="`bookmark NAME` sets one, `goto NAME` goes there; recordings keep them.",
+)
+def info_bookmarks(session: DebugSession, argument: str) -> Table:
+    """List them."""
+    rows = sorted(session.timeline.bookmarks.items())
+    return Table(BookmarkRow, tuple(BookmarkRow(*row) for row in rows), empty="No bookmarks.")
+
+
+@command(
+    "delete bookmark",
+    usage="delete bookmark NAME",
+    help="forget a bookmark",
+    group="running",
+    needs="nothing",
+)
+def delete_bookmark(session: DebugSession, argument: str) -> Notice:
+    """Forget it."""
+    if not session.timeline.unmark(argument):
+        raise CommandError(f"no bookmark {argument.strip()!r}", "`info bookmarks` lists them")
+    return NOTHING

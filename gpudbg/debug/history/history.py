@@ -11,7 +11,8 @@ and the way that was recorded is kept as another one (`info branches`).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 from weakref import ref
 
@@ -217,6 +218,21 @@ class LaunchHistory(Attached["Inferior"]):
             self._go(Destination(here))
             raise CommandError(f"nothing has changed {expression} before this")
         return stop
+
+    @contextmanager
+    def excursion(self) -> Iterator[None]:
+        """Whoever has it may send the launch through its past; it comes back to where it stood."""
+        self._require()
+        here = self.replay.present()
+        try:
+            yield
+        finally:
+            self._travel(here)
+            self.replay.show_words()
+
+    def stand_at_end(self) -> Stop:
+        """Stand at the present."""
+        return self._go(Destination(self.replay.end))
 
     # ---- the pieces --------------------------------------------------------------------
     def _require(self) -> None:

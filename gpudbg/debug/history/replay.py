@@ -252,6 +252,31 @@ class Replay:
                 self._begin_at(target)
             return self._follow(target)
 
+    def go_before_change(self, target: Position) -> None:
+        """Have the launch stand at a position as it was before something was changed there.
+
+        The next `go` leads to the state afterwards.
+
+        Raises:
+            DepartureError: as `go`.
+        """
+        marks, self.marks = self.marks, [mark for mark in self.marks if mark.at < target]
+        self._elsewhere = True
+        try:
+            self.go(target)
+        finally:
+            self.marks = marks
+            self._elsewhere = True
+
+    def leave(self) -> None:
+        """The launch stands nowhere on its way: somebody has changed it to look at something."""
+        self._elsewhere = True
+
+    @property
+    def began_with_handler(self) -> bool:
+        """Whether there was a trap handler when the launch began."""
+        return self._handler is not None
+
     def _leads_to(self, target: Position) -> bool:
         """Whether going on from here is the shortest way."""
         if self.at > target or (self.at.moves < target.moves and self._is_apart()):
@@ -318,6 +343,9 @@ class Replay:
         self._mid = None if whole else words_of(grid)
         if whole:
             self._left = None
+            if move.by_itself and move.event is None:
+                # A move that comes from a recording.
+                move.event = event
         if event.kind == "interrupted":
             self.at, self._mid = Position(self.at.moves, grid.total), words_of(grid)
             return event
@@ -490,6 +518,11 @@ class Replay:
         self.moves[:] = moves
         self.marks = list(marks)
         self._elsewhere = self.log.closed = True
+
+    def begin_with(self, moves: list[Move]) -> None:
+        """Other moves lead on from the launch's beginning; `go` leads to a place on the way."""
+        self.take(moves, [])
+        self.at = BEGINNING
 
     # ---- another way -------------------------------------------------------------------
     def fork(self) -> list[Move]:

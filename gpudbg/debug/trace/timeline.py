@@ -312,6 +312,16 @@ class Timeline(Attached["Inferior"], Observer):
         self.bookmarks[tick] = kept
         return kept
 
+    def tick_of(self, name: str) -> int | None:
+        """The tick of a bookmark; None: none has that name."""
+        found = (tick for tick, kept in self.bookmarks.items() if kept == name.strip())
+        return next(found, None)
+
+    def unmark(self, name: str) -> bool:
+        """Forget a bookmark by its name; whether there was one."""
+        tick = self.tick_of(name)
+        return tick is not None and self.bookmarks.pop(tick, None) is not None
+
     # ---- questions ---------------------------------------------------------------------
     def _exact(self, start: int, stop: int) -> tuple[int, np.ndarray]:
         record = self.present()

@@ -29,6 +29,11 @@ def main(argv: list[str]) -> int:
         metavar="NAME",
         help="watch for mistakes; " + "; ".join(f"{n}: {k.help}" for n, k in CHECKS.items()),
     )
+    p.add_argument(
+        "--record-on-fault",
+        metavar="FILE.gpurec",
+        help="where the kernel fails, write a recording that `gpudbg FILE.gpurec` opens",
+    )
     p.add_argument("--quiet", "-q", action="store_true", help="only the exit code")
     p.add_argument("--json", action="store_true")
     args = p.parse_args(argv)
@@ -37,7 +42,12 @@ def main(argv: list[str]) -> int:
         session.output.listeners.append(lambda text: print(text, end="", flush=True))
     checks = {name: session.check(name) for name in args.check}
     with interrupts(session), progress_shown(session):
-        stop = session.run(max_instructions=args.max_instructions)
+        # A recording may stand at the launch's end already.
+        last = session.stop if session.finished or session.faulted else None
+        stop = last or session.run(max_instructions=args.max_instructions)
+    if stop.failed and args.record_on_fault:
+        size = session.save_recording(args.record_on_fault)
+        print(f"gpudbg: {args.record_on_fault}: {size:,} bytes", file=sys.stderr)
     trouble = engine_trouble(session)
     if trouble and (args.engine == "run" or args.jobs > 1):
         print(f"gpudbg: {trouble}", file=sys.stderr)

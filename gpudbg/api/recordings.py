@@ -1,0 +1,202 @@
+"""Opening a recording: a device as it was, the launch on it, and what was done with that."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gpudbg.api.console import commands
+from gpudbg.api.device import Device
+from gpudbg.debug.history.replay import BEGINNING, Position
+from gpudbg.device.device import DeviceBuffer
+from gpudbg.errors import GpudbgError, LoadError
+from gpudbg.formats.cubin import read_cubin
+from gpudbg.formats.launch import Launch, OutputSpec
+from gpudbg.formats.reading import read_bytes
+from gpudbg.formats.recording import RecordedLaunch, Recording, decode
+from gpudbg.launch.prepare import Argument, Made, ProgramLaunch
+from gpudbg.sm import state_edits
+from gpudbg.sm.moves import Move
+from gpudbg.sm.state_hash import state_hash
+
+if TYPE_CHECKING:
+    from gpudbg.api.programs import LoadedProgram
+    from gpudbg.debug.session import DebugSession
+    from gpudbg.formats.program import Program
+    from gpudbg.mem.device import Allocation, DeviceMemory
+
+
+def open_recording(path: str | Path) -> DebugSession:
+    """A session at the end of what was recorded, with all its past.
+
+    Raises:
+        LoadError: it is damaged, of another version, or does not come to the same state again.
+    """
+    return resume(decode(read_bytes(path), str(path)))
+
+
+def resume(recording: Recording) -> DebugSession:
+    """A session of a recording; errors as `open_recording`."""
+    try:
+        return _Resumed(recording).session()
+    except LoadError:
+        raise
+    except (GpudbgError, ArithmeticError, LookupError, TypeError, ValueError) as error:
+        # Whatever a damaged recording asks of the machine is refused there.
+        reason = error.message if isinstance(error, GpudbgError) else str(error)
+        raise LoadError(f"cannot be carried out: {reason}", path=recording.path) from error
+
+
+class _Resumed:
+    """Makes the session of one recording."""
+
+    def __init__(self, recording: Recording) -> None:
+        self._recording = recording
+        self._of: RecordedLaunch = recording.launch
+        self._memory: DeviceMemory
+
+    def session(self) -> DebugSession:
+        """It."""
+        from gpudbg.debug.session import DebugSession
+
+        loaded = self._loaded()
+        allocations = self._allocations(loaded)
+        gpu = loaded.device.gpu
+        gpu.launches, gpu.heap.used = self._of.machine.launches, self._of.machine.heap_used
+        gpu.memory.next_address = self._of.next_address
+        session = DebugSession(self._launch(loaded, allocations), commands)
+        loaded.device.sessions.add(session)
+        self._carry_out(session)
+        return session
+
+    # ---- the beginning -------------------------------------------------------------------
+    def _loaded(self) -> LoadedProgram:
+        """The program on a device like the one that was."""
+        machine = self._of.machine
+        device = Device(
+            arch=machine.arch,
+            num_sms=machine.num_sms,
+            seed=machine.seed,
+            engine=machine.engine,
+            heap_bytes=machine.heap_bytes,
+            stack_bytes=machine.stack_bytes,
+        )
+        gpu = device.gpu
+        gpu.fixed_sms, gpu.quantum = machine.fixed_sms, max(machine.quantum, 1)
+        gpu.stack_entries = machine.stack_entries
+        gpu.marking = True
+        for name, value in machine.trap_options.items():
+            gpu.trap_options.set(name, value)
+        if self._of.segments:
+            gpu.memory.next_address = min(self._of.segments.values())
+        loaded = device.adopt(self._program())
+        for name, allocation in loaded.module.segments.items():
+            if self._of.segments.get(name) != allocation.base:
+                raise self._error(f"has no place for segment {name}")
+        return loaded
+
+    def _program(self) -> Program:
+        data = self._recording.section("program")
+        program = read_cubin(data, self._of.program)
+        sources = {
+            name: self._recording.section(label).decode()
+            for name, label in self._of.sources.items()
+        }
+        marks: Any = self._of.marks
+        return replace(program, sources=sources, marks=marks)
+
+    def _allocations(self, loaded: LoadedProgram) -> dict[int, Allocation]:
+        """Device memory as it was, by address."""
+        gpu = loaded.device.gpu
+        memory = gpu.memory
+        found = {a.base: a for a in memory.allocations()}
+        for each in self._of.allocations:
+            content = self._recording.section(each.content)
+            if len(content) != each.size:
+                raise self._error(f"{each.content}: {len(content)} bytes, not {each.size}")
+            made = found.get(each.base)
+            if made is None:
+                memory.next_address = each.base
+                made = found[each.base] = memory.allocate(each.size, each.name, each.tag)
+            if (made.base, made.size) != (each.base, each.size):
+                raise self._error(f"{each.name} has no place at 0x{each.base:x}")
+            made.writable()[:] = np.frombuffer(content, np.uint8)
+            if each.written is not None:
+                memory.leave_uninitialized(made)
+                bits = np.frombuffer(self._recording.section(each.written), np.uint8)
+                marks = made.marked()
+                marks[:] = np.unpackbits(bits, count=len(marks))
+            if each.heap:
+                gpu.heap.blocks.add(made)
+        return found
+
+    def _launch(self, loaded: LoadedProgram, allocations: dict[int, Allocation]) -> ProgramLaunch:
+        of = self._of
+        arguments = tuple(self._argument(n, loaded, allocations) for n in range(len(of.arguments)))
+        table = Launch(
+            kernel=of.kernel,
+            grid=of.grid,
+            block=of.block,
+            cluster=of.cluster,
+            shared_bytes=of.shared_bytes,
+            outputs=tuple(OutputSpec(*row) for row in of.outputs),
+            source=self._recording.path,
+        )
+        kernel = loaded.kernels.get(of.kernel)
+        if kernel is None:
+            raise self._error(f"its program has no kernel {of.kernel}")
+        params = bytes.fromhex(of.params)
+        return ProgramLaunch(loaded, kernel, table, arguments, params, Made())
+
+    def _argument(
+        self, number: int, loaded: LoadedProgram, allocations: dict[int, Allocation]
+    ) -> Argument:
+        of = self._of.arguments[number]
+        if of.base is None:
+            return Argument(of.name, of.value, None, of.output)
+        allocation = allocations.get(of.base)
+        dtype = np.dtype(of.dtype)
+        if allocation is None or dtype.hasobject:
+            raise self._error(f"argument {of.name} has no buffer")
+        if int(np.prod(of.shape, dtype=object)) * dtype.itemsize != allocation.size:
+            raise self._error(f"argument {of.name} does not fit its buffer")
+        buffer = DeviceBuffer(loaded.device, allocation, dtype, of.shape)
+        return Argument(of.name, of.value, buffer, of.output)
+
+    # ---- what was done -------------------------------------------------------------------
+    def _carry_out(self, session: DebugSession) -> None:
+        """Do everything again, up to the end."""
+        history, of = session.history, self._of
+        replay = history.replay
+        replay.begin_with([Move(**_plain(move)) for move in of.moves])
+        # As the launch is made, before the session has done anything with it.
+        replay.leave()
+        replay.go(BEGINNING)
+        if state_hash(replay.grid) != of.begin:
+            raise self._error("does not begin in the state that was recorded")
+        for edit in of.edits:
+            at = Position(edit.moves, edit.tick)
+            replay.leave()
+            replay.go(at)
+            pieces = [(n, offset, self._recording.section(s)) for n, offset, s in edit.pieces]
+            state_edits.apply(replay.grid, edit.values, pieces)
+            if state_hash(replay.grid) != edit.hash:
+                raise self._error(f"comes to another state at tick {edit.tick:,}")
+            replay.mark(at, needed=True)
+        for bookmark in of.bookmarks:
+            session.timeline.mark(bookmark.tick, bookmark.text)
+        replay.leave()
+        history.stand_at_end()
+        if session.tick != of.end_tick or state_hash(session.grid) != of.end:
+            raise self._error(f"comes to another state at its end, tick {of.end_tick:,}")
+
+    def _error(self, words: str) -> LoadError:
+        hint = f"gpudbg {self._of.version} wrote it"
+        return LoadError(words, path=self._recording.path, hint=hint)
+
+
+def _plain(move: Any) -> dict[str, Any]:
+    return {name: getattr(move, name) for name in type(move).__dataclass_fields__}

@@ -1,0 +1,134 @@
+"""Recordings: the same states on another machine, refusals by name, damaged files."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gpudbg
+from gpudbg.cli import main
+from tests import kernel_cases as kc
+from tests.debug.history_walks import recorded_walk
+from tests.debug.recording_mutants import outcome
+
+SESSIONS = Path("sessions").resolve()
+FIRST = SESSIONS / "first_steps" / "first_steps.cubin"
+FAULTY = SESSIONS / "out_of_bounds" / "out_of_bounds.cubin"
+CASES = {case.name: case for case in kc.cases()}
+
+
+def edited(engine: str, path: Path) -> dict[int, str]:
+    """A recording of a launch in which many things were changed; hashes by tick."""
+    seen = {}
+    with gpudbg.open(FIRST, engine=engine) as session:
+        session.step(5)
+        warp = session.warp()
+        warp.R[3, 7] = 77
+        warp.P[1, 5] = True
+        session.step(2, scope="cta")
+        session.command("set var *(@shared int*)0 = 9")
+        session.command("set var *(@global int*)&out[0] = 5")
+        session.run(max_instructions=300)
+        session.command("bookmark halfway there")
+        session.goto(200)
+        session.command("set var $P3 = 1")
+        session.step(4)
+        session.run()
+        for tick in (0, 5, 40, 150, 199, 201, 260, session.tick):
+            session.goto(tick)
+            seen[session.tick] = session.state_hash()
+        session.save_recording(path)
+        assert session.state_hash() == seen[session.tick]
+    return seen
+
+
+@pytest.mark.parametrize("engine", ["step", "run"])
+def test_a_recording_has_every_state(engine: str, tmp_path: Path) -> None:
+    path = tmp_path / "x.gpurec"
+    seen = edited(engine, path)
+    with gpudbg.open(path) as session:
+        assert session.finished
+        assert session.tick == max(seen)
+        for tick, hashed in reversed(seen.items()):
+            session.goto(tick)
+            assert session.state_hash() == hashed
+        assert session.command("info bookmarks").data[0]["text"] == "halfway there"
+        again = tmp_path / "y.gpurec"
+        session.save_recording(again)
+    with gpudbg.open(again) as session:
+        session.goto(150)
+        assert session.state_hash() == seen[150]
+        assert session.restart().kind == "step"
+        assert session.run().kind == "exited"
+
+
+@pytest.mark.parametrize("number", range(3))
+def test_recorded_walks(number: int, tmp_path: Path) -> None:
+    """`make fuzz` walks a hundred times."""
+    case = CASES[("base", "special", "n40")[number]]
+    assert not recorded_walk(case, ("step", "run")[number % 2], number, tmp_path / "x.gpurec")
+
+
+def test_damaged_recordings_are_refused(tmp_path: Path) -> None:
+    """`make fuzz` opens ten thousand."""
+    edited("step", tmp_path / "x.gpurec")
+    data = (tmp_path / "x.gpurec").read_bytes()
+    assert [words for n in range(120) if (words := outcome(data, n, 0))] == []
+
+
+def test_a_fault_is_recorded_and_opens_elsewhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Without the program's files, source text and buffers' names included."""
+    home = tmp_path / "home"
+    shutil.copytree(FAULTY.parent, home)
+    monkeypatch.chdir(tmp_path)
+    assert main(["run", str(home / FAULTY.name), "--record-on-fault", "f.gpurec"]) == 3
+    assert "f.gpurec: " in capsys.readouterr().err
+    shutil.rmtree(home)
+    assert main(["run", "f.gpurec"]) == 3
+    assert "at the end of buffer in (argument 0)" in capsys.readouterr().err
+    words = ["reverse-stepi 3", "print in[1]", "list"]
+    assert main(["f.gpurec", "--batch", *(w for x in words for w in ("-ex", x))]) == 0
+    said = capsys.readouterr().out
+    assert "out[i] = 0.25f * left" in said
+    assert "LDG.E R0, [R2]" in said
+
+
+def test_the_verb_and_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = str(tmp_path / "a.gpurec")
+    assert main(["record", str(FIRST), "-o", path, "--max-instructions", "100"]) == 1
+    with gpudbg.open(path) as session:
+        assert session.tick == 100
+        session.run()
+        assert session.buffer("out").tolist() == [4974, 4970, 5026, 4994]
+        with pytest.raises(gpudbg.CommandError, match="always recorded"):
+            session.command("record full")
+        with pytest.raises(gpudbg.CommandError, match="cannot write"):
+            session.command(f"record save {tmp_path}/no/x.gpurec")
+    capsys.readouterr()
+    assert main([path, "--grid", "3"]) == 2
+    assert "is a recording: --grid cannot be chosen" in capsys.readouterr().err
+    Path(path).write_bytes(Path(path).read_bytes()[:200])
+    assert main([path]) == 2
+    assert "at offset" in capsys.readouterr().err
+
+
+def test_uninitialized_memory_stays_so(tmp_path: Path) -> None:
+    text = 'extern "C" __global__ void k(int *a, int *b) { b[threadIdx.x] = a[threadIdx.x]; }'
+    program = gpudbg.compile(text)
+    device: Any = program.device
+    device.buffer(np.arange(1000))
+    a, b = device.empty(64, np.int32, name="a"), device.buffer(np.ones(64, np.int32), name="b")
+    with program.launch(args=[a, b], grid=1, block=32) as session:
+        session.run()
+        session.save_recording(tmp_path / "x.gpurec")
+        hashed = session.state_hash()
+    with gpudbg.open(tmp_path / "x.gpurec") as again:
+        assert again.state_hash() == hashed
+        assert again.launch.arguments[0].buffer.allocation.uninitialized
+        assert again.buffer("b")[:33].tolist() == [0] * 32 + [1]
