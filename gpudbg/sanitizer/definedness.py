@@ -22,12 +22,14 @@ from gpudbg.isa.operands import PT, RZ, Address, Imm, Pred, Reg
 from gpudbg.mem.lanes import FULL, bools
 from gpudbg.mem.windows import RANK_SHIFT, WINDOW_BYTES
 from gpudbg.sanitizer.barriers import shuffle_sources
+from gpudbg.sanitizer.defined_predicates import undefined_results
 from gpudbg.sanitizer.facts import data_of
 from gpudbg.sanitizer.findings import CheckFinding, Severity
 from gpudbg.sanitizer.monitor import ExecutedInstruction, RunCheck, Touch
 from gpudbg.sm.asynchronous.events import ByteRuns, BytesCopied, MbarrierBegun
 
 if TYPE_CHECKING:
+    from gpudbg.mem.constant import ConstantBanks
     from gpudbg.mem.device import Allocation, DeviceMemory
     from gpudbg.sanitizer.collector import FindingCollector
     from gpudbg.sanitizer.places import AccessPlaces
@@ -42,6 +44,10 @@ _BITWISE: Final = frozenset(("LOP", "LOP32I", "LOP3"))
 _FLOW: Final = frozenset(
     ("BRA", "BRX", "JMP", "JMX", "EXIT", "SYNC", "BRK", "CONT", "RET", "BREAK")
 )
+_EFFECTS: Final = ("STG", "STS", "ST.", "ATOM", "RED", "SUST", "SURED", "SUATOM", "BAR")
+"""Beginnings of the names of instructions that others see the effect of."""
+_DERIVED: Final = 2
+"""Beside 1 in the mark of an undefined byte: arithmetic made what was stored there."""
 _WORDS: Final = {
     "address": "decides an address",
     "branch": "decides a branch",
@@ -124,6 +130,7 @@ class DefinednessCheck(RunCheck):
     Args:
         registers: report registers that nobody has written, too.
         at_load: report the load of an undefined byte, whatever becomes of it.
+        constants: of the launch, where comparisons with them are to be followed.
     """
 
     def __init__(
@@ -134,10 +141,13 @@ class DefinednessCheck(RunCheck):
         shared: GlobalShadow,
         *,
         at_load: bool = False,
+        constants: ConstantBanks | None = None,
     ) -> None:
         self._findings, self._places, self._memory = findings, places, memory
         self._global, self._at_load = shared, at_load
         self._warps: dict[int, Shadow] = {}
+        self._constants = constants
+        self._carried: dict[tuple[int, ...], int] = {}
         self._shared: dict[int, U8] = {}
         self._origins: list[ValueOrigin] = [ValueOrigin(0, "register", None, 4)]
         self._known: dict[tuple[int, str], int] = {}
@@ -176,8 +186,10 @@ class DefinednessCheck(RunCheck):
         guard, _ = insn.guard
         if guard != PT and not insn.uniform_guard:
             held = shadow.predicates[guard] & warp.active
-            if held and op in _FLOW:
+            if held and (op in _FLOW or op.startswith(_EFFECTS)):
                 self._decides("branch", warp, pc, held, shadow.sources[guard])
+            elif held:
+                self._chosen(shadow, insn, held)
         if not lanes:
             return
         for slot, operand in insn.o.items():
@@ -186,6 +198,15 @@ class DefinednessCheck(RunCheck):
             elif slot == "target" and isinstance(operand, Reg):
                 self._register(shadow, warp, pc, operand, lanes)
         self._propagate(shadow, warp, insn, lanes)
+        if guard != PT and not insn.uniform_guard and shadow.predicates[guard] & warp.active:
+            self._chosen(shadow, insn, shadow.predicates[guard] & warp.active)
+
+    @staticmethod
+    def _chosen(shadow: Shadow, insn: Any, held: int) -> None:
+        """Nobody knows in some lanes whether an instruction writes its results: old or new."""
+        chosen, source = bools(held), shadow.sources[insn.guard[0]]
+        for index in insn.writes().registers:
+            _put(shadow, index, ALL, held, source, chosen, held)
 
     def _address(
         self, shadow: Shadow, warp: WarpState, pc: int, operand: Address, lanes: int
@@ -218,6 +239,15 @@ class DefinednessCheck(RunCheck):
             _put_predicates(shadow, writes.predicates, bad, origin, lanes)
             return
         bits, origin = self._sources(shadow, insn)
+        spoilt = _lanes(bits)
+        if spoilt and writes.predicates and not writes.registers:
+            compared = _lanes(self._sources(shadow, insn, predicates=False)[0])
+            results = undefined_results(warp, insn, shadow.predicates, compared, self._constants)
+            if results is not None:
+                for slot, bad in zip(("p", "q"), results, strict=True):
+                    written = getattr(insn.o.get(slot), "index", PT)
+                    _put_predicates(shadow, (written,), bad & spoilt, origin, lanes)
+                return
         made = np.where(bits != 0, ALL, np.uint32(0))
         derived = _lanes(made)
         for index in writes.uniform:
@@ -230,7 +260,9 @@ class DefinednessCheck(RunCheck):
         _put_predicates(shadow, writes.predicates, derived, origin, lanes)
 
     @staticmethod
-    def _sources(shadow: Shadow, insn: Any) -> tuple[U32, npt.NDArray[np.int32]]:
+    def _sources(
+        shadow: Shadow, insn: Any, predicates: bool = True
+    ) -> tuple[U32, npt.NDArray[np.int32]]:
         bits = np.zeros(32, np.uint32)
         origin = np.zeros(32, np.int32)
         reads = insn.reads()
@@ -244,7 +276,7 @@ class DefinednessCheck(RunCheck):
                 bits = np.full(32, ALL, np.uint32)
                 origin = np.full(32, shadow.uniform[index], np.int32)
         guard = insn.guard[0] if not insn.uniform_guard else PT
-        for index in reads.predicates:
+        for index in reads.predicates if predicates else ():
             if index < 7 and index != guard and shadow.predicates[index]:
                 held = bools(shadow.predicates[index])
                 bits = np.where(held, ALL, bits)
@@ -334,6 +366,12 @@ class DefinednessCheck(RunCheck):
                 shadow.bits[index, lane] = bits
                 shadow.derived[index] &= ~np.uint32(1 << lane)
                 shadow.origin[index, lane] = origin
+                if bits and touch.space != "global":
+                    carried = self._carried.get(self._word(step, touch, lane, address + 4 * word))
+                    row, at = self._row(step, touch, lane, address + 4 * word)
+                    if carried is not None and row is not None and row[at] & _DERIVED:
+                        shadow.derived[index] |= np.uint32(1 << lane)
+                        shadow.origin[index, lane] = carried
                 if bits and self._at_load:
                     self._decides("load", step.warp, step.pc, 1 << lane, origin)
 
@@ -394,6 +432,13 @@ class DefinednessCheck(RunCheck):
             return None, 0
         return self._global.row(allocation), address - allocation.base
 
+    @staticmethod
+    def _word(step: ExecutedInstruction, touch: Touch, lane: int, address: int) -> tuple[int, ...]:
+        """A name for a word of shared or local memory."""
+        if touch.space == "local":
+            return step.warp.cta.number, step.warp.index, lane, address
+        return step.warp.cta.number, address
+
     def _store(self, step: ExecutedInstruction, touch: Touch) -> None:
         data = data_of(step.insn)
         shadow = self._shadow(step.warp)
@@ -412,14 +457,20 @@ class DefinednessCheck(RunCheck):
                 register = min(index + word, RZ) if index != RZ else RZ
                 bits = int(shadow.bits[register, lane])
                 row, at = self._row(step, touch, lane, address + 4 * word)
+                derived = bits and int(shadow.derived[register]) >> lane & 1
+                mark = 1 | _DERIVED if derived and touch.space != "global" else 1
                 if row is not None:
                     for n in range(min(touch.size, 4)):
                         if at + n < len(row):
-                            row[at + n] = bool(bits >> 8 * n & 0xFF)
-                if bits and int(shadow.derived[register]) >> lane & 1 and touch.space == "global":
-                    if _wanted(bits, touch.size):
-                        bad |= 1 << lane
-                        first = int(shadow.origin[register, lane])
+                            row[at + n] = mark if bits >> 8 * n & 0xFF else 0
+                if not derived or not _wanted(bits, touch.size):
+                    continue
+                if touch.space == "global":
+                    bad |= 1 << lane
+                    first = int(shadow.origin[register, lane])
+                else:
+                    name = self._word(step, touch, lane, address + 4 * word)
+                    self._carried[name] = int(shadow.origin[register, lane])
         if bad:
             self._decides("value", step.warp, step.pc, bad, first)
 

@@ -447,7 +447,14 @@ class _Run:
         if "init" in settings.checks:
             shadow = self._shadow()
             members.append(
-                DefinednessCheck(findings, places, memory, shadow, at_load=settings.at_load)
+                DefinednessCheck(
+                    findings,
+                    places,
+                    memory,
+                    shadow,
+                    at_load=settings.at_load,
+                    constants=session.grid.launched.constants,
+                )
             )
         if "sync" in settings.checks:
             members.append(BarrierCheck(findings, places))

@@ -18,6 +18,10 @@ def check_session(session: DebugSession, names: Sequence[str] = ()) -> CheckRepo
 
     Args:
         names: of the checks; none: those that run by default.
+
+    >>> report = gpudbg.check_session(session, ("race",))
+    >>> report.status, session.tick
+    ('clean', 0)
     """
 
     def begin(_: Any) -> DebugSession:

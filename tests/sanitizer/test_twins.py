@@ -40,13 +40,12 @@ class Twin(NamedTuple):
     """From sm_70 on, where that is something else."""
 
 
+UNSET = ("uninitialised", "shared", "error")
 RACE_SHARED = ("race", "shared", "error")
 RACE_GLOBAL = ("race", "global", "error")
 TWINS = {
     "hist": Twin(2, 64, [BYTES, zeros(32), 256], set()),
-    "hist_bad": Twin(
-        2, 64, [BYTES, zeros(32), 256], {RACE_SHARED, ("uninitialised", "shared", "error")}
-    ),
+    "hist_bad": Twin(2, 64, [BYTES, zeros(32), 256], {RACE_SHARED, UNSET}, {RACE_SHARED}),
     "fsum": Twin(2, 64, [REALS, np.zeros(2, np.float32)], set()),
     "fmaxs": Twin(2, 64, [REALS, zeros(2)], set()),
     "lock": Twin(4, 32, [zeros(1), zeros(1)], set()),
@@ -70,6 +69,10 @@ TWINS = {
     "split_bad": Twin(1, 64, [WIDE, zeros(64)], {("sync", None, "error")}),
     "halves": Twin(1, 32, [WIDE, zeros(32)], set()),
     "halves_bad": Twin(1, 32, [WIDE, zeros(32)], set(), {RACE_SHARED}),
+    "partsum_bad": Twin(1, 64, [WIDE, zeros(1), 50], {UNSET}),
+    "partmax_bad": Twin(1, 64, [WIDE, zeros(1), 50], {UNSET}),
+    "both": Twin(1, 64, [WIDE, zeros(64), 50], set()),
+    "both_bad": Twin(1, 64, [WIDE, zeros(64), 50], {UNSET}),
 }
 INDEPENDENT = {
     "lanelock": Twin(1, 64, [zeros(1)], set()),

@@ -28,3 +28,7 @@ extern "C" __global__ void halves_bad(const int*in,int*out){ __shared__ int s[32
 extern "C" __global__ void lanelock(int*out){ __shared__ int l,c; int t=threadIdx.x; if(!t){l=0;c=0;} __syncthreads(); bool done=false; while(!done){ if(atomicCAS(&l,0,1)==0){ __threadfence_block(); c=c+1; __threadfence_block(); atomicExch(&l,0); done=true; } } __syncthreads(); if(!t)out[0]=c; }
 extern "C" __global__ void lanelock_bad(int*out){ __shared__ int l,c; int t=threadIdx.x; if(!t){l=0;c=0;} __syncthreads(); bool done=false; while(!done){ if(atomicCAS(&l,0,1)==0){ c=c+1; atomicExch(&l,0); done=true; } } __syncthreads(); if(!t)out[0]=c; }
 #endif
+extern "C" __global__ void partsum_bad(const int*in,int*out,int n){ __shared__ int s[64]; int t=threadIdx.x; if(t<n)s[t]=in[t]; __syncthreads(); for(int d=32;d;d>>=1){ if(t<d)s[t]+=s[t+d]; __syncthreads(); } if(!t)out[0]=s[0]; }
+extern "C" __global__ void partmax_bad(const int*in,int*out,int n){ __shared__ int s[64]; int t=threadIdx.x; if(t<n)s[t]=in[t]; __syncthreads(); for(int d=32;d;d>>=1){ if(t<d&&s[t+d]>s[t])s[t]=s[t+d]; __syncthreads(); } if(!t)out[0]=s[0]; }
+extern "C" __global__ void both(const int*in,int*out,int n){ __shared__ int s[64]; int t=threadIdx.x; if(t<n)s[t]=in[t]; __syncthreads(); int v=s[t]; if(t<n&&v>3) out[t]=1; }
+extern "C" __global__ void both_bad(const int*in,int*out,int n){ __shared__ int s[64]; int t=threadIdx.x; if(t<n)s[t]=in[t]; __syncthreads(); int v=s[t]; if(v>3) out[t]=1; }

@@ -8,6 +8,7 @@ command that is entered in the table needs a line here, and then
 from __future__ import annotations
 
 ROWS: tuple[tuple[str, tuple[str, ...]], ...] = (
+    ("hidden_race", ("check race", "check all", "info findings", "finding 1 1")),
     (
         "first_steps",
         (
@@ -415,7 +416,8 @@ _SYMBOL = {
 
 BY_HAND: dict[str, dict[str, object]] = {
     "check": {
-        "description": "one check that was switched; without a name, all of them by name",
+        "description": "one check that was switched; without a name, all of them by name; what a "
+        "check of the launch has found",
         "anyOf": [
             {
                 "type": "object",
@@ -426,6 +428,7 @@ BY_HAND: dict[str, dict[str, object]] = {
                 "required": ["check", "on"],
             },
             {"type": "object", "additionalProperties": _CHECK},
+            {"$ref": "#/$defs/commands/info%20findings"},
         ],
     },
     "info checks": {"type": "object", "additionalProperties": _CHECK},

@@ -27,19 +27,24 @@ NULLABLE = frozenset("file folder line max_threads pc reason target why".split()
 
 _TEXT = """
 access: load, store or atomic; null where the error is not about memory; in a log its own words
+accesses: accesses of a finding, in the order in which they were made
 active: lanes that execute the next instruction: a mask, bit n for lane n
 address: byte address, in a log as hexadecimal text; of a sampler: how each coordinate is bounded
+address_raw16bx2: byte address with the raw 16Bx2 order inside a GOB
+address_vm: byte address as the memory unit orders a GOB
 addresses: code addresses; empty while a breakpoint is pending
 adds: what a plugin adds: kind -> names
+agent: who made the access: thread, or what runs beside the threads
+allocation: which memory, and where in or beside it
 arch: architecture, such as sm_50
 area: address of the save area
 arguments: arguments of the launch, in order
 arrived_threads: threads that stand at the breakpoint that was met
 arrived_warps: warps that do
 assembled: number of forms that the assembler makes
-begin: first address of a section of code
 barriers: barriers that the kernel uses
 base: first address
+begin: first address of a section of code
 bits: where the field lies in the word: [high, low]
 block: blockIdx: [x, y, z]
 blockIdx: blockIdx: [x, y, z]
@@ -47,36 +52,38 @@ block_bytes: bytes of a block of GOBs
 block_depth_log2: GOBs of a block in z, as a power of two
 block_height_log2: GOBs of a block in y, as a power of two
 block_width_log2: GOBs of a block in x, as a power of two
+block_xyz: the block of GOBs: [x, y, z]
 blocks: basic blocks
 blocks_x: blocks of GOBs in x
 blocks_y: blocks of GOBs in y
 blocks_z: blocks of GOBs in z
+border: border colour, as words
 breakpoints: numbers of the breakpoints that were met
 by_mnemonic: mnemonic -> number of forms
+byte_of_texel: which byte of its texel
 bytes: size in bytes
 bytes_per_layer: bytes of a layer
 bytes_per_texel: bytes of a texel
 card: what a fault, trap or deadlock shows, line by line; empty for other stops
 cause: what took the warp to the handler
-checkpoints: states of the launch that are kept to go back to
-cluster: blocks of a cluster of a launch, as text; empty where none was asked for
 cc: whether the condition code is read or written
 certain: numbers of the error table that the line fits for certain
 certainty: documented, inferred or modelled
 channel: number of the channel that a log line names, or null
 channels: numbers of a texel
-client: the unit that asked for an address, in the log's words, or null
-details: other values that have a name in a log line, as printed
 check: name of the check
+checkpoints: states of the launch that are kept to go back to
 clamp: IGN, NEAR or TRAP
 cleared: whether everything was taken away
 cleared_by: how the register is cleared
+client: the unit that asked for an address, in the log's words, or null
+cluster: blocks of a cluster of a launch, as text; empty where none was asked for
 code: number in the error table
 code_bytes: bytes of machine code
 command: the command line
+commands: lines carried out when a breakpoint stops the program
 compiled: whether compiled code has been used
 condition: the breakpoint's condition, or null
-commands: lines carried out when a breakpoint stops the program
 constant_banks: bank -> bytes
 control: the instruction's 21 bits of the bundle's control word
 control_text: the same in words
@@ -90,12 +97,16 @@ data: address of the handler's data
 debug: whether the program carries debug information
 decoded: the value in words; of an instruction set: number of forms
 depth: extent in z
+depth_compare: whether it compares depths
+depth_function: how it compares them
 detail: further lines
+details: other values that have a name in a log line, as printed
 device: GPU number
 did: what the clamp made of the access
 dim: 1d, 2d, 3d, cube, …
 disabled: addresses of a breakpoint, or clamps of a surface, that are switched off
 disassembler: the register's name in SASS
+dprintf: what it prints in place of stopping: a format and expressions; empty where it stops
 dtype: element type
 dual: issued together with its neighbour
 edges: where control can go from here
@@ -120,57 +131,62 @@ fault_type: why the MMU refused an access, in the log's words, or null
 fields: the word's fields
 file: source file or written file
 files: files that were written; of the cache: how many there are
-first_row: row of the whole matrix that the warp's first row is
-folder: where the cache of compiled code is; null where nothing is kept
 findings: hazards; of a run: check -> its findings
+fingerprint: of a finding, the same across addresses, seeds and recompilation
+first: the first instruction of the two
+first_row: row of the whole matrix that the warp's first row is
+fix: what would help; empty where nothing is known
 focus: whether it has the focus
+folder: where the cache of compiled code is; null where nothing is kept
 form: name of the encoding
 format: format of the texels
 forms: number of encodings
 from: first thread: [x, y, z]
 function: the function's name
 functions: functions of the program
+given: whether it was given, not proposed
 global_bits: bits that are set in the global error status
 global_esr: the word of HWW_GLOBAL_ESR, or null
 global_report_mask: the word of its report mask, or null
+gob: the GOB in its block
+gob_xy: the byte in its GOB: [x, y]
 gpc: GPC number
-given: whether it was given, not proposed
 gpu: PCI address of the GPU that a log line names, or null
 grid: number of the grid; of a launch: its blocks, as text
 group: the group it belongs to; of a lane from sm_70 on what the lanes with its pc do
 groups: lanes of the warp by their pcs, from sm_70 on: that which runs next first; else empty
-hang: whether a deadlock is of warps that run in circles, which nothing can end any more
 handle: the number a kernel is given
 handler: the trap handler, or null
+hang: whether a deadlock is of warps that run in circles, which nothing can end any more
 header: fields of the texture header
 header_index: index in the table of headers
 header_words: the header's words
 height: extent in y, or lines
 help: what it does
 here: whether it is the next instruction
-hints: what the error is, and what to look at next
 hex: the value in hexadecimal
 hi: highest bit
+hints: what the error is, and what to look at next
 history: what is known of it by PTX version
-holds: what the file holds: cubins and PTX by architecture
 hits: how often it was met
+holds: what the file holds: cubins and PTX by architecture
 ignore: how many more meetings pass without a stop
-dprintf: what it prints in place of stopping: a format and expressions; empty where it stops
 image: name of the texture or surface
 images: name -> texture or surface reference
 in_handler: whether the warp is in the handler
 index: number of the warp in its block
 inlined: whether the frame is an inlined call
 inlined_at: calls that the compiler inlined on the way to the place, innermost first
+instruction: the instruction
 instructions: warp instructions issued so far; of code: its instructions
 kernel: the kernel's name
 kernels: kernels of the program
-launched: whether a kernel has been launched
 kind: what sort of thing it is
 label: the name as the symbol table has it
 lane: lane of the warp
 lanes: lanes of the warp
 last: last one
+launched: whether a kernel has been launched
 layout: layout of memory, or of a log line
 left_at: tick where something was changed and another branch began, or null
 legal: whether the word is an instruction
@@ -182,9 +198,12 @@ lines: source lines with code
 lo: lowest bit
 local_bytes: local memory of a thread
 location: where it is
+lod_bias: added to the level of detail
+lod_range: least and greatest level of detail
 log: what the host did at the port
 look_at: what to read next
 lowering: how the compiler makes it from machine registers
+mag_filter: filter of enlarged texels
 mark: a mark of certainty
 mask: lanes: a mask, bit n for lane n
 matrices: operands of a tensor-core instruction
@@ -193,6 +212,8 @@ max_threads: threads of a block the kernel was compiled for, or null
 meaning: what it means
 members: lanes that a convergence barrier or a WARPSYNC waits for, all of them: a mask
 message: one line
+min_filter: filter of reduced texels
+mip_filter: filter between levels
 missing: why a launch cannot begin; empty where it can; of a group of lanes: those it waits for
 mnemonic: the instruction's first word
 mnemonics: number of mnemonics
@@ -201,13 +222,15 @@ moves: calls that advanced the launch, single steps in a row counted once
 name: name
 names: the name, then its other names
 nearest: where the address lies relative to the nearest memory, in words
+never_written: bytes that nobody has written, as ranges or in words
 new: value after the access
 normalized: whether coordinates are 0 to 1
-never_written: bytes that nobody has written, as ranges or in words
 note: remark
 notes: remarks
 number: number
 offset: byte offset in its function, kernel or object
+offset_raw16bx2: byte offset with the raw 16Bx2 order inside a GOB
+offset_vm: byte offset as the memory unit orders a GOB
 old: value before the access
 on: whether it is at work
 op: mnemonic
@@ -215,19 +238,22 @@ operands: operand -> its text
 operation: what a tensor-core instruction does, in a line
 options: option -> value
 ordinal: position
+out_of_bounds: what lies outside, and how
+outcome: access, or what the clamp made of it
 outputs: output buffer -> elements
 outside: accesses outside, by lane
 parameter_bytes: bytes of all parameters
 parameters: parameters
 past: whether the launch stands before its present
 path: file
-pid: process id in a log line, or null
 paused: whether the warp waits for the host
 pc: byte offset in the kernel
+pid: process id in a log line, or null
+place: the place, such as saxpy+0x48
 places: the addresses with their function, such as saxpy+0x48
-process: name of the process in a log line, or null
 predicates: predicates
 printed: what the device printed
+process: name of the process in a log line, or null
 ptx_isa: PTX version that introduced it
 reads: what the instruction reads
 ready: warps that can go on
@@ -237,20 +263,26 @@ recorded_from: first tick that was recorded, or null
 recording: whether what warps execute is being recorded
 register: register name
 registers: registers
+relation: of races: lanes, warps, blocks ... the two accesses are of; else null
 reserved: whether the bits have no meaning
 reserved_bits_set: reserved bits that are set
+resource: what both use
 returns: how often it returned
 rule: what the model does
+sampler_words: the sampler's words
 saved_active: lanes that were active: a mask, bit n for lane n
 saved_pc: where the warp was interrupted
 scope: what the register belongs to
+second: the other
 section: ELF section
+severity: error, warning or note
 shaders: shader types that have it
 shape: extents, slowest first
 shared: bytes of dynamic shared memory, as text
 shared_bytes: shared memory of a block
 shared_static_bytes: shared memory of a block that the code declares
 shared_variables: variables in shared memory
+short: by how many cycles
 size: size in bytes; of an image: its extents
 slots: of each place of a matrix, which of its registers holds it
 sm: SM number
@@ -267,17 +299,20 @@ start: first address
 state: ready, barrier, trap, error or exited; of other things: how it stands
 states: state -> number of warps
 status: status word
+steps: the computation, a line each
 stop: how the run ended
+strong: whether the memory model calls the access strong
 summary: a line about it
+suppressed: name of the rule that suppresses the finding, or null
 target: where control goes, a byte offset; of a PTX register: the least architecture
 temporary: whether it goes away when met
 text: the text
 texture_type: as the header has it
 thread: threadIdx: [x, y, z]
+threadIdx: threadIdx: [x, y, z]
 tick: warp instructions of the launch before it
 ticks: warp instructions of the launch so far
 timeline: what the warp does, a character for each column: 1 to 8 four lanes each, = . ? and blank
-threadIdx: threadIdx: [x, y, z]
 to: last thread: [x, y, z]
 toolkit: toolkit that made the program
 totals: number of accesses outside, by instruction and clamp
@@ -285,12 +320,6 @@ tpc: TPC number
 trapped: whether it stands at a trap
 type: type
 types: number format of each channel
-first: the first instruction of the two
-second: the other
-short: by how many cycles
-resource: what both use
-place: the place, such as saxpy+0x48
-instruction: the instruction
 uncertain: numbers of the error table that the line may fit
 unit: bytes of an element
 usage: how it is written
@@ -300,6 +329,7 @@ values: the 32 lanes' values, or elements; null for a lane without one
 variables: variables of the program
 variants_without_semantics: mnemonic -> its variants that stop the machine with their name
 version: version
+view: the extents that count
 waits_at: the convergence barrier, WARPSYNC or CTA barrier that lanes wait at; empty for none
 warning: what is wrong with it, or null
 warp: warp slot on its SM
@@ -309,39 +339,18 @@ warp_report_mask: the word of its report mask, or null
 warps: warps
 watch: what watchpoints saw; of a breakpoint: what it watches, or null
 where: the place, such as saxpy+0x48
-words: what the lanes do
-written: whether the instruction writes it
-xid: number of the Xid, or null
 why: why it does not go on; empty when it does
 width: extent in x, or bits
 window: the ticks that are shown: [first, after the last]
 without_semantics: mnemonic -> forms that stop the machine with their name
 word: the 64 bits of the instruction
+words: what the lanes do
 writer: who wrote it last
 writes: what the instruction writes
-zoom: pixels of a texel
-address_raw16bx2: byte address with the raw 16Bx2 order inside a GOB
-address_vm: byte address as the memory unit orders a GOB
-block_xyz: the block of GOBs: [x, y, z]
-border: border colour, as words
-byte_of_texel: which byte of its texel
-depth_compare: whether it compares depths
-depth_function: how it compares them
-gob: the GOB in its block
-gob_xy: the byte in its GOB: [x, y]
-lod_bias: added to the level of detail
-lod_range: least and greatest level of detail
-mag_filter: filter of enlarged texels
-min_filter: filter of reduced texels
-mip_filter: filter between levels
-offset_raw16bx2: byte offset with the raw 16Bx2 order inside a GOB
-offset_vm: byte offset as the memory unit orders a GOB
-out_of_bounds: what lies outside, and how
-outcome: access, or what the clamp made of it
-sampler_words: the sampler's words
-steps: the computation, a line each
-view: the extents that count
+written: whether the instruction writes it
 x_bytes: x in bytes
+xid: number of the Xid, or null
+zoom: pixels of a texel
 """
 
 WORDS = dict(line.split(": ", 1) for line in _TEXT.strip().splitlines())

@@ -12,6 +12,9 @@ from tests.sessions.stories import EXPECTED, transcript
 STORIES = stories()
 
 LESSONS = {
+    "hidden_race": "writes what a thread of another warp reads",
+    "unset_shared": "loads has never been written",
+    "until_volta": "another thread of its warp reads",
     "barrier_count": "barrier 1 holds 96 of 128",
     "bpt_pause": "BPT_PAUSE_MASK_LO           0x504624  0x00000002  warps 1",
     "carry_chain": " [0 0 0 8]]",
