@@ -49,6 +49,29 @@ def first_steps(session: gpudbg.DebugSession) -> None:
 
 
 @lesson
+def hidden_race(session: gpudbg.DebugSession) -> None:
+    session.run()
+    assert (session.buffer("out")[32:] == session.buffer("in")[:-32]).all(), "the answer is right"
+    found = session.check("race").findings
+    assert [(f.kind, f.relation) for f in found] == [("race", "warps")]
+
+
+@lesson
+def unset_shared(session: gpudbg.DebugSession) -> None:
+    session.run()
+    assert session.buffer("out")[0] == 0 > session.buffer("in").max()
+    assert [f.cause for f in session.check("init").findings] == ["branch"]
+
+
+@lesson
+def until_volta(session: gpudbg.DebugSession) -> None:
+    session.run()
+    assert (session.buffer("out")[:-1] == 2 * np.arange(31) + 1).all()
+    found = session.check("race").findings
+    assert [(f.kind, f.relation) for f in found] == [("race", "lanes")]
+
+
+@lesson
 def divergent_branch(session: gpudbg.DebugSession) -> None:
     session.until("*0x98")
     even = session.warp().P[0]
