@@ -368,7 +368,7 @@ class Grid:
             return self._run_to(last, before, stops, accept, until, hang_check, conditions)
         while True:
             pause = log.next_pause()
-            to = pause if last is None else min(pause, last)
+            to = min((n for n in (pause, last) if n is not None), default=None)
             event = self._run_to(to, before, stops, accept, until, hang_check, conditions)
             log.paused()
             if event.kind != "limit" or to == last:

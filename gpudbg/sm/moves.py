@@ -33,8 +33,8 @@ class MoveListener(Protocol):
     def end(self, move: Move, event: StopEvent | None) -> None:
         """It has ended; without an event by an exception."""
 
-    def next_pause(self) -> int:
-        """The total of instructions at which a run, which goes on now, is to pause."""
+    def next_pause(self) -> int | None:
+        """The total of instructions at which a run, which goes on now, is to pause; None: never."""
 
     def paused(self) -> None:
         """A run has paused there."""

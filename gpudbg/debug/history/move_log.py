@@ -70,8 +70,14 @@ class MoveLog:
             kind, who, through, driven, grid.flow.stop_on_entry, total, total, single=single
         )
 
-    def next_pause(self) -> int:
-        """Where a run is to pause; see `gpudbg.sm.moves.MoveListener`."""
+    def next_pause(self) -> int | None:
+        """Where a run is to pause; see `gpudbg.sm.moves.MoveListener`.
+
+        On several host threads nowhere: such a run is not the same again, and one that is to end
+        at an instruction has one thread.
+        """
+        if self._grid.gpu.jobs > 1:
+            return None
         return self._pace.next_check(self._grid.total)
 
     def paused(self) -> None:
