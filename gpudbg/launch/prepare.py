@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,7 +15,6 @@ from gpudbg.device.device import DeviceBuffer, EmulatedDevice
 from gpudbg.errors import UsageError
 from gpudbg.formats.initdata import dtype_of, make_array
 from gpudbg.formats.launch import (
-    Arg,
     BoundArg,
     BufferArg,
     ImageArg,
@@ -35,6 +35,7 @@ from gpudbg.toolchain.options import looks_like_ptx
 from gpudbg.toolchain.signatures import known, names_of
 
 IM2COL = ("channels", "pixels", "lower", "upper")
+_argument_of = attrgetter("arg")
 SMALL_BYTES = 1 << 24
 """Argument buffers up to here are kept for a restart when a launch begins, larger ones when it is
 about to write to them."""
@@ -297,8 +298,9 @@ def _prepared(
     addresses = {name: buffer.address for name, buffer in buffers.items()}
     images = _make_images(loaded, table, made)
     handles = {name: image.handle for name, image in images.items()}
-    encoded = [replace(item, arg=_mapped(loaded.device, n, item.arg, buffers))
-               for n, item in enumerate(bound)]  # fmt: skip
+    encoded = bound
+    if TensorArg in map(type, map(_argument_of, bound)):
+        encoded = _with_maps(loaded.device, bound, buffers)
     params = param_block(kernel, encoded, addresses | handles)
     for name, symbol in table.symbols.items():
         content = make_array(symbol.dtype, symbol.count, symbol.init, addresses)
@@ -363,12 +365,22 @@ def _make_images(loaded: LoadedModule, table: Launch, held: Made) -> dict[str, D
     return made
 
 
+def _with_maps(
+    device: EmulatedDevice, bound: tuple[BoundArg, ...], buffers: Mapping[str, DeviceBuffer]
+) -> tuple[BoundArg, ...]:
+    """Bound arguments with tensor maps as their bytes."""
+    return tuple(
+        replace(item, arg=_mapped(device, n, item.arg, buffers))
+        if isinstance(item.arg, TensorArg)
+        else item
+        for n, item in enumerate(bound)
+    )
+
+
 def _mapped(
-    device: EmulatedDevice, number: int, arg: Arg, buffers: Mapping[str, DeviceBuffer]
-) -> Arg:
-    """A tensor map as its bytes; other arguments as they are."""
-    if not isinstance(arg, TensorArg):
-        return arg
+    device: EmulatedDevice, number: int, arg: TensorArg, buffers: Mapping[str, DeviceBuffer]
+) -> ScalarArg:
+    """A tensor map as its bytes."""
     options = dict(arg.options)
     im2col = {key: options.pop(key) for key in IM2COL if key in options}
     try:

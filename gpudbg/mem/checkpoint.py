@@ -32,26 +32,27 @@ class Checkpoint:
 
     Attributes:
         moment: its number on the device.
+        contents: what allocations held at the moment, of those that were written to since.
         freed: storage of allocations that have been freed since, where it keeps that.
     """
 
-    __slots__ = ("__weakref__", "_contents", "_marks", "freed", "moment")
+    __slots__ = ("__weakref__", "_marks", "contents", "freed", "moment")
 
     def __init__(self, moment: int, keeps_freed: bool = False) -> None:
         self.moment = moment
         self.freed: dict[Allocation, Storage] | None = {} if keeps_freed else None
-        self._contents: dict[Allocation, Kept] = {}
+        self.contents: dict[Allocation, Kept] = {}
         self._marks: dict[Allocation, npt.NDArray[np.uint8]] = {}
 
     def take(self, allocation: Allocation, kept: Kept, marks: npt.NDArray[np.uint8] | None) -> None:
         """What an allocation held at the moment, and which bytes of it had been written."""
-        self._contents[allocation] = kept
+        self.contents[allocation] = kept
         if marks is not None:
             self._marks[allocation] = marks
 
     def kept(self, allocation: Allocation) -> Kept | None:
         """What an allocation held then; None where nobody has written to it since."""
-        return self._contents.get(allocation)
+        return self.contents.get(allocation)
 
     def same_marks(
         self, allocation: Allocation, marks: npt.NDArray[np.uint8]
@@ -62,13 +63,13 @@ class Checkpoint:
 
     def held(self) -> Iterator[bytes | npt.NDArray[np.uint8]]:
         """What it keeps; checkpoints may share it."""
-        for kept in self._contents.values():
+        for kept in self.contents.values():
             yield from kept.held()
         yield from self._marks.values()
 
     def restore(self) -> None:
         """Put back what has been changed since, in all allocations that are still there."""
-        for allocation, kept in self._contents.items():
+        for allocation, kept in self.contents.items():
             if not allocation.freed:
                 # Later checkpoints keep what is there now.
                 allocation.writable()
@@ -81,7 +82,7 @@ class Checkpoint:
     @property
     def nbytes(self) -> int:
         """Bytes of the allocations of which contents are kept."""
-        return sum(allocation.size for allocation in self._contents)
+        return sum(allocation.size for allocation in self.contents)
 
 
 class Journal:
@@ -117,22 +118,27 @@ class Journal:
 
     def keep(self, allocation: Allocation, since: int) -> None:
         """Keep an allocation's contents for the checkpoints after the one numbered `since`."""
-        live = [found() for found in self._checkpoints]
-        wanted = [found for found in live if found is not None and found.moment > since]
-        if wanted:
-            begun = process_time()
-            before = max(
-                (c for c in live if c is not None and c.kept(allocation) is not None),
-                key=lambda c: c.moment,
-                default=None,
-            )
-            kept = Kept(allocation, None if before is None else before.kept(allocation))
-            marks = None if allocation.marks is None else _packed(allocation.marks)
-            if before is not None and marks is not None:
-                marks = before.same_marks(allocation, marks)
-            for found in wanted:
-                found.take(allocation, kept, marks)
-            self.seconds += process_time() - begun
+        wanted: list[Checkpoint] = []
+        before: Checkpoint | None = None
+        for reference in self._checkpoints:
+            found = reference()
+            if found is None:
+                continue
+            if found.moment > since:
+                wanted.append(found)
+            elif allocation in found.contents:
+                # By moment: what is found last is the latest copy.
+                before = found
+        if not wanted:
+            return
+        begun = process_time()
+        kept = Kept(allocation, None if before is None else before.contents[allocation])
+        marks = None if allocation.marks is None else _packed(allocation.marks)
+        if before is not None and marks is not None:
+            marks = before.same_marks(allocation, marks)
+        for found in wanted:
+            found.take(allocation, kept, marks)
+        self.seconds += process_time() - begun
 
 
 def _packed(marks: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 
 from gpudbg.regs.port import LAYOUTS, REPORT_MASKS, PortAddressLayout
@@ -38,12 +39,14 @@ def family_of(arch: str) -> Family | None:
     return _FAMILY_OF_MAJOR.get(version[0])
 
 
+@functools.cache
 def port_layout(arch: str) -> PortAddressLayout:
     """Where an architecture's debugger registers lie."""
     family = family_of(arch)
     return next((layout for layout in LAYOUTS if family in layout.families), LAYOUTS[0])
 
 
+@functools.cache
 def report_masks(arch: str) -> tuple[int, int]:
     """(warp, global) report masks as drivers set them; of Ampere's later chips those of GA102."""
     family, version = family_of(arch), version_of(arch)

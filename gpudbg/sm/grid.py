@@ -370,9 +370,9 @@ class Grid:
             pause = log.next_pause()
             to = min((n for n in (pause, last) if n is not None), default=None)
             event = self._run_to(to, before, stops, accept, until, hang_check, conditions)
-            log.paused()
             if event.kind != "limit" or to == last:
                 return event
+            log.paused()
 
     def _run_to(
         self,
@@ -604,10 +604,10 @@ class Grid:
     def _listen(self) -> None:
         """Take over who observes."""
         observers = self.gpu.observers
-        if observers is self.launched.observers and not observers.members:
-            return
         if self.counters is not None:
             observers = observers.with_added(self.counters)
+        elif observers is self.launched.observers and not observers.members:
+            return
         kinds = tuple(event for event in BATCHED if observers.hooks[event])
         trace = self.trace if kinds else None
         if kinds and (trace is None or trace.kinds != kinds):

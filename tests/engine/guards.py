@@ -7,6 +7,7 @@ child processes only.
 from __future__ import annotations
 
 import ctypes
+import math
 import mmap
 import sys
 from typing import Any
@@ -62,7 +63,11 @@ class Guards:
 
     def install(self) -> None:
         """Have all modules loaded so far, and later ones, take memory from here."""
+        from gpudbg.debug.history import pace
         from gpudbg.mem import pages
+
+        # A checkpoint of a long run would read the protected pages.
+        vars(pace)["FIRST"] = math.inf
 
         for name in ("zeroed", "zeroed_part", "storage"):
             known = getattr(pages, name)

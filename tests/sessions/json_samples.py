@@ -58,6 +58,10 @@ ROWS: tuple[tuple[str, tuple[str, ...]], ...] = (
             "info timeline",
             "bookmark",
             "bookmark here",
+            "info bookmarks",
+            "bookmark gone",
+            "delete bookmark gone",
+            "record save {tmp}/x.gpurec",
             "info policy",
             "print $R4",
             "print/x $R4",
@@ -483,6 +487,16 @@ VERBS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("run", "{sessions}/first_steps/first_steps.cubin", "--json"),
         ("run", "{sessions}/out_of_bounds/out_of_bounds.cubin", "--json"),
         ("run", "{sessions}/first_nan/first_nan.cubin", "--json", "--check", "hazards"),
+    ),
+    "record": (
+        ("record", "{sessions}/first_steps/first_steps.cubin", "-o", "{tmp}/a.gpurec", "--json"),
+        (
+            "record",
+            "{sessions}/out_of_bounds/out_of_bounds.cubin",
+            "-o",
+            "{tmp}/b.gpurec",
+            "--json",
+        ),
     ),
     "dis": (
         ("dis", "{sessions}/divergent_branch/divergent_branch.cubin", "--json"),

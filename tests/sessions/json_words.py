@@ -36,6 +36,7 @@ addresses: code addresses; empty while a breakpoint is pending
 adds: what a plugin adds: kind -> names
 agent: who made the access: thread, or what runs beside the threads
 allocation: which memory, and where in or beside it
+apart: warps whose control flow is stepped
 arch: architecture, such as sm_50
 area: address of the save area
 arguments: arguments of the launch, in order
@@ -299,6 +300,7 @@ start: first address
 state: ready, barrier, trap, error or exited; of other things: how it stands
 states: state -> number of warps
 status: status word
+stepped: why nothing runs in compiled code for now; empty: something does
 steps: the computation, a line each
 stop: how the run ended
 strong: whether the memory model calls the access strong

@@ -82,7 +82,10 @@ class MoveLog:
 
     def paused(self) -> None:
         """It has paused: a long run has checkpoints on its way."""
-        self._pace.end(self._grid.total)
+        self._pace.reached(self._grid.total)
+        self._checkpoint_if_due()
+
+    def _checkpoint_if_due(self) -> None:
         replay = self._replay()
         if replay is not None and self._pace.due(self._grid.gpu.memory.journal.seconds):
             replay.note_long_run()
@@ -105,6 +108,9 @@ class MoveLog:
             if replay is not None:
                 replay.note_move()
         self.closed = False
+        if self._pace.end(move.after):
+            # Many short runs are a long one.
+            self._checkpoint_if_due()
 
 
 def _continues(last: Move, move: Move) -> bool:

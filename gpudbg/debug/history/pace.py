@@ -18,6 +18,8 @@ SPACING: Final = 12
 """A checkpoint's cost, that many times, is run between two of them, at least."""
 _SLICE: Final = 0.1
 """Seconds of running between two readings of the clock."""
+QUICK: Final = 20_000_000.0
+"""Warp instructions a second that compiled code is expected to execute."""
 _LEAST: Final = 20_000
 """Warp instructions between two readings, at least."""
 
@@ -33,28 +35,37 @@ class Pace:
 
     __slots__ = ("_at", "_begun", "_kept", "_ran", "_taking", "cost", "rate")
 
-    def __init__(self) -> None:
-        self.rate = _LEAST / _SLICE
+    def __init__(self, rate: float = _LEAST / _SLICE) -> None:
+        """Args: rate: what is expected before anything has run."""
+        self.rate = rate
         self.cost = 0.0
         self._ran = self._taking = self._kept = 0.0
-        self._begun, self._at = process_time(), 0
+        self._begun: float | None = None
+        self._at = 0
 
     def begin(self, total: int) -> None:
         """The launch runs on from so many instructions."""
-        self._begun, self._at = process_time(), total
+        self._begun, self._at = None, total
 
     def next_check(self, total: int) -> int:
         """The total of instructions at which a run is to pause for `due`."""
         return total + max(_LEAST, int(self.rate * _SLICE))
 
-    def end(self, total: int) -> None:
-        """It has run to so many instructions."""
-        now = process_time()
-        took, done = now - self._begun, total - self._at
+    def reached(self, total: int) -> None:
+        """It has run to so many instructions, and runs on."""
+        now, done = process_time(), total - self._at
+        # A run that ends before its first pause does not pay for the clock.
+        took = done / self.rate if self._begun is None else now - self._begun
         self._ran += took
-        if took > _SLICE / 20 and done > 0:
+        if self._begun is not None and took > _SLICE / 20 and done > 0:
             self.rate = done / took
         self._begun, self._at = now, total
+
+    def end(self, total: int) -> bool:
+        """It has run to so many instructions, and ended; whether a checkpoint may be due."""
+        self._ran += (total - self._at) / self.rate
+        self._at = total
+        return self._ran >= FIRST
 
     def due(self, keeping: float) -> bool:
         """Whether it is time for a checkpoint.
@@ -70,7 +81,8 @@ class Pace:
         self._taking, self._kept = seconds, keeping
         self.cost = max(self.cost, seconds)
         self._ran = 0.0
-        self._begun = process_time()
+        if self._begun is not None:
+            self._begun = process_time()
 
     @property
     def worth(self) -> int:

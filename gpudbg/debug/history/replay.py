@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from gpudbg.dataclass import dataclass
 from gpudbg.debug.history.move_log import MoveLog, set_words, words_of
-from gpudbg.debug.history.pace import Pace
+from gpudbg.debug.history.pace import QUICK, Pace
 from gpudbg.errors import ModelGap
 from gpudbg.sm import record as rec
 from gpudbg.sm.events import StopEvent
@@ -107,7 +107,7 @@ class Replay:
         self.printed = grid.gpu.output.count
         self._again = again
         self._handler = grid.gpu.handler
-        self.pace = Pace()
+        self.pace = Pace(QUICK) if grid.gpu.engine == "run" else Pace()
         self.log = MoveLog(grid, self)
         self.moves: list[Move] = self.log.moves
         self.at = self.first = BEGINNING
