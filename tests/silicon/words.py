@@ -17,6 +17,7 @@ import numpy as np
 from gpudbg.assembler import assemble_file
 from gpudbg.errors import AssembleError, DecodeError
 from gpudbg.isa.control import Control
+from gpudbg.isa.volta import ARCHS as TABLES
 from gpudbg.isa.volta import CONTROL_MASK, WideControl, decode
 from gpudbg.isa.volta.assemble import assemble
 from gpudbg.isa.volta.insn import Instruction
@@ -46,7 +47,7 @@ APART = frozenset(
         *GLOBAL,
         *SHARED,
         *"LDL STL LDGSTS LDC ULDC NOP DEPBAR MEMBAR ERRBAR FENCE PMTRIG MOVM CGAERRBAR"
-        " LDGDEPBAR QSPC AL2P ATOMS FOOTPRINT PREEXIT BMOV VOTEU_ R2UR_".split(),
+        " LDGDEPBAR QSPC AL2P ATOMS FOOTPRINT PREEXIT BMOV".split(),
     )
 )
 WAIT, SLEEP = "NOP [B012345:R-:W-:Y:S15]", "NOP [B------:R-:W-:Y:S15]"
@@ -128,6 +129,12 @@ def _shaped(form: Form, arch: str, rng: random.Random) -> int:
         if value != 255 and rng.random() < 0.05:
             value = RESULT
         word = _put(word, low, 8, value)
+    for part in form.parts(TABLES[arch])[0]:
+        for field in part.registers:
+            if field.letter == "U":
+                known = UNIFORM_RESULT if field.low == 16 else UNIFORM
+                value = 63 if rng.random() < 0.08 else rng.choice(known) & (~1 if even == 2 else ~0)
+                word = _put(word, field.low, 6, value)
     if form.op in TENSOR:
         word = _put(word, 12, 4, 7)
     return word & ~form.mask | form.value | 0x7E1 << 105
@@ -182,11 +189,11 @@ def words(
                 continue
             rng = random.Random(f"{arch}/{seed}/{op}/{number}")
             found: dict[int, None] = {}
-            for _ in range(40 * each):
+            for _ in range(200 * each):
                 word = random_word(form, arch, rng)
                 if word is not None:
                     found[word] = None
-                if len(found) == each or (_ > 60 and not found):
+                if len(found) == each:
                     break
             yield from found
 

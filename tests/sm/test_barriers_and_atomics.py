@@ -215,9 +215,12 @@ def test_f32_addition_flushes_subnormals(old: int, b: int, new: int) -> None:
 
 @pytest.mark.filterwarnings("ignore:overflow", "ignore:invalid")
 @pytest.mark.filterwarnings("ignore:invalid")
-def test_f64_nan_keeps_its_payload() -> None:
-    assert UPDATES["ADD", "F64"](0x7FF0000000000123, 0) == 0x7FF8000000000123
+def test_f64_nan_goes_on_as_it_is() -> None:
+    """An H100 passes NaNs of f64 atomics unquieted, memory's before the operand's."""
+    signalling = 0x7FF0000000000123
+    assert UPDATES["ADD", "F64"](signalling, 0) == signalling
     assert UPDATES["ADD", "F64"](f64(1.0), 0xFFF8000000000456) == 0xFFF8000000000456
+    assert UPDATES["ADD", "F64"](signalling, 0xFFF8000000000456) == signalling
     with np.errstate(all="ignore"):
         got = UPDATES["ADD", "F64"](f64(float("inf")), f64(float("-inf")))
     assert got == 0xFFF8000000000000
