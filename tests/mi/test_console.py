@@ -94,6 +94,35 @@ def test_listings(walk: Client) -> None:
     assert "not defined" in walk.fails("list zork")
 
 
+SEQUENCES = [
+    [
+        ("break walk.cu:8", r"Breakpoint \d+ at 0x\w+: walk.cu:8\. \(\d locations\)\n$"),
+        ("clear walk.cu:8", r"Deleted breakpoint \d+ \n$"),
+    ],
+    [
+        ("thread 2", r"\[Switching to thread 2 \(CUDA block .*\)\]\n#0  .*\n\d+\t"),
+        ("thread 1", r"\[Switching to thread 1 "),
+    ],
+    [
+        ("watch counter", r"Hardware watchpoint \d+: counter\n$"),
+        ("info watchpoints", r"Num .*\n\d+ +hw watchpoint +keep y +counter\n$"),
+    ],
+    [
+        ("display counter", r"1: counter = 5\n$"),
+        ("info display", r"Auto-display .*\nNum Enb Expression\n1:   y  counter\n$"),
+        ("undisplay 1", r"$"),
+    ],
+]
+"""Lines of which later ones need what earlier ones did."""
+
+
+@pytest.mark.parametrize("lines", SEQUENCES, ids=lambda lines: lines[0][0])
+def test_forms_in_turn(walk: Client, lines: list[tuple[str, str]]) -> None:
+    for line, form in lines:
+        text = say(walk, line)
+        assert re.match(form, text), (line, text)
+
+
 @pytest.mark.parametrize(
     ("line", "form"),
     [
@@ -121,24 +150,15 @@ def test_listings(walk: Client) -> None:
         (r'printf "%d-%04x %s%%\n", counter, 255, "', None),
         (r'printf "%d-%04x%%\n", counter, 255', r"5-00ff%\n$"),
         ("tbreak walk.cu:31", r"Temporary breakpoint \d+ at 0x\w+: file .*walk.cu, line 31\.\n$"),
-        ("break walk.cu:8", r"Breakpoint \d+ at 0x\w+: walk.cu:8\. \(\d locations\)\n$"),
-        ("clear walk.cu:8", r"Deleted breakpoint \d+ \n$"),
         ("info frame", r"Stack level 0, frame of walk "),
-        ("thread 2", r"\[Switching to thread 2 \(CUDA block .*\)\]\n#0  .*\n\d+\t"),
-        ("thread 1", r"\[Switching to thread 1 "),
         ("show width", r"Number of characters gdb thinks are in a line is 100\."),
         ("frame 7", None),
         ("info registers R999", None),
         ("print zork", None),
-        ("watch counter", r"Hardware watchpoint \d+: counter\n$"),
-        ("info watchpoints", r"Num .*\n\d+ +hw watchpoint +keep y +counter\n$"),
         ("info functions dig", r"All functions matching .*\n\nFile .*:\n14:\tdigits;\n$"),
         ("info variables", r"All defined variables:\n\nNon-debugging symbols:\n0x\w+  scale\n"),
         ("info files", r"Symbols from \".*walk.cubin\"\.\n.*- 0x\w+ is \.text\.walk\n$"),
         ("info threads", r"  Id   Target Id +Frame \n\* 1 +CUDA block \(0,0,0\) warp 0 +"),
-        ("display counter", r"1: counter = 5\n$"),
-        ("info display", r"Auto-display .*\nNum Enb Expression\n1:   y  counter\n$"),
-        ("undisplay 1", r"$"),
         ("print 740.0f", r"\$\d+ = 740\n$"),
         ("info functions (", None),
         ("delete 99", None),
