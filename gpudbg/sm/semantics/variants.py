@@ -47,6 +47,12 @@ VARIANTS = (
         "sm_90",
     ),
     Variant(
+        ("IMMA",),
+        ".U16, .S16 (in two steps)",
+        "IMMA.8816.U16.U8.STEP0 R4, R6.ROW, R8.COL, R4",
+        "sm_72",
+    ),
+    Variant(
         ("HGMMA",),
         ".REGOFFSET",
         "HGMMA.SP.REGOFFSET.64x8x16.F16.TF32 R24, R28, gdesc[UR4], R24, !UP0, R0, 0x0, gsb0",

@@ -32,7 +32,8 @@ def _exists(op: str, shape: Multiplication) -> bool:
 def matrix_multiply(m: WideMachine, i: WideInsn) -> None:
     """D = A * B + C of the warp's fragments; `.SP`: half of A is stored, `.SF`: with scales."""
     shape = multiplication(i)
-    if shape is None or not _exists(i.op, shape) or any(name in i.m for name in _MISSING):
+    halves = i.op == "IMMA" and ("U16" in i.m or "S16" in i.m)
+    if shape is None or halves or not _exists(i.op, shape) or any(n in i.m for n in _MISSING):
         m.gap(f"{i.op}.{'.'.join(i.m)}")
     test = i.o.get("pa")
     addend = i.o.get("c")
