@@ -31,7 +31,7 @@ def _batch(arch: str, number: int) -> tuple[random.Random, list[int]]:
     return rng, (share + [word for word in changed if word is not None])[: 3 * BATCH]
 
 
-@pytest.mark.in_turn(2)
+@pytest.mark.in_turn(1)
 @pytest.mark.parametrize(("arch", "number"), SHARES)
 def test_forms_agree(arch: str, number: int) -> None:
     rng, words = _batch(arch, number)

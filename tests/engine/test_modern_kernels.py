@@ -15,11 +15,18 @@ from gpudbg.sm.engines.llvm import program as programs
 from gpudbg.sm.engines.llvm import run as run_engine
 from tests.engine import fuzz_stops
 from tests.kernel_cases import DATA, Case, argument, cases, check, make_objects, run, some
-from tests.variants import in_turn
+from tests.variants import full, in_turn
 
 ARCHS = ("sm_75", "sm_80", "sm_90", "sm_120")
 MODERN = cases(*ARCHS)
-CHOSEN: list[Case] = in_turn(some(*ARCHS), lambda case: case.kernel)
+COSTLY = ("atomics_global", "recursion", "triton_matmul")
+"""Of the second tier alone: test_kernels.py has the first two, `triton_softmax`, `wmma_gemm` and
+`matmul_tiled` stand for the third."""
+CHOSEN: list[Case] = [
+    case
+    for case in in_turn(some(*ARCHS), lambda case: case.kernel)
+    if full() or case.kernel not in COSTLY
+]
 TENSOR_WORDS = {
     # (C; products) of public measurements: what tells the generations apart.
     "sm_75": (0x3F800008, 0x3F800000),

@@ -73,6 +73,11 @@ TWINS = {
     "partmax_bad": Twin(1, 64, [WIDE, zeros(1), 50], {UNSET}),
     "both": Twin(1, 64, [WIDE, zeros(64), 50], set()),
     "both_bad": Twin(1, 64, [WIDE, zeros(64), 50], {UNSET}),
+    # The read always comes first: what is forgotten about reads is missing here.
+    "after": Twin(2, 32, [zeros(1), zeros(1), zeros(1)], set()),
+    "after_bad": Twin(2, 32, [zeros(1), zeros(1), zeros(1)], {RACE_GLOBAL}),
+    "over": Twin(1, 32, [WIDE, zeros(32)], set()),
+    "over_bad": Twin(1, 32, [WIDE, zeros(32)], set(), {RACE_SHARED}),
 }
 INDEPENDENT = {
     "lanelock": Twin(1, 64, [zeros(1)], set()),

@@ -32,3 +32,7 @@ extern "C" __global__ void partsum_bad(const int*in,int*out,int n){ __shared__ i
 extern "C" __global__ void partmax_bad(const int*in,int*out,int n){ __shared__ int s[64]; int t=threadIdx.x; if(t<n)s[t]=in[t]; __syncthreads(); for(int d=32;d;d>>=1){ if(t<d&&s[t+d]>s[t])s[t]=s[t+d]; __syncthreads(); } if(!t)out[0]=s[0]; }
 extern "C" __global__ void both(const int*in,int*out,int n){ __shared__ int s[64]; int t=threadIdx.x; if(t<n)s[t]=in[t]; __syncthreads(); int v=s[t]; if(t<n&&v>3) out[t]=1; }
 extern "C" __global__ void both_bad(const int*in,int*out,int n){ __shared__ int s[64]; int t=threadIdx.x; if(t<n)s[t]=in[t]; __syncthreads(); int v=s[t]; if(v>3) out[t]=1; }
+extern "C" __global__ void after(int*d,int*f,int*o){ if(blockIdx.x==0){ if(threadIdx.x==0){o[0]=d[0]; __threadfence(); atomicExch(f,1);} } else if(threadIdx.x==0){ while(atomicAdd(f,0)==0); __threadfence(); d[0]=42; } }
+extern "C" __global__ void after_bad(int*d,int*f,int*o){ if(blockIdx.x==0){ if(threadIdx.x==0){o[0]=d[0]; atomicExch(f,1);} } else if(threadIdx.x==0){ while(atomicAdd(f,0)==0); d[0]=42; } }
+extern "C" __global__ void over(const int*in,int*out){ __shared__ volatile int s[32]; int t=threadIdx.x; s[t]=in[t]; __syncwarp(); int v=0; if(t<16)v=s[t+16]; __syncwarp(); if(t>=16)s[t]=v+1; out[t]=v; }
+extern "C" __global__ void over_bad(const int*in,int*out){ __shared__ volatile int s[32]; int t=threadIdx.x; s[t]=in[t]; __syncwarp(); int v=0; if(t<16)v=s[t+16]; if(t>=16)s[t]=v+1; out[t]=v; }
