@@ -180,7 +180,7 @@ def _scalar(argument: Mapping[str, Any]) -> str:
 
 
 PARTS = {"kernels": kernels, "ptx": ptx}
-MODULES = ("words", "latencies", "probes")
+MODULES = ("words", "programs", "latencies", "probes")
 """Further parts: modules here, with a function `fill(pack, arch)`."""
 
 

@@ -159,7 +159,7 @@ def random_word(form: Form, arch: str, rng: random.Random) -> int | None:
     try:
         insn = decode(word, arch)
         if "c[" in insn.text():
-            word = _put(_put(word, 54, 5, 0), 40, 14, CONSTANTS // 4 + rng.randrange(16))
+            word = _put(_put(word, 54, 5, 0), 40, 14, CONSTANTS // 4 + 2 * rng.randrange(8))
             insn = decode(word, arch)
     except DecodeError:
         return None

@@ -5,7 +5,14 @@ from __future__ import annotations
 from gpudbg.isa.operands import Imm
 from gpudbg.isa.volta.counts import conversion_types
 from gpudbg.sm.semantics.convert import INTEGRAL
-from gpudbg.sm.semantics.float_operands import F64_QUIET, f64_sat
+from gpudbg.sm.semantics.float_operands import (
+    F16_SIGN,
+    F16_TINY,
+    F64_MAGNITUDE,
+    F64_QUIET,
+    f16_ftz,
+    f64_sat,
+)
 from gpudbg.sm.semantics.machine import Rounding, Value, Wide, WideMachine
 from gpudbg.sm.semantics.operands import half
 from gpudbg.sm.semantics.rows import register_wide
@@ -40,8 +47,10 @@ def real(m: WideMachine, i: WideInsn, kind: str, operand: Source) -> Wide:
         return signs64(m, operand, m.f32_to_f64(m.ftz(value) if flushes(i) else value))
     value = half(m, value, operand.part or "H0")
     if kind == "F16":
+        value = f16_ftz(m, value) if flushes(i) else value
         return signs64(m, operand, m.f16_to_f64(value))
-    return signs64(m, operand, m.f32_to_f64(m.shl(value, 16)))
+    single = m.shl(value, 16)
+    return signs64(m, operand, m.f32_to_f64(m.ftz(single) if flushes(i) else single))
 
 
 def write_real(m: WideMachine, i: WideInsn, value: Wide, kind: str, rnd: Rounding) -> None:
@@ -56,11 +65,19 @@ def write_real(m: WideMachine, i: WideInsn, value: Wide, kind: str, rnd: Roundin
 
 def _narrowed_real(m: WideMachine, i: WideInsn, value: Wide, kind: str, rnd: Rounding) -> Value:
     if kind == "F16":
-        return m.f64_to_f16(value, rnd)
+        return _flushed_half(m, i, value, m.f64_to_f16(value, rnd))
     if kind == "BF16":
         return narrow_bf16(m, value, rnd)
     single = m.f64_to_f32(value, rnd)
     return m.ftz(single) if flushes(i) else single
+
+
+def _flushed_half(m: WideMachine, i: WideInsn, value: Wide, half_: Value) -> Value:
+    """`.FTZ` makes an f16 zero that is subnormal before it is rounded (measured on H100)."""
+    if not flushes(i):
+        return half_
+    tiny = m.dlt(m.wand(value, F64_MAGNITUDE), F16_TINY)
+    return m.select(tiny, m.and_(half_, F16_SIGN), half_)
 
 
 @register_wide("F2F", "UF2F")
@@ -242,20 +259,21 @@ def _merged_half(m: WideMachine, operand: Source) -> Value:
 def i2ip(m: WideMachine, i: WideInsn) -> None:
     """a and b saturated and packed, a above b, over the low bits of c moved up.
 
-    Without `.SAT` they are cut; the RELU forms make negative values 0 (*inferred* both).
+    Without `.SAT` they are cut (measured on H100); RELU makes negative values 0 (*inferred*).
     """
     kind = chosen(i, ("U8", "S8", "U16", "S16", "U4", "S4", "U2", "S2"))
     bits, signed = int(kind[1:]), kind[0] == "S"
     low, high = (-(1 << bits - 1), (1 << bits - 1) - 1) if signed else (0, (1 << bits) - 1)
     limited = "SAT" in i.m or "SATRELU" in i.m
-    if "SATRELU" in i.m or "RELU" in i.m:
+    positive = "SATRELU" in i.m or "RELU" in i.m
+    if positive:
         low = 0
     result: Value = m.shl(raw(m, i.o["c"]), 2 * bits) if bits < 16 else 0
-    if i.o["c"].part == "H1":
+    if i.o["c"].part == "H1" and bits < 16:
         result = m.and_(raw(m, i.o["c"]), 0xFFFF0000)
     for slot, place in (("a", bits), ("b", 0)):
         value = m.sext(integer(m, i.o[slot]))
-        if limited or low == 0:
+        if limited or positive:
             value = m.wselect(m.wslt(value, low), low, value)
         if not limited:
             result = m.or_(result, m.shl(m.and_(m.lo(value), (1 << bits) - 1), place))

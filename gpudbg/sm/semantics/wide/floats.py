@@ -116,7 +116,20 @@ def fmnmx(m: WideMachine, i: WideInsn) -> None:
         sign = m.and_(m.xor(raw(m, i.o["a"]), raw(m, i.o["b"])), F32_SIGN)
         signed = m.or_(m.and_(result, ~F32_SIGN & 0xFFFFFFFF), sign)
         result = m.select(m.fnan(result), result, signed)
+    if "IS_A" in i.m:
+        _is_a(m, i, values[0], values[1])
     write(m, i, result)
+
+
+def _is_a(m: WideMachine, i: WideInsn, a: Value, b: Value) -> None:
+    """`.IS_A`: p = the first operand is taken, of equal ones, too (measured on H100)."""
+    smallest, nan_a, nan_b = predicate(m, i.o.get("pa")), m.fnan(a), m.fnan(b)
+    behind = m.mor(m.mand(smallest, m.flt(b, a)), m.mand(m.mnot(smallest), m.flt(a, b)))
+    if "NAN" in i.m:
+        taken = m.mor(nan_a, m.mnot(m.mor(behind, nan_b)))
+    else:
+        taken = m.mor(nan_b, m.mnot(m.mor(behind, nan_a)))
+    write_predicate(m, i, "p", taken)
 
 
 def _test(m: WideMachine, i: WideInsn) -> Mask:

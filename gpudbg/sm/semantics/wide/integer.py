@@ -213,14 +213,14 @@ def lea(m: WideMachine, i: WideInsn) -> None:
     if "HI" in i.m:
         high = m.wide(raw(m, a), raw(m, i.o["c"])) if "SX32" not in i.m else m.sext(raw(m, a))
         shifted = m.wshl(high, count) if count else high
-        if a.neg:
-            shifted = m.wsub(0, shifted)
+        # The word is negated, not the pair: what is shifted out does not borrow (measured on H100).
         word = m.hi(shifted)
-        high_word = m.not_(word) if a.inv else word
         if not wanted(i, "p"):
-            _lea_sum(m, i, high_word)
+            _lea_sum(m, i, m.sub(0, word) if a.neg else m.not_(word) if a.inv else word)
             return
-        first = m.zext(high_word)
+        first = (
+            m.wadd(m.zext(m.not_(word)), 1) if a.neg else m.zext(m.not_(word) if a.inv else word)
+        )
     else:
         word = m.shl(raw(m, a), count) if count else raw(m, a)
         if not wanted(i, "p"):
@@ -319,15 +319,17 @@ def viaddmnmx(m: WideMachine, i: WideInsn) -> None:
 
 @register_wide("VABSDIFF")
 def vabsdiff(m: WideMachine, i: WideInsn) -> None:
-    """|a - b| + c."""
+    """|a - b| + c; p = the sum's carry (measured on H100)."""
     a, b, c = (integer(m, i.o[s]) for s in "abc")
     difference = m.select(_smaller(m, i, a, b), m.sub(b, a), m.sub(a, b))
-    write(m, i, m.add(difference, c))
+    total = m.add(difference, c)
+    write(m, i, total)
+    write_predicate(m, i, "p", m.ult(total, c))
 
 
 @register_wide("VABSDIFF4")
 def vabsdiff4(m: WideMachine, i: WideInsn) -> None:
-    """|a - b| of each byte; `.ACC`: their sum plus c."""
+    """|a - b| of each byte; `.ACC`: their sum plus c, p = its carry, else 0 (measured on H100)."""
     a, b = integer(m, i.o["a"]), integer(m, i.o["b"])
     signed = "S8" in i.m or "U8" not in i.m
     found = []
@@ -335,15 +337,18 @@ def vabsdiff4(m: WideMachine, i: WideInsn) -> None:
         x, y = (half(m, v, f"B{n}", signed) for v in (a, b))
         less = m.slt(x, y) if signed else m.ult(x, y)
         found.append(m.and_(m.select(less, m.sub(y, x), m.sub(x, y)), 0xFF))
+    overflow = m.false()
     if "ACC" in i.m:
-        total = integer(m, i.o["c"])
+        start = total = integer(m, i.o["c"])
         for part in found:
             total = m.add(total, part)
+        overflow = m.ult(total, start)
     else:
         total = found[0]
         for n in (1, 2, 3):
             total = m.or_(total, m.shl(found[n], 8 * n))
     write(m, i, total)
+    write_predicate(m, i, "p", overflow)
 
 
 @register_wide("IDP")
