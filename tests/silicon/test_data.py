@@ -15,6 +15,7 @@ from tests.silicon.judge import Model, Results, differences
 
 DATA = Path(__file__).resolve().parent / "data"
 FLOATS = Results(DATA / "h100_float.pyz", DATA / "h100_float.zip")
+WORDS = Results(DATA / "h100_words.pyz", DATA / "h100_words.zip")
 
 
 def recorded(name: str) -> dict[str, Any]:
@@ -27,6 +28,12 @@ def recorded(name: str) -> dict[str, Any]:
 def test_nans_and_halves_are_the_card_s(case: dict[str, Any]) -> None:
     """Signs and payloads of f64 NaNs, conversions, f64 atomics, results that MUFU cuts."""
     assert not list(differences(case, FLOATS, Model(FLOATS.blobs).run(case)))
+
+
+@pytest.mark.parametrize("case", WORDS.cases, ids=lambda case: str(case["id"]))
+def test_single_instructions_are_the_card_s(case: dict[str, Any]) -> None:
+    """RELU under a predicate, LEA.HI negated, carries of VABSDIFF, I2IP, `.FTZ`, IS_A."""
+    assert not list(differences(case, WORDS, Model(WORDS.blobs).run(case)))
 
 
 def test_a_shuffle_from_a_lane_that_is_away_is_0() -> None:
