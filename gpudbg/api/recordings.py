@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from gpudbg.api.programs import LoadedProgram
     from gpudbg.debug.session import DebugSession
     from gpudbg.formats.program import Program
-    from gpudbg.mem.device import Allocation, DeviceMemory
+    from gpudbg.mem.device import Allocation
 
 
 def open_recording(path: str | Path) -> DebugSession:
@@ -56,7 +56,6 @@ class _Resumed:
     def __init__(self, recording: Recording) -> None:
         self._recording = recording
         self._of: RecordedLaunch = recording.launch
-        self._memory: DeviceMemory
 
     def session(self) -> DebugSession:
         """It."""

@@ -12,7 +12,7 @@ from gpudbg.errors import LoadError
 from gpudbg.formats.cubin import TEXT, read_cubin
 from gpudbg.formats.elf import ELF_MAGIC, EM_CUDA, read_elf
 from gpudbg.formats.program import SUPPORTED_ARCHS, Program, runs_on
-from gpudbg.formats.reading import read_bytes
+from gpudbg.formats.reading import RECORDING_MAGIC, read_bytes
 
 if TYPE_CHECKING:
     from gpudbg.formats.fatbin import FatbinImage
@@ -49,6 +49,10 @@ def read_program(
     kernel = kernel or (launch.kernel if launch else None)
     if is_cubin(data):
         return read_cubin(data, name)
+    if data.startswith(RECORDING_MAGIC):
+        raise LoadError(
+            "is a recording, no program", path=name, offset=0, hint=f"`gpudbg {name}` opens it"
+        )
     from gpudbg.formats.fatbin import MAGIC, read_images
     from gpudbg.formats.launch_toml import beside, read_launch
     from gpudbg.formats.raw import read_raw

@@ -113,6 +113,8 @@ def test_the_verb_and_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[
     capsys.readouterr()
     assert main([path, "--grid", "3"]) == 2
     assert "is a recording: --grid cannot be chosen" in capsys.readouterr().err
+    assert main(["dis", path]) == 2
+    assert "is a recording, no program" in capsys.readouterr().err
     Path(path).write_bytes(Path(path).read_bytes()[:200])
     assert main([path]) == 2
     assert "at offset" in capsys.readouterr().err

@@ -77,7 +77,7 @@ def require_recordable(session: DebugSession) -> None:
         "what special registers show by a launch table": gpu.special != SpecialSetup(),
         "runs on several host threads (`--jobs`)": gpu.jobs > 1,
         "files of raw instruction words": session.program.raw,
-        "launches of other makers": not isinstance(launch, ProgramLaunch),
+        "launches that were not made from a launch table": not isinstance(launch, ProgramLaunch),
     }
     for what, found in troubles.items():
         if found:
@@ -94,7 +94,6 @@ class _Taker:
 
     def __init__(self, session: DebugSession) -> None:
         self._session = session
-        self._history = session.history
         self._replay = session.history.replay
         self._sections: dict[str, bytes] = {}
 

@@ -11,7 +11,7 @@ from textual.events import Resize
 from gpudbg.frontends.tui import messages
 from gpudbg.frontends.tui.appearance import Appearance
 from gpudbg.frontends.tui.keys import bindings
-from gpudbg.frontends.tui.screens.board import Board
+from gpudbg.frontends.tui.screens.board import Board, list_and_detail
 from gpudbg.frontends.tui.screens.side import SideScreen
 from gpudbg.frontends.tui.text import Row, fit, row
 from gpudbg.frontends.tui.view import Running, ScreenView
@@ -20,7 +20,6 @@ from gpudbg.frontends.tui.widgets.chrome import KeyRow
 from gpudbg.frontends.tui.widgets.notes import wrapped
 
 if TYPE_CHECKING:
-    from gpudbg.frontends.tui.layout import Rect
     from gpudbg.frontends.tui.screens.main import MainScreen
 
 _ROLES = {"error": "stop", "warning": "changed", "note": "muted"}
@@ -139,17 +138,8 @@ class FindingsScreen(SideScreen):
 
     def on_resize(self, event: Resize) -> None:
         """Beside each other where there is room, else list above."""
-        width, height = self.size
-        rows = height - 1
-        places: dict[str, Rect] = {"f-keys": (0, rows, width, 1)}
-        if width >= WIDE:
-            left = width // 2
-            places["pane-findings"] = (0, 0, left, rows)
-            places["pane-finding"] = (left, 0, width - left, rows)
-        else:
-            top = max(rows // 2, 4)
-            places["pane-findings"] = (0, 0, width, top)
-            places["pane-finding"] = (0, top, width, rows - top)
+        panes = "pane-findings", "pane-finding"
+        places = list_and_detail(self.size, panes, "f-keys", WIDE, (1 / 2, 1 / 2))
         self.query_one(Board).place(places)
         if self.main.current is not None:
             self.show(self.main.current, None)

@@ -13,7 +13,7 @@ from gpudbg.frontends.tui import messages
 from gpudbg.frontends.tui.actions import BY_ID
 from gpudbg.frontends.tui.appearance import Appearance
 from gpudbg.frontends.tui.keys import bindings
-from gpudbg.frontends.tui.screens.board import Board
+from gpudbg.frontends.tui.screens.board import Board, list_and_detail
 from gpudbg.frontends.tui.screens.side import SideScreen
 from gpudbg.frontends.tui.seen import Seen
 from gpudbg.frontends.tui.text import Row, fit, row
@@ -23,7 +23,6 @@ from gpudbg.frontends.tui.widgets.chrome import KeyRow
 from gpudbg.frontends.tui.widgets.notes import paragraphs, wrapped
 
 if TYPE_CHECKING:
-    from gpudbg.frontends.tui.layout import Rect
     from gpudbg.frontends.tui.screens.main import MainScreen
 
 OWN = (
@@ -143,17 +142,8 @@ class GalleryScreen(SideScreen):
 
     def on_resize(self, event: Resize) -> None:
         """Beside each other where there is room, else list above."""
-        width, height = self.size
-        rows = height - 1
-        places: dict[str, Rect] = {"g-keys": (0, rows, width, 1)}
-        if width >= WIDE:
-            left = width * 3 // 5
-            places["pane-stories"] = (0, 0, left, rows)
-            places["pane-about"] = (left, 0, width - left, rows)
-        else:
-            top = max(rows * 2 // 3, 4)
-            places["pane-stories"] = (0, 0, width, top)
-            places["pane-about"] = (0, top, width, rows - top)
+        panes = "pane-stories", "pane-about"
+        places = list_and_detail(self.size, panes, "g-keys", WIDE, (3 / 5, 2 / 3))
         self.query_one(Board).place(places)
         if self.main.current is not None:
             self.show(self.main.current, None)
