@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import ast
 from collections import defaultdict
-from pathlib import Path
+from collections.abc import Iterator
 
-import gpudbg
+from tests.house import sources
+from tests.house.sources import Source, parsed
 
-ROOT = Path(gpudbg.__file__).parent
 SHARED = """
 Form 2
 Instruction 2
@@ -21,23 +21,32 @@ implementations of one interface, with the same parts; `gpudbg.RegisterFile` and
 `gpudbg.plugin.RegisterFile` are both public."""
 
 
-def classes(root: Path) -> dict[str, list[str]]:
-    """Public classes at the top of modules -> the modules."""
+def classes(source: Source) -> Iterator[str]:
+    """Public classes at the top of a module."""
+    for node in source.tree.body:
+        if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+            yield node.name
+
+
+CLASSES = sources.collected(classes)
+
+
+def shared(classes: dict[str, list[str]]) -> dict[str, list[str]]:
+    """Names that several modules have for a class -> these modules."""
     found: dict[str, list[str]] = defaultdict(list)
-    for file in sorted(root.rglob("*.py")):
-        for node in ast.parse(file.read_text()).body:
-            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
-                found[node.name].append(file.relative_to(root).as_posix())
-    return found
+    for file, names in classes.items():
+        for name in names:
+            found[name].append(file)
+    return {name: files for name, files in found.items() if len(files) > 1}
 
 
 def test_no_two_public_classes_share_a_name() -> None:
-    shared = {name: len(files) for name, files in classes(ROOT).items() if len(files) > 1}
+    ours = {file: names for file, names in CLASSES().items() if file.startswith("gpudbg/")}
     known = dict(line.split() for line in SHARED.strip().splitlines())
-    assert {name: str(count) for name, count in shared.items()} == known
+    assert {name: str(len(files)) for name, files in shared(ours).items()} == known
 
 
-def test_a_planted_name_is_found(tmp_path: Path) -> None:
-    for name in ("a.py", "b.py"):
-        (tmp_path / name).write_text("class Thing: ...\nclass _Own: ...\n")
-    assert dict(classes(tmp_path)) == {"Thing": ["a.py", "b.py"]}
+def test_a_planted_name_is_found() -> None:
+    text = "class Thing: ...\nclass _Own: ...\n"
+    planted = {name: list(classes(parsed(name, text))) for name in ("a.py", "b.py")}
+    assert shared(planted) == {"Thing": ["a.py", "b.py"]}

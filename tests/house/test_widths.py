@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2] / "gpudbg"
+from tests.house import sources
+from tests.house.sources import Source, parsed
+
 KNOW_WIDTHS = ("isa/", "code_layout.py")
 WIDTHS = {8, 16, 24, 32}
 """Bytes of words and bundles."""
@@ -30,9 +31,9 @@ def is_code(node: ast.expr) -> bool:
     return any(part in CODE for part in (name, *name.lower().split("_")))
 
 
-def width_arithmetic(text: str) -> Iterator[str]:
+def width_arithmetic(source: Source) -> Iterator[str]:
     """Remainders and masks of places in code by the size of a word or a bundle."""
-    for node in ast.walk(ast.parse(text)):
+    for node in source.nodes:
         if not isinstance(node, ast.BinOp) or not is_code(node.left):
             continue
         try:
@@ -46,9 +47,9 @@ def width_arithmetic(text: str) -> Iterator[str]:
             yield ast.unparse(node)
 
 
-def stack_fields(text: str) -> Iterator[str]:
+def stack_fields(source: Source) -> Iterator[str]:
     """Imports and reads of the fields of a warp's record that hold its divergence stack."""
-    for node in ast.walk(ast.parse(text)):
+    for node in source.nodes:
         if isinstance(node, ast.Attribute) and node.attr in STACK_FIELDS:
             if isinstance(node.value, ast.Name) and node.value.id in ("rec", "record"):
                 yield ast.unparse(node)
@@ -56,16 +57,18 @@ def stack_fields(text: str) -> Iterator[str]:
             yield from (a.name for a in node.names if a.name in STACK_FIELDS)
 
 
-def outside(allowed: tuple[str, ...]) -> Iterator[tuple[str, str]]:
-    for file in sorted(ROOT.rglob("*.py")):
-        name = file.relative_to(ROOT).as_posix()
-        if not name.startswith(allowed):
-            yield name, file.read_text()
+WIDTH_ARITHMETIC = sources.collected(width_arithmetic)
+STACK_READS = sources.collected(stack_fields)
+
+
+def outside(allowed: tuple[str, ...], found: dict[str, list[str]]) -> dict[str, list[str]]:
+    """What was found in modules of gpudbg that may not do it."""
+    names = {name: name.removeprefix("gpudbg/") for name in found if name.startswith("gpudbg/")}
+    return {name: found[name] for name, inner in names.items() if not inner.startswith(allowed)}
 
 
 def test_only_the_instruction_sets_know_how_wide_an_instruction_is() -> None:
-    found = {name: list(width_arithmetic(text)) for name, text in outside(KNOW_WIDTHS)}
-    assert {name: words for name, words in found.items() if words} == {}
+    assert outside(KNOW_WIDTHS, WIDTH_ARITHMETIC()) == {}
 
 
 @pytest.mark.parametrize(
@@ -78,14 +81,17 @@ def test_only_the_instruction_sets_know_how_wide_an_instruction_is() -> None:
     ],
 )
 def test_planted_arithmetic_is_found(text: str) -> None:
-    assert list(width_arithmetic(text))
+    assert list(width_arithmetic(parsed("planted.py", text)))
 
 
 def test_only_the_convergence_folders_read_the_divergence_stack() -> None:
-    found = {name: list(stack_fields(text)) for name, text in outside(KNOW_STACKS)}
-    assert {name: words for name, words in found.items() if words} == {}
+    assert outside(KNOW_STACKS, STACK_READS()) == {}
 
 
 def test_a_planted_read_of_the_stack_is_found() -> None:
-    assert list(stack_fields("depth = warp.words[rec.DEPTH]")) == ["rec.DEPTH"]
-    assert list(stack_fields("from gpudbg.sm.record import DEPTH, PC")) == ["DEPTH"]
+    assert list(stack_fields(parsed("planted.py", "depth = warp.words[rec.DEPTH]"))) == [
+        "rec.DEPTH"
+    ]
+    assert list(stack_fields(parsed("planted.py", "from gpudbg.sm.record import DEPTH, PC"))) == [
+        "DEPTH"
+    ]
