@@ -93,14 +93,20 @@ class LoadedProgram(LoadedModule):
                 f"args must be a list of arguments, not a {type(args).__name__}",
                 "one for each parameter, in order",
             )
+        from gpudbg.formats.launch import python_launch
+        from gpudbg.launch.prepare import ArgumentPlace
+
+        program, places = self.program, list[object]()
+        values: list[object] = []
         for index, value in enumerate(args):
+            place = ArgumentPlace((program, kernel, index, len(args)))
             home = getattr(value, "device", None)
             if isinstance(home, EmulatedDevice) and home is not self.device:
-                raise UsageError(f"argument {index} is in another device's memory")
-        args = [host_value(value, f"argument {index}") for index, value in enumerate(args)]
-        from gpudbg.formats.launch import python_launch
-
-        table = python_launch(kernel, grid, block, args, shared_bytes, cluster)
+                raise UsageError(f"{place} is in another device's memory")
+            places.append(place)
+            values.append(host_value(value, place))
+        args = values
+        table = python_launch(kernel, grid, block, args, shared_bytes, cluster, places)
         if coverage is not None:
             each = coverage if isinstance(coverage, list | tuple) else [coverage]
             masks = [given.whole(mask, "coverage", 0, 0xFFFFFFFF) for mask in each]

@@ -50,9 +50,21 @@ class _File:
     always: ClassVar[dict[str, int]] = {}
     """Names without a number."""
 
-    def __init__(self, state: WarpState, lane: int | None = None) -> None:
-        self._state = state
+    def __init__(self, view: WarpView, lane: int | None = None) -> None:
+        self._view = view
         self._lane = lane
+
+    @property
+    def _state(self) -> WarpState:
+        # Asked for each time: what is kept beyond its session must not tell old values.
+        return self._view.state
+
+    def _whose(self) -> str:
+        """The warp or lane that it belongs to, for `repr`."""
+        if self._view.closed:
+            return "a warp of a closed session"
+        lane = "" if self._lane is None else f"lane {self._lane} of "
+        return f"{lane}warp {self._state.slot} on sm {self._state.sm}"
 
     __dir__ = public_names
 
@@ -111,7 +123,8 @@ class _File:
         if isinstance(index, tuple) and len(index) == 2 and lane is None:
             index, lane = index[0], whole(index[1], "lane", 0, LANES - 1)
         if isinstance(index, slice):
-            return range(*index.indices(len(self))), lane
+            ends = [self._end(index.start), self._end(index.stop), index.step]
+            return range(*slice(*ends).indices(len(self))), lane
         return self._number(index), lane
 
     def _number(self, index: Any) -> int:
@@ -119,11 +132,17 @@ class _File:
             name = index.strip().removeprefix("$").upper()
             if name in self.always:
                 return self.always[name]
-            if name[:1] not in tuple(self.prefixes) or not name[1:].isdecimal():
+            digits = name[1:].isascii() and name[1:].isdecimal() and len(name) <= 4
+            if name[:1] not in tuple(self.prefixes) or not digits:
                 names = " or ".join(f"{p}4" for p in self.prefixes)
-                raise UsageError(f"no register {index!r}", f"a number, or a name such as {names}")
-            return int(name[1:4]) if len(name) <= 4 else len(self) + RZ
+                shown = index if len(index) < 20 else f"{index[:16]}…"
+                raise UsageError(f"no register {shown!r}", f"a number, or a name such as {names}")
+            return int(name[1:])
         return whole(index, "register")
+
+    def _end(self, index: Any) -> int | None:
+        """An end of a slice, which may be a name: `R["R4":"R8"]`."""
+        return None if index is None else self._number(index)
 
 
 class RegisterFile(_File):
@@ -143,9 +162,8 @@ class RegisterFile(_File):
     kind = "registers"
 
     def __repr__(self) -> str:
-        whose = f"warp {self._state.slot} on sm {self._state.sm}"
-        lane = "" if self._lane is None else f"lane {self._lane} of "
-        return f"<{self.kind} R0 to R{len(self) - 1} of {lane}{whose}>"
+        rows = "" if self._view.closed else f" R0 to R{len(self) - 1}"
+        return f"<{self.kind}{rows} of {self._whose()}>"
 
     def __len__(self) -> int:
         return int(self._state.R.shape[0])
@@ -251,8 +269,7 @@ class PredicateFile(_File):
     always: ClassVar[dict[str, int]] = {"PT": 7}
 
     def __repr__(self) -> str:
-        whose = f"warp {self._state.slot} on sm {self._state.sm}"
-        return f"<predicates of {'' if self._lane is None else f'lane {self._lane} of '}{whose}>"
+        return f"<predicates of {self._whose()}>"
 
     def __len__(self) -> int:
         return 8
@@ -272,7 +289,11 @@ class PredicateFile(_File):
         self._state.predicates[index] = array_mask(values)
 
     def _values(self, value: Any) -> NDArray[Any]:
-        return _numbers(value).astype(bool)
+        array = _numbers(value)
+        wrong = array[(array != 0) & (array != 1)]
+        if wrong.size:
+            raise UsageError(f"a predicate is True or False, not {wrong.flat[0]}")
+        return array.astype(bool)
 
 
 class UniformFile(RegisterFile):
@@ -281,7 +302,7 @@ class UniformFile(RegisterFile):
     kind = "uniform registers"
 
     def __repr__(self) -> str:
-        return f"<{self.kind} of warp {self._state.slot} on sm {self._state.sm}>"
+        return f"<{self.kind} of {self._whose()}>"
 
     def __len__(self) -> int:
         return shared_registers.uniform_count(self._state)
@@ -333,37 +354,37 @@ class LaneView:
     @property
     def R(self) -> RegisterFile:  # noqa: N802 - the registers' name in SASS
         """The lane's registers as ints."""
-        return RegisterFile(self._view.state, self.index)
+        return RegisterFile(self._view, self.index)
 
     @property
     def P(self) -> PredicateFile:  # noqa: N802 - the predicates' name in SASS
         """The lane's predicates as bools."""
-        return PredicateFile(self._view.state, self.index)
+        return PredicateFile(self._view, self.index)
 
     @property
     def F(self) -> FloatFile:  # noqa: N802 - as in expressions
         """The lane's registers as floats: `F[4]` is R4."""
-        return FloatFile(self._view.state, self.index)
+        return FloatFile(self._view, self.index)
 
     @property
     def D(self) -> DoubleFile:  # noqa: N802 - as in expressions
         """Pairs of the lane's registers as doubles: `D[4]` is R5:R4."""
-        return DoubleFile(self._view.state, self.index)
+        return DoubleFile(self._view, self.index)
 
     @property
     def L(self) -> PairFile:  # noqa: N802 - as in expressions
         """Pairs of the lane's registers as 64-bit integers."""
-        return PairFile(self._view.state, self.index)
+        return PairFile(self._view, self.index)
 
     @property
     def UR(self) -> UniformFile:  # noqa: N802 - the uniform registers' name in SASS
         """Uniform registers as the lane's group sees them."""
-        return UniformFile(self._view.state, self.index)
+        return UniformFile(self._view, self.index)
 
     @property
     def UP(self) -> UniformPredicateFile:  # noqa: N802 - the uniform predicates' name in SASS
         """Uniform predicates as the lane's group sees them."""
-        return UniformPredicateFile(self._view.state, self.index)
+        return UniformPredicateFile(self._view, self.index)
 
     @property
     def CC(self) -> dict[str, bool]:  # noqa: N802 - the condition code's name in SASS
@@ -514,37 +535,37 @@ class WarpView:
     @property
     def R(self) -> RegisterFile:  # noqa: N802 - the registers' name in SASS
         """Registers: `R[4]` is the 32 lanes' values."""
-        return RegisterFile(self.state)
+        return RegisterFile(self)
 
     @property
     def P(self) -> PredicateFile:  # noqa: N802 - the predicates' name in SASS
         """Predicates: `P[0]` is the 32 lanes' values."""
-        return PredicateFile(self.state)
+        return PredicateFile(self)
 
     @property
     def F(self) -> FloatFile:  # noqa: N802 - as in expressions
         """Registers as float32: `F[4]` is R4 in 32 lanes."""
-        return FloatFile(self.state)
+        return FloatFile(self)
 
     @property
     def D(self) -> DoubleFile:  # noqa: N802 - as in expressions
         """Pairs of registers as float64: `D[4]` is R5:R4 in 32 lanes."""
-        return DoubleFile(self.state)
+        return DoubleFile(self)
 
     @property
     def L(self) -> PairFile:  # noqa: N802 - as in expressions
         """Pairs of registers as uint64: `L[4]` is R5:R4 in 32 lanes."""
-        return PairFile(self.state)
+        return PairFile(self)
 
     @property
     def UR(self) -> UniformFile:  # noqa: N802 - the uniform registers' name in SASS
         """Uniform registers, from sm_75 on: `UR[4]` is what the 32 lanes' groups see."""
-        return UniformFile(self.state)
+        return UniformFile(self)
 
     @property
     def UP(self) -> UniformPredicateFile:  # noqa: N802 - the uniform predicates' name in SASS
         """Uniform predicates, likewise."""
-        return UniformPredicateFile(self.state)
+        return UniformPredicateFile(self)
 
     @property
     def B(self) -> NDArray[np.uint32]:  # noqa: N802 - the convergence barriers' name in SASS

@@ -310,7 +310,8 @@ class EmulatedDevice:
     __dir__ = public_names
 
     def __repr__(self) -> str:
-        return f"<Device {self.arch}, {self.gpu.num_sms} SMs>"
+        closed = ", closed" if self.closed else ""
+        return f"<Device {self.arch}, {self.gpu.num_sms} SMs{closed}>"
 
 
 class DeviceBuffer:
@@ -387,8 +388,26 @@ class DeviceBuffer:
         return self.array() if dtype is None else self.array().astype(dtype)
 
     def __getitem__(self, index: Any) -> Any:
-        """Elements as they are now; a copy, so that writing goes through `write`."""
-        return self.array()[index]
+        """Elements as they are now, a read-only copy; `buffer[index] = values` writes."""
+        found = self.array()[index]
+        if isinstance(found, np.ndarray):
+            found.flags.writeable = False
+        return found
+
+    def __setitem__(self, index: Any, values: npt.ArrayLike) -> None:
+        """Write elements.
+
+        Raises:
+            UsageError: no such elements, values that do not fill them, or the buffer was freed.
+        """
+        contents = self.array()
+        try:
+            contents[index] = values
+        except (IndexError, TypeError, ValueError, OverflowError) as error:
+            raise UsageError(
+                f"[{index!r}] of a buffer of shape {list(self.shape)}: {error}"
+            ) from None
+        self.write(contents)
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self.array())
@@ -446,4 +465,5 @@ class DeviceBuffer:
     __dir__ = public_names
 
     def __repr__(self) -> str:
-        return f"<DeviceBuffer 0x{self.address:x}, {self.dtype}{list(self.shape)}>"
+        freed = ", freed" if self.freed else ""
+        return f"<DeviceBuffer 0x{self.address:x}, {self.dtype}{list(self.shape)}{freed}>"

@@ -23,7 +23,7 @@ _BYTES = ("B", "b", "c")
 """Formats of views of plain bytes: a parameter's own, not an array."""
 
 
-def host_value(value: Any, what: str) -> Any:
+def host_value(value: Any, what: object) -> Any:
     """An argument as a launch takes it: array-likes become NumPy arrays, the rest stays.
 
     Args:
@@ -54,7 +54,7 @@ def host_value(value: Any, what: str) -> Any:
     return value if found is None else found
 
 
-def host_array(value: Any, what: str) -> npt.NDArray[Any]:
+def host_array(value: Any, what: object) -> npt.NDArray[Any]:
     """Anything array-like, lists included, as a NumPy array; errors as `host_value`."""
     if isinstance(value, np.ndarray) and type(value) is not np.ndarray:
         _refuse_masked(value, what)
@@ -68,7 +68,7 @@ def host_array(value: Any, what: str) -> npt.NDArray[Any]:
     return made
 
 
-def converted(value: Any, dtype: np.dtype[Any], what: str) -> npt.NDArray[Any]:
+def converted(value: Any, dtype: np.dtype[Any], what: object) -> npt.NDArray[Any]:
     """Anything array-like with elements of a type; errors as `host_value`."""
     found = value if isinstance(value, np.ndarray) else _array_of(value, what)
     try:
@@ -77,7 +77,7 @@ def converted(value: Any, dtype: np.dtype[Any], what: str) -> npt.NDArray[Any]:
         raise UsageError(f"{what} cannot become {dtype}: {error}") from None
 
 
-def _elements(view: memoryview, what: str) -> npt.NDArray[Any]:
+def _elements(view: memoryview, what: object) -> npt.NDArray[Any]:
     """A view that says what its elements are, as an array."""
     try:
         return np.asarray(view)
@@ -86,7 +86,7 @@ def _elements(view: memoryview, what: str) -> npt.NDArray[Any]:
         raise UsageError(f"{what}, a memoryview, gives no array: {reason}") from None
 
 
-def _refuse_masked(value: Any, what: str) -> None:
+def _refuse_masked(value: Any, what: object) -> None:
     # `np.ma` would be loaded by its name; there are no such arrays before it is.
     masked = sys.modules.get("numpy.ma")
     if masked is not None and isinstance(value, masked.MaskedArray):
@@ -98,7 +98,7 @@ def _kind(value: Any) -> str:
     return f"a {type(value).__name__}" if not isinstance(value, np.ndarray) else str(value.dtype)
 
 
-def _array_of(value: Any, what: str) -> npt.NDArray[Any] | None:
+def _array_of(value: Any, what: object) -> npt.NDArray[Any] | None:
     """An object of another library as an array; None where it does not say that it is one."""
     if isinstance(value, type):
         return None
@@ -119,7 +119,7 @@ def _array_of(value: Any, what: str) -> npt.NDArray[Any] | None:
     return np.asarray(value) if hasattr(value, "__array_interface__") else None
 
 
-def _refuse_device_memory(value: Any, what: str) -> None:
+def _refuse_device_memory(value: Any, what: object) -> None:
     kind = f"{type(value).__module__}.{type(value).__qualname__}"
     hint = "copy it to the host first: `x.cpu()`, `x.get()`, `np.asarray(x)`"
     if getattr(value, "__cuda_array_interface__", None) is not None:

@@ -20,7 +20,7 @@ output x XOR (x >> 16), one per element.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -161,7 +161,11 @@ def check_size(dtype: np.dtype[Any], count: int, what: str) -> None:
 
 
 def make_array(
-    dtype: str, count: int, init: Init, addresses: Mapping[str, int] | None = None
+    dtype: str,
+    count: int,
+    init: Init,
+    addresses: Mapping[str, int] | None = None,
+    whose: str = "",
 ) -> Array:
     """A buffer's first contents.
 
@@ -170,6 +174,7 @@ def make_array(
         count: number of elements.
         init: where they come from.
         addresses: device addresses of the other buffers by name, for `pointers`.
+        whose: the buffer's name, for messages.
 
     Returns:
         A one-dimensional array of `count` elements, which must not be written: it may be the
@@ -190,7 +195,8 @@ def make_array(
     try:
         return _MAKERS[init.rule](kind, count, options, addresses or {})
     except (TypeError, ValueError, OverflowError) as error:
-        raise UsageError(f"init rule '{init.rule}' for {dtype}: {error}") from error
+        name = f"buffer {whose}: " if whose else ""
+        raise UsageError(f"{name}init rule '{init.rule}' for {dtype}: {error}") from error
 
 
 def _from_file(dtype: np.dtype[Any], count: int, path: str) -> Array:
@@ -230,19 +236,56 @@ def load_file(path: str, dtype: np.dtype[Any] | None) -> Array:
 
 
 def _fill(dtype: np.dtype[Any], count: int, o: dict[str, Any], _a: Mapping[str, int]) -> Array:
-    return np.full(count, o["value"]).astype(dtype)
+    return np.full(count, _elements(dtype, [o["value"]])[0], dtype)
 
 
 def _arange(dtype: np.dtype[Any], count: int, o: dict[str, Any], _a: Mapping[str, int]) -> Array:
-    return np.asarray(np.arange(count) * o["step"] + o["start"]).astype(dtype)
+    """`start + i * step`; of integers modulo the size of the type."""
+    start, step = o["start"], o["step"]
+    if dtype.kind == "f":
+        made = np.asarray(np.arange(count) * step + start)
+        _elements(dtype, [made[0].item(), made[-1].item()] if count else [])
+        return made.astype(dtype)
+    wide = np.uint64
+    first, each = (wide(_whole(v, dtype) & 0xFFFFFFFFFFFFFFFF) for v in (start, step))
+    steps = np.arange(count, dtype=wide) * each + np.full(count, first, wide)
+    return steps.astype(f"<u{dtype.itemsize}").view(dtype)
 
 
 def _values(dtype: np.dtype[Any], count: int, o: dict[str, Any], _a: Mapping[str, int]) -> Array:
     listed = o["values"]
     if not isinstance(listed, list | tuple) or not listed:
         raise ValueError("needs at least one value")
-    exact = np.float64 if dtype.kind == "f" else dtype
-    return np.resize(np.array(listed, exact).astype(dtype), count)
+    return np.resize(_elements(dtype, listed), count)
+
+
+def _elements(dtype: np.dtype[Any], listed: Sequence[Any]) -> Array:
+    """Numbers as elements of a type: rounded to floats, exact in integers, or refused.
+
+    An integer above the signed range is taken as the same bits, as arguments are.
+    """
+    if dtype.kind == "f":
+        given = np.array(listed, np.float64)
+        with np.errstate(over="ignore"):
+            made = given.astype(dtype)
+        lost = np.isinf(made) & np.isfinite(given)
+        if lost.any():
+            raise ValueError(f"{given[lost][0]} is too large for it")
+        return made
+    bits = 8 * dtype.itemsize
+    whole = [_whole(v, dtype) for v in listed]
+    wrong = [v for v in whole if not -(1 << bits - 1) <= v < 1 << bits]
+    if wrong:
+        raise ValueError(f"{wrong[0]} does not fit in {bits} bits")
+    words = np.array([v & (1 << bits) - 1 for v in whole], f"<u{dtype.itemsize}")
+    return words.view(dtype)
+
+
+def _whole(value: Any, dtype: np.dtype[Any]) -> int:
+    """A number that is an integer, 3.0 included."""
+    if int(value) != value:
+        raise ValueError(f"{value} is no integer, as {dtype_name(dtype)} needs")
+    return int(value)
 
 
 def _hex(dtype: np.dtype[Any], count: int, o: dict[str, Any], _a: Mapping[str, int]) -> Array:
@@ -264,7 +307,10 @@ def _lcg_mod(dtype: np.dtype[Any], count: int, o: dict[str, Any], _a: Mapping[st
     if int(o["mod"]) <= 0:
         raise ValueError("mod must be positive")
     outputs = lcg(int(o["seed"]), count).astype(np.int64)
-    return np.asarray(outputs % int(o["mod"]) + int(o["lo"])).astype(dtype)
+    least, mod = o["lo"], _whole(o["mod"], dtype)
+    if dtype.kind != "f":
+        _elements(dtype, [least, least + mod - 1])
+    return np.asarray(outputs % mod + least).astype(dtype)
 
 
 def _lcg_real(dtype: np.dtype[Any], count: int, o: dict[str, Any], _a: Mapping[str, int]) -> Array:

@@ -431,20 +431,24 @@ def check_geometry(
         )
 
 
-def bind(kernel: Kernel, args: Sequence[Arg], names: Sequence[str] = ()) -> tuple[BoundArg, ...]:
+def bind(
+    kernel: Kernel, args: Sequence[Arg], names: Sequence[str] = (), declared: str = ""
+) -> tuple[BoundArg, ...]:
     """Match arguments with a kernel's parameters.
 
     Args:
         kernel: the kernel.
         args: the arguments in order.
         names: of the parameters, for messages.
+        declared: the parameters as a source declares them, for messages.
 
     Raises:
         UsageError: the number of arguments or the size of one differs.
     """
-    takes = _describe(kernel)
+    takes = _describe(kernel, declared)
     if len(args) != len(kernel.params):
-        given = "no argument is" if not args else f"{len(args)} argument(s) are"
+        given = f"{len(args)} arguments are" if len(args) > 1 else "1 argument is"
+        given = given if args else "no argument is"
         hint = "`gpudbg info PROGRAM --launch` prints a launch table to start from"
         raise UsageError(f"{takes}; {given} given", hint)
     bound = []
@@ -453,7 +457,8 @@ def bind(kernel: Kernel, args: Sequence[Arg], names: Sequence[str] = ()) -> tupl
         if size != param.size or (arg.size is None and size not in _plain_sizes(arg)):
             raise UsageError(
                 f"{takes}; argument {number}{_named(names, number)} {_label(arg)} has "
-                f"{arg.size or 'no fixed'} bytes, expected {param.size}"
+                f"{arg.size or 'no fixed'} bytes, expected {param.size}",
+                _bytes_hint(arg, param.size),
             )
         bound.append(BoundArg(param, arg))
     return tuple(bound)
@@ -472,19 +477,26 @@ def missing_arguments(names: Sequence[str]) -> MissingArguments:
     )
 
 
-def _describe(kernel: Kernel) -> str:
-    """`kernel saxpy takes 4 parameters (4, 4, 8, 8 bytes)`."""
+def _bytes_hint(arg: Arg, size: int) -> str:
+    """What to pass for a structure where an address was given."""
+    by_value = isinstance(arg, BufferArg | ObjectArg) and size > POINTER_BYTES
+    return f"the parameter is no pointer: pass its {size} bytes" if by_value else ""
+
+
+def _describe(kernel: Kernel, declared: str = "") -> str:
+    """`kernel saxpy takes 4 parameters (4, 4, 8, 8 bytes)`, or with what a source declares."""
     count = len(kernel.params)
     if count == 0:
         return f"kernel {kernel.name} takes no parameters"
     sizes = ", ".join(str(p.size) for p in kernel.params)
-    return f"kernel {kernel.name} takes {count} parameter{'s'[: count > 1]} ({sizes} bytes)"
+    words = declared or f"{sizes} bytes"
+    return f"kernel {kernel.name} takes {count} parameter{'s'[: count > 1]} ({words})"
 
 
 def _named(names: Sequence[str], number: int) -> str:
-    """`, x=`: a parameter's name, where the source tells one."""
+    """`, x`: a parameter's name, where the source tells one."""
     name = names[number] if number < len(names) else ""
-    return f", {name}=" if name and name != f"arg{number}" else ""
+    return f", {name}" if name and name != f"arg{number}" else ""
 
 
 def _label(arg: Arg) -> str:
@@ -559,6 +571,7 @@ def python_launch(
     args: Sequence[object] = (),
     shared_bytes: int = 0,
     cluster: object = None,
+    places: Sequence[object] = (),
 ) -> Launch:
     """A launch table from Python keyword arguments.
 
@@ -571,6 +584,7 @@ def python_launch(
             or objects with `.handle` or `.address` (device buffers, textures, surfaces).
         shared_bytes: dynamic shared memory.
         cluster: int or up to three; None for what the kernel was compiled for.
+        places: how messages call each argument; "argument 0" and so on by default.
 
     Raises:
         UsageError: an argument of another kind.
@@ -583,7 +597,7 @@ def python_launch(
             buffers[spec.name] = spec
             made.append(BufferArg(spec.name))
         else:
-            made.append(python_arg(value, index))
+            made.append(python_arg(value, places[index] if places else f"argument {index}"))
     if isinstance(shared_bytes, bool) or not isinstance(shared_bytes, int | np.integer):
         raise UsageError(f"shared_bytes must be an integer, not {shared_bytes!r}")
     return Launch(
@@ -617,7 +631,7 @@ def _array_buffer(name: str, array: Array) -> BufferSpec:
     return BufferSpec(name, dtype, array.shape, Init("array", array=contents))
 
 
-def python_arg(value: object, index: int) -> Arg:
+def python_arg(value: object, place: object) -> Arg:
     """One argument that is no array (`python_launch`).
 
     Raises:
@@ -645,6 +659,6 @@ def python_arg(value: object, index: int) -> Arg:
         if isinstance(number, int | np.integer):
             return ObjectArg(int(number), value)
     raise UsageError(
-        f"argument {index} is a {type(value).__name__}; pass a NumPy scalar or array, bytes, "
-        "a device buffer or a handle"
+        f"{place} is a {type(value).__name__}",
+        "pass a number, a NumPy array, bytes, a device buffer or a handle",
     )

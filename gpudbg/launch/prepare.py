@@ -32,7 +32,7 @@ from gpudbg.launch.fitting import fitted
 from gpudbg.mem.checkpoint import Checkpoint
 from gpudbg.sm.launch import limits_of
 from gpudbg.toolchain.options import looks_like_ptx
-from gpudbg.toolchain.signatures import known, names_of
+from gpudbg.toolchain.signatures import known, names_of, signature
 
 IM2COL = ("channels", "pixels", "lower", "upper")
 _argument_of = attrgetter("arg")
@@ -281,7 +281,12 @@ def prepare(loaded: LoadedModule, table: Launch) -> ProgramLaunch:
         )
     declared = known(loaded.program, kernel)
     args = fitted(kernel, declared, table)
-    bound = bind(kernel, args, [parameter.name for parameter in declared])
+    try:
+        bound = bind(kernel, args)
+    except UsageError:
+        # Once more with what the parameters are called, which takes time.
+        bind(kernel, args, [parameter.name for parameter in declared], signature(declared))
+        raise
     made = Made()
     try:
         return _prepared(loaded, table, kernel, bound, made)
@@ -303,12 +308,35 @@ def _prepared(
         encoded = _with_maps(loaded.device, bound, buffers)
     params = param_block(kernel, encoded, addresses | handles)
     for name, symbol in table.symbols.items():
-        content = make_array(symbol.dtype, symbol.count, symbol.init, addresses)
+        content = make_array(symbol.dtype, symbol.count, symbol.init, addresses, name)
         loaded.write_symbol(name, content)
     marked = {output.buffer for output in table.outputs}
     objects = buffers | images
     arguments = tuple(_argument(n, item, objects, marked) for n, item in enumerate(bound))
     return ProgramLaunch(loaded, kernel, table, arguments, params, made)
+
+
+class ArgumentPlace(tuple[Program, str | None, int, int]):
+    """How messages call an argument of a launch: `kernel axpy: argument 2, float *x,`.
+
+    Program, name of the kernel, the argument's number, how many there are: a tuple because a launch
+    makes one for each argument.  The words wait until a message needs them: asking sources for
+    types takes time.
+    """
+
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        program, name, number, count = self
+        plain = f"argument {number}"
+        try:
+            kernel = pick_kernel(program, kernel_name(program, name))
+            declared = known(program, kernel)
+        except UsageError:
+            return plain
+        if len(declared) != count:
+            return f"kernel {kernel.name}: {plain}"
+        return f"kernel {kernel.name}: {plain}, {declared[number].declaration},"
 
 
 def _is_sass(program: Program) -> bool:
@@ -339,7 +367,7 @@ def _make_buffers(device: EmulatedDevice, table: Launch, held: Made) -> dict[str
         held.add(made[spec.name])
     addresses = {name: buffer.address for name, buffer in made.items()}
     for spec in order:
-        content = make_array(spec.dtype, spec.count, spec.init, addresses)
+        content = make_array(spec.dtype, spec.count, spec.init, addresses, spec.name)
         made[spec.name].write(content.reshape(spec.shape))
         if not spec.init.given:
             device.gpu.memory.leave_uninitialized(made[spec.name].allocation)
@@ -356,7 +384,7 @@ def _make_images(loaded: LoadedModule, table: Launch, held: Made) -> dict[str, D
             # `type` is the array's in a launch table.
             options["type"] = options.pop("texel_type")
         shape = (*reversed(spec.size), *((channels,) if channels > 1 else ()))
-        content = make_array(spec.dtype, spec.count, spec.init).reshape(shape)
+        content = make_array(spec.dtype, spec.count, spec.init, None, spec.name).reshape(shape)
         make = loaded.device.texture if spec.kind == "texture" else loaded.device.surface
         made[spec.name] = make(content, spec.dim, name=spec.name, **options)
         held.add(made[spec.name])

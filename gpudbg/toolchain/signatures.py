@@ -49,6 +49,14 @@ class Parameter:
     type: str = ""
 
     @property
+    def declaration(self) -> str:
+        """As its source declares it: `float *x`, `int n`; the name and size of an unknown type."""
+        star = " *" if self.pointer else " "
+        if self.type or self.pointer:
+            return f"{self.type or 'void'}{star}{self.name}"
+        return f"{self.name} of {self.size} byte{'s'[: self.size > 1]}"
+
+    @property
     def short(self) -> str:
         """The type as launch tables name it: `f32`, `u8`; "" where it is none of those."""
         found = TYPES.get(self.type)
@@ -102,6 +110,13 @@ def known(program: Program, kernel: Kernel) -> tuple[Parameter, ...]:
 def names_of(program: Program, kernel: Kernel) -> tuple[str, ...]:
     """The names of the kernel's parameters, in order."""
     return tuple(p.name for p in known(program, kernel))
+
+
+def signature(declared: Sequence[Parameter]) -> str:
+    """Parameters as a message lists them: `int n, float *x`; "" where no source tells a type."""
+    if not any(p.type for p in declared):
+        return ""
+    return ", ".join(p.declaration for p in declared)
 
 
 def from_text(text: str, kernel: Kernel) -> list[Parameter] | None:

@@ -132,7 +132,7 @@ def test_only_sizes_are_checked_where_types_are_not_known() -> None:
     program = gpudbg.assemble_program(".kernel plain\n.param x 4\n.param y 8\nEXIT\n")
     program.launch(args=[2.5, 2.5])
     program.launch(args=[7, np.zeros(4)])
-    with pytest.raises(UsageError, match="argument 0, x= 'i64' has 8 bytes, expected 4"):
+    with pytest.raises(UsageError, match="argument 0, x 'i64' has 8 bytes, expected 4"):
         program.launch(args=[np.int64(7), 0])
 
 
@@ -155,3 +155,18 @@ def test_mangled_names_tell_types() -> None:
     assert parameter_types("_Z1kv") == ()
     for name in ("k", "_Z1kILi4EEvPf", "_ZN1a1kEi", "_Z9k", "_Z1kS_", "_Z1kP", "_Z1k6floa"):
         assert parameter_types(name) is None
+
+
+@pytest.mark.parametrize("value", ["7", 2 + 3j, None, [1, 2], {"a": 1}, object()])
+def test_what_is_no_argument_names_its_parameter(value: Any) -> None:
+    with pytest.raises(UsageError, match=r"kernel _Z1kf: argument 0, float x, is "):
+        launch("f", 4, value)
+
+
+def test_counts_are_told_with_the_declaration() -> None:
+    program = gpudbg.assemble_program(".kernel _Z1kfPi\n.param a 4\n.param x 8\nEXIT\n")
+    with pytest.raises(UsageError, match=r"2 parameters \(float a, int \*x\); 1 argument is given"):
+        program.launch(args=[1])
+    program = gpudbg.assemble_program(".kernel _Z1k6float4\n.param v 16\nEXIT\n")
+    with pytest.raises(UsageError, match="pass its 16 bytes"):
+        program.launch(args=[np.zeros(4, np.float32)])

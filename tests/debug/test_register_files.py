@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import gpudbg
 from gpudbg.debug.session import DebugSession
 from gpudbg.errors import UsageError
 
@@ -83,3 +84,38 @@ def test_predicates_alike(session: DebugSession) -> None:
 def test_what_is_not_there_is_refused(session: DebugSession, code: str) -> None:
     with pytest.raises(UsageError):
         eval(code, {"warp": session.warp()})
+
+
+def test_names_of_slices_and_wrong_names(session: DebugSession) -> None:
+    warp = session.warp()
+    assert (warp.R["R2":"R5"] == warp.R[2:5]).all()
+    for name in ("R4000", "R" + "9" * 6000, "R٣"):
+        with pytest.raises(UsageError, match=r"no register 'R[4٣9]"):
+            warp.R[name]
+    with pytest.raises(UsageError, match="True or False, not 5"):
+        warp.P[0] = 5
+
+
+def test_files_kept_beyond_their_session_refuse(session: DebugSession) -> None:
+    kept = (session.warp().R, session.warp().P, session.warp().lane(3).F)
+    session.close()
+    for file in kept:
+        with pytest.raises(UsageError, match="closed"):
+            file[0]
+        assert "closed session" in repr(file)
+
+
+def test_elements_of_a_buffer() -> None:
+    buffer = gpudbg.Device().buffer(np.arange(6).reshape(2, 3))
+    buffer[1, 2] = 50
+    buffer[0] = 7
+    assert buffer.array().tolist() == [[7, 7, 7], [3, 4, 50]]
+    with pytest.raises(ValueError, match="read-only"):
+        buffer[0][1] = 9
+    for index, value in (((9, 9), 1), (0, [1, 2]), (0, "x")):
+        with pytest.raises(UsageError, match=r"of a buffer of shape \[2, 3\]"):
+            buffer[index] = value
+    buffer.free()
+    assert "freed" in repr(buffer)
+    with pytest.raises(UsageError, match="freed"):
+        buffer[0] = 1

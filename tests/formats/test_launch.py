@@ -118,6 +118,41 @@ def test_contents_from_files(tmp_path: Path) -> None:
         launch_text.parse_buffer("x", "@bad.npy", str(tmp_path))
 
 
+@pytest.mark.parametrize(
+    ("dtype", "rule", "options", "why"),
+    [
+        ("i32", "fill", {"value": 3.7}, "3.7 is no integer, as i32 needs"),
+        ("u8", "fill", {"value": 300}, "300 does not fit in 8 bits"),
+        ("i32", "fill", {"value": 1 << 32}, "does not fit in 32 bits"),
+        ("i64", "values", {"values": [1, 1.5]}, "1.5 is no integer"),
+        ("i16", "values", {"values": [1, float("nan")]}, "NaN"),
+        ("u32", "arange", {"step": 0.5}, "0.5 is no integer"),
+        ("f32", "fill", {"value": 1e39}, "too large"),
+        ("f16", "arange", {"step": 1e5}, "too large"),
+        ("i32", "lcg_mod", {"seed": 1, "mod": 10, "lo": 0.5}, "0.5 is no integer"),
+        ("u8", "lcg_mod", {"seed": 1, "mod": 1000}, "999 does not fit"),
+    ],
+)
+def test_numbers_that_a_type_cannot_hold(dtype: str, rule: str, options: Any, why: str) -> None:
+    """Refused by the buffer's name: nothing is cut off or rounded to an integer."""
+    with pytest.raises(UsageError, match=f"buffer x: init rule '{rule}' for {dtype}.*{why}"):
+        initdata.make_array(dtype, 4, initdata.make_init(rule, options), whose="x")
+
+
+def test_numbers_that_a_type_holds() -> None:
+    def made(dtype: str, rule: str, count: int = 4, **options: Any) -> list[Any]:
+        init = initdata.make_init(rule, options)
+        return list(initdata.make_array(dtype, count, init).tolist())
+
+    assert made("i32", "fill", 1, value=0xFFFFFFFF) == [-1]
+    assert made("u8", "values", 2, values=[-1, 2.0]) == [255, 2]
+    assert made("u8", "arange", start=254) == [254, 255, 0, 1]
+    assert made("u64", "arange", 2, start=(1 << 64) - 1, step=-1) == [(1 << 64) - 1, (1 << 64) - 2]
+    assert made("f32", "arange", 3, start=0.5, step=0.25) == [0.5, 0.75, 1.0]
+    assert made("f64", "values", 2, values=[float("inf"), 1]) == [float("inf"), 1.0]
+    assert made("i32", "arange", 0) == []
+
+
 # ---- argument text -----------------------------------------------------------------------
 
 
@@ -220,7 +255,7 @@ def test_arguments_that_do_not_fit(saxpy: Kernel) -> None:
     takes = r"kernel saxpy takes 4 parameters \(4, 4, 8, 8 bytes\)"
     with pytest.raises(UsageError, match=takes + "; argument 1 'f64' has 8 bytes, expected 4"):
         bound("i32:1", "f64:2", "x=f32[1]", "x")
-    with pytest.raises(UsageError, match=takes + r"; 1 argument\(s\) are given"):
+    with pytest.raises(UsageError, match=takes + "; 1 argument is given"):
         bound("i32:1")
     with pytest.raises(UsageError, match=takes + "; no argument is given"):
         bound()

@@ -12,6 +12,7 @@ from typing import Any, get_args
 from urllib.parse import unquote
 
 import jsonschema
+import numpy as np
 import pytest
 
 from gpudbg import cli
@@ -161,3 +162,18 @@ def test_every_verb_that_speaks_json_is_in_it(
         cli.main([verb, "--help"])
     speaks = "--json" in capsys.readouterr().out
     assert speaks == any(name.split()[0] == verb for name in SCHEMA["$defs"]["verbs"])
+
+
+def test_indented_text_is_the_same_data() -> None:
+    """A long row of numbers stands in one line; the rest as `json.dumps` indents it."""
+    small = {"a": [1, 2.5, None, "x"], "b": {}, "c": [], "d": {"e": [{"f": True}, [[1]]]}, "é": "é"}
+    assert dumps(small, 2) == json.dumps(small, indent=2)
+    values = np.arange(3000, dtype=np.float32) / 7
+    values[7:10] = np.nan, np.inf, -np.inf
+    text = dumps({"out": values, "n": values[:7], "rows": [small] * 300}, indent=2)
+    read = json.loads(text)
+    assert read["out"][6:11] == [values[6].item(), "nan", "inf", "-inf", values[10].item()]
+    assert len(read["out"]) == 3000
+    assert read["n"] == values[:7].tolist()
+    assert read["rows"] == [small] * 300
+    assert sum("inf" in line for line in text.splitlines()) == 1

@@ -83,4 +83,4 @@ def _outputs(session: object) -> dict[str, object]:
     assert isinstance(session, DebugSession)
     rows = [a for a in session.launch.arguments if a.buffer is not None]
     marked = [a for a in rows if a.output] or rows
-    return {a.name: a.buffer.array().tolist() for a in marked}
+    return {a.name: a.buffer.array() for a in marked}
