@@ -21,9 +21,9 @@ from gpudbg.debug import function_places
 from gpudbg.debug.stops.records import CallSite
 from gpudbg.debug.views.format import parse_int
 from gpudbg.errors import CommandError
-from gpudbg.formats.names import plain_name
 from gpudbg.symbols.function_names import readable
 from gpudbg.symbols.listing import CodeLine, code_line, section_pcs
+from gpudbg.symbols.mangled import short_name
 from gpudbg.symbols.variable_types import source_name
 
 if TYPE_CHECKING:
@@ -160,7 +160,7 @@ class Symbols:
     def function(self, pc: int) -> str:
         """The label of the function at a pc, or an empty string."""
         found = self.image.function_at(pc)
-        return plain_name(found[0].label) if found else ""
+        return short_name(found[0].label) if found else ""
 
     def variable(self, name: str) -> Global | None:
         """A module variable by its symbol or by its C++ name (`counter`, `ns::lut`)."""
@@ -192,7 +192,7 @@ class Symbols:
             where = self.image.section_offset(pc)
             row = self._lines.lookup(*where) if where is not None else None
             self._calls_cache[pc] = tuple(
-                (plain_name(c.function), Line(self._lines.files[c.file], c.line))
+                (short_name(c.function), Line(self._lines.files[c.file], c.line))
                 for c in (row.inlined if row else ())
             )
         return self._calls_cache[pc]
@@ -397,7 +397,7 @@ class Symbols:
     def complete_location(self, text: str) -> list[str]:
         """Functions and source files that start with what was typed."""
         names = [f.label for f in self.program.functions.values()]
-        names += [plain_name(n) for n in names]
+        names += [short_name(n) for n in names]
         names += [PurePath(f).name + ":" for f in self._lines.files]
         return sorted({n for n in names if n.startswith(text)})
 
@@ -488,14 +488,14 @@ class Symbols:
     def function_offset(self, pc: int) -> tuple[str, int]:
         """(function, offset from its start) of a pc; an empty name outside the functions."""
         found = self.image.function_at(pc)
-        return (plain_name(found[0].label), found[1]) if found else ("", 0)
+        return (short_name(found[0].label), found[1]) if found else ("", 0)
 
     def function_places(self) -> list[tuple[str, int, Line | None]]:
         """(name, pc, line) of every function of the program, by pc."""
         rows = []
         for fn in self.program.functions.values():
             pc = self.layout.first(self.image.address_in(fn.section, fn.offset))
-            rows.append((plain_name(fn.label), pc, self.line(pc)))
+            rows.append((short_name(fn.label), pc, self.line(pc)))
         return sorted(rows, key=lambda row: row[1])
 
     def line_rows(self, file: str) -> list[tuple[int, int]]:

@@ -296,6 +296,8 @@ def member(base: Result, name: str, context: Context) -> Result:
         have = ", ".join(f.name for f in type_.fields)
         raise CommandError(f"There is no member named {name}.", f"{type_} has {have}")
     found = _load(space, addresses + np.uint64(field.offset), field.type, base, context)
+    if field.reference:
+        return dereferenced(found, context)
     return found if field.bits is None else _bits(found, field.bits)
 
 

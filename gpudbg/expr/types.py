@@ -97,12 +97,14 @@ class StructField:
 
     Attributes:
         bits: of a bit-field the lowest bit in its number, and how many there are.
+        reference: its value is the address of what its name means (`[&]` of a lambda).
     """
 
     name: str
     type: CType
     offset: int
     bits: tuple[int, int] | None = None
+    reference: bool = False
 
     def content(self, raw: bytes) -> bytes:
         """Its bytes in those of the structure; of a bit-field as a number of its type."""
@@ -139,11 +141,12 @@ class Struct:
         return hash((self.name, self.size))
 
     def field(self, name: str) -> StructField | None:
-        """The member of a name, one of a member without a name among them."""
+        """The member of a name, one of a base class or a member without a name among them."""
         for row in self.fields:
             if row.name == name:
                 return row
-            if not row.name and isinstance(row.type, Struct):
+        for row in self.fields:
+            if (not row.name or row.name.startswith("<")) and isinstance(row.type, Struct):
                 inner = row.type.field(name)
                 if inner is not None:
                     return replace(inner, offset=row.offset + inner.offset)

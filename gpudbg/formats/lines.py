@@ -20,11 +20,14 @@ from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from gpudbg.dataclass import dataclass
 from gpudbg.formats.elf import Strings, as_load_error
 from gpudbg.formats.program import Program, Relocation
+
+if TYPE_CHECKING:
+    from gpudbg.formats.dwarf import InlinedRange
 
 DEBUG_LINE = ".debug_line"
 PTX_LINE = ".nv_debug_line_sass"
@@ -204,16 +207,34 @@ def _with_inlined(
     if sum(map(len, ranges.values())) * len(rows) > _MOST_INLINED:
         ranges = {}
     for row in rows:
-        around = [r for r in ranges.get(row.section, ()) if r.low < row.end and row.start < r.high]
+        mine = ranges.get(row.section, ())
+        around = [r for r in mine if r.low <= row.end and row.start < r.high]
         cuts = {c for r in around for c in (r.low, r.high) if row.start < c < row.end}
         edges = [row.start, *sorted(cuts), row.end]
         for low, high in itertools.pairwise(edges):
+            inside = [r for r in around if r.low <= low < r.high]
+            if low == row.start:
+                inside += _entered(row, [r for r in around if r.low == high], high < row.end)
             calls = tuple(
                 InlinedCall(numbered[r.file], r.line, r.function)
-                for r in reversed(around)
-                if r.low <= low < r.high and 0 <= r.file < len(numbered)
+                for r in reversed(inside)
+                if 0 <= r.file < len(numbered)
             )
             yield replace(row, start=low, end=high, inlined=calls[:_MAX_DEPTH]) if around else row
+
+
+def _entered(row: LineRow, begun: Sequence[InlinedRange], goes_on: bool) -> Sequence[InlinedRange]:
+    """Of the inlined calls that begin where a stretch of a line ends, those it is in already.
+
+    A copy's first instruction lies before its range.  It is known by its line: that of a call in
+    the copy, or one that goes on inside.
+
+    Args:
+        begun: callers first.
+        goes_on: whether the line goes on behind the stretch.
+    """
+    at = next((n for n, r in enumerate(begun) if r.line == row.line), None)
+    return begun[:at] if at is not None else begun if goes_on else ()
 
 
 def _as_given(recorded: str, program: Program) -> str:

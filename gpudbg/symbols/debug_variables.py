@@ -55,6 +55,7 @@ class DebugVariable:
         registers: PTX registers that hold it.
         frame_offset: where it is in local memory, from the frame address.
         symbol: the symbol of a variable at a fixed place.
+        constant: its value, of a variable that code does not keep because it is known.
     """
 
     name: str
@@ -65,6 +66,7 @@ class DebugVariable:
     registers: tuple[RegisterRange, ...] = ()
     frame_offset: int | None = None
     symbol: str = ""
+    constant: int | bytes | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +85,12 @@ class VariableScope:
     function: str
     variables: tuple[DebugVariable, ...]
     scopes: tuple[VariableScope, ...]
+
+    def next_call(self, offset: int) -> int | None:
+        """Where the first inlined call behind an offset begins."""
+        starts = [s.low for s in self.scopes if s.function and s.low > offset]
+        inner = [s.next_call(offset) for s in self.scopes if s.high > offset]
+        return min([*starts, *(at for at in inner if at is not None)], default=None)
 
     def around(self, offset: int) -> list[VariableScope]:
         """The scopes that hold an offset, this one first."""
@@ -146,7 +154,8 @@ class _ScopeReader:
         )
         found = die.attributes.get("DW_AT_location")
         if found is None:
-            return described
+            known = die.attributes.get("DW_AT_const_value")
+            return described if known is None else _placed(described, constant=_constant(known))
         if isinstance(found.value, int):
             return _placed(described, registers=tuple(self._ranges(found.value)))
         code = bytes(found.value)
@@ -172,6 +181,12 @@ class _ScopeReader:
             if code[:1] == bytes([_REGX]):
                 yield RegisterRange(low, high, register_name(code))
             at += 18 + size
+
+
+def _constant(attribute: Any) -> int | bytes | None:
+    """DW_AT_const_value: a number, or bytes as they would lie in memory."""
+    value = attribute.value
+    return value if isinstance(value, int) else bytes(value) if value is not None else None
 
 
 def _placed(described: DebugVariable, **place: Any) -> DebugVariable:

@@ -21,8 +21,8 @@ from gpudbg.expr.types import (
     StructField,
 )
 from gpudbg.formats.dwarf import dwarf_of, linkage_name, number_of, text_of
-from gpudbg.formats.names import plain_name
 from gpudbg.formats.program import Program
+from gpudbg.symbols.mangled import short_name
 
 MAX_DEPTH = 24
 MAX_FIELDS = 4096
@@ -44,7 +44,13 @@ _MADE: WeakKeyDictionary[Any, dict[int, Struct | None]] = WeakKeyDictionary()
 def readable_name(name: str) -> str:
     """A type's or enumerator's name: those of templates, lambdas and scoped enumerations are
     mangled (`_Z3BoxIiE`)."""
-    return plain_name(name) if name.startswith("_Z") else name
+    return short_name(name) if name.startswith("_Z") else name
+
+
+def _member_name(name: str) -> str:
+    """A member's name; that of a base class (`__b_4Base`) as gdb shows it: `<Base>`."""
+    base = name.removeprefix("__b_")
+    return f"<{readable_name('_Z' + base)}>" if base != name and base[:1].isdigit() else name
 
 
 def read_variable_types(program: Program) -> dict[str, CType]:
@@ -155,7 +161,7 @@ def _structure(die: Any, depth: int) -> CType | None:
         name = readable_name(text_of(die, "DW_AT_name")) or "struct {...}"
         made = known[die.offset] = None if size is None else Struct(name, (), size)
         fields = None if size is None else _fields(die, size, depth)
-        if fields:
+        if fields is not None and "DW_AT_declaration" not in die.attributes:
             object.__setattr__(made, "fields", fields)
         else:
             known[die.offset] = None
@@ -177,10 +183,12 @@ def _fields(die: Any, size: int, depth: int) -> tuple[StructField, ...] | None:
 
 
 def _member(die: Any, depth: int) -> StructField | None:
-    type_, name = _type_of(die, depth), text_of(die, "DW_AT_name")
+    type_, name = _type_of(die, depth), _member_name(text_of(die, "DW_AT_name"))
     width = number_of(die, "DW_AT_bit_size")
     if type_ is None or width is None:
-        return None if type_ is None else StructField(name, type_, _offset(die))
+        if type_ is None:
+            return None
+        return StructField(name, type_, _offset(die), reference=is_reference(die))
     # DWARF 2 counts bits from the highest one of the number that holds them.
     size = number_of(die, "DW_AT_byte_size") or type_.size
     if not isinstance(type_, Scalar) or width <= 0 or size not in (1, 2, 4, 8):

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable
 from functools import lru_cache
 
-from gpudbg.formats.names import SUFFIXES, TYPES
+from gpudbg.formats.names import SUFFIXES, TYPES, plain_name
 
 BUILTIN = TYPES | {
     "w": "wchar_t", "n": "__int128", "o": "unsigned __int128", "e": "long double",
@@ -52,6 +52,32 @@ def function_name(label: str) -> str | None:
     except (_UnreadError, IndexError):
         return None
     return text if reader.at == len(label) else None
+
+
+@lru_cache(maxsize=8192)
+def short_name(label: str) -> str:
+    """A function's or type's name without parameters: `ns::S<int>::f`, `Box::operator()`.
+
+    The label itself where it is not read.
+    """
+    plain = plain_name(label)
+    if not plain.startswith("_Z"):
+        return plain
+    whole = function_name(label)
+    return label if whole is None else _without_parameters(whole)
+
+
+def _without_parameters(name: str) -> str:
+    """`f(int, g(char)) const` -> `f`; a lambda's own parameters are part of its name."""
+    text = name.removesuffix(" const")
+    if not text.endswith(")") or text.endswith("operator()"):
+        return text
+    depth = 0
+    for at in range(len(text) - 1, -1, -1):
+        depth += {")": 1, "(": -1}.get(text[at], 0)
+        if not depth:
+            return text[:at]
+    return text
 
 
 class _Reader:
@@ -162,6 +188,8 @@ class _Reader:
         code, self.at = self.next(2), self.at + 2
         if code in ("C1", "C2", "C3", "D0", "D1", "D2"):
             return "~" * (code[0] == "D") + owner.partition("<")[0]
+        if code == "cv":
+            return f"operator {_written(self.type())}"
         if code == "Ul":
             kinds = ", ".join(self.until_end(lambda: _written(self.type())))
             number = self.match(r"(\d*)_")[1]

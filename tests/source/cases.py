@@ -104,7 +104,7 @@ def _wrong_frames(session: DebugSession, asked: Any) -> str:
 
 def _last(name: str) -> str:
     """The last part of a function's name, without template arguments and parameters."""
-    if "lambda" in name:
+    if "lambda" in name.partition("<")[0]:
         return "lambda"
     return name.partition("<")[0].partition("(")[0].rpartition("::")[2]
 
@@ -116,10 +116,8 @@ def same(want: Any, got: Any) -> bool:
             return bool(bool(got) == want["$ptr"])
         if "$enum" in want:
             return bool(got == want["value"])
-        inner = got.get("", {}) if isinstance(got, dict) else {}
         return isinstance(got, dict) and all(
-            same(value, inner or got if key.startswith("<") else got.get(key, inner.get(key)))
-            for key, value in want.items()
+            same(value, _part(got, key)) for key, value in want.items()
         )
     if isinstance(want, list):
         return len(want) == len(got) and all(map(same, want, got))
@@ -131,3 +129,11 @@ def same(want: Any, got: Any) -> bool:
             or (wanted != wanted and got != got)
         )
     return bool(want == got)
+
+
+def _part(got: dict[str, Any], key: str) -> Any:
+    """A member; of an anonymous union's members, too, and the union itself (`<anon0>`)."""
+    inner = got.get("", {})
+    if key in got:
+        return got[key]
+    return inner or got if key.startswith("<") else inner.get(key)

@@ -132,10 +132,19 @@ def _shown(session: DebugSession, argument: str) -> _Shown:
     shown, kept = shown_value(session, result, text, letter, every)
     never = _never_written(session, text, result, lane)
     if not never:
-        return shown, kept
+        return _with_reason(session, shown, result), kept
     first, *more = shown.lines
     lines = (first if gdb_text.wanted(session) else f"{first}  {never}", *more)
     return replace(shown, lines=lines, never_written=never), kept
+
+
+def _with_reason(session: DebugSession, shown: ShownValue, result: Result) -> ShownValue:
+    """Why a variable has no value, behind the words that say so; gdb says the words alone."""
+    reason = result.why.removeprefix(OPTIMIZED_OUT + ": ")
+    if shown.value != OPTIMIZED_OUT or reason == result.why or gdb_text.wanted(session):
+        return shown
+    first, *more = shown.lines
+    return replace(shown, lines=(f"{first} ({reason})", *more))
 
 
 def _never_written(session: DebugSession, text: str, result: Result, lane: int) -> str:

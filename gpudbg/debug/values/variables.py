@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from gpudbg.dataclass import dataclass
 from gpudbg.debug.values.backtrace import Frame
 from gpudbg.debug.values.lanes import mask_array
+from gpudbg.debug.values.operands import instruction_at
 from gpudbg.expr.evaluation import (
     LANES,
     OPTIMIZED_OUT,
@@ -139,12 +140,12 @@ class FrameVariables:
         function = self._known.functions.get(self._section)
         if function is None or not function.low <= self._offset < function.high:
             return []
-        frames: list[list[VariableScope]] = []
-        for scope in function.around(self._offset):
-            if scope.function:
-                frames.append([])
-            frames[-1].append(scope)
         here = [f for f in self._rows if f.physical == self.frame.physical]
+        frames = _by_function(function.around(self._offset))
+        if len(frames) < len(here):
+            # The first instruction of an inlined call lies before its range.
+            at = function.next_call(self._offset)
+            frames = frames if at is None else _by_function(function.around(at))
         # The outermost frame of a function is the function itself.
         at = len(here) - 1 - here.index(self.frame)
         return list(reversed(frames[at])) if at < len(frames) else []
@@ -189,6 +190,8 @@ class FrameVariables:
         if variable.symbol:
             found = self._context.name(variable.symbol)
             return found if found is not None else lost(type_, f"no symbol {variable.symbol}")
+        if variable.constant is not None:
+            return _known(type_, variable.constant)
         held = [r.register for r in variable.registers if r.low <= self._offset < r.high]
         if not held:
             why = "it has no place at this instruction" if variable.registers else "it was dropped"
@@ -201,8 +204,11 @@ class FrameVariables:
         function = self._section.removeprefix(".text.")
         rows = self._known.pieces.get(function, {}).get(name, ())
         here = [row for row in rows if row.low <= self._offset < row.high]
-        pieces: dict[int, PieceRow] = {row.part: row for row in here}
+        here = here or [row for row in rows if row.high == self._offset and self._read(row)]
+        pieces: dict[int, PieceRow] = {row.part: row for row in here if not self._computed(row)}
         size = max(type_.size, 1)
+        if here and not pieces:
+            return lost(type_, "the instruction that comes next computes it")
         if not all(part in pieces for part in range((size + 3) // 4)):
             return lost(type_, f"no register holds it at this instruction (PTX {name})")
         if pieces[0].kind == PREDICATE:
@@ -215,6 +221,32 @@ class FrameVariables:
                 return lost(type_, "its register is not kept across the call")
             homes.append((home, pieces[part]))
         return _joined(type_, homes)
+
+    def _read(self, row: PieceRow) -> bool:
+        """Whether the next instruction reads what a row tells of and puts its own result there.
+
+        The compiler lets such a row end at that instruction.
+        """
+        if row.kind != GENERAL or self.frame.physical != self._rows[0].physical:
+            return False
+        insn = instruction_at(self._inferior, self.frame.pc)
+        if insn is None or row.number not in insn.reads().registers:
+            return False
+        return row.low == row.high or row.number in insn.writes().registers
+
+    def _computed(self, row: PieceRow) -> bool:
+        """Whether the next instruction writes what a row tells of: rows begin at it."""
+        if row.low != self._offset or self.frame.physical != self._rows[0].physical:
+            return False
+        insn = instruction_at(self._inferior, self.frame.pc)
+        if insn is None or (row.kind != PREDICATE and insn.op == "MOV"):
+            # A parameter's row begins at the move that reads it.
+            return False
+        written = insn.writes()
+        if row.kind == PREDICATE:
+            return row.number in written.predicates
+        number = row.number // 2 if row.kind == HALF else row.number
+        return number in written.registers and number not in insn.reads().registers
 
     def _in_predicate(self, type_: Scalar | Pointer, number: int) -> Result:
         if self.frame.physical != self._rows[0].physical:
@@ -247,6 +279,16 @@ class FrameVariables:
         return found
 
 
+def _by_function(scopes: Iterable[VariableScope]) -> list[list[VariableScope]]:
+    """Scopes around a place, those of each function and inlined call together."""
+    frames: list[list[VariableScope]] = []
+    for scope in scopes:
+        if scope.function:
+            frames.append([])
+        frames[-1].append(scope)
+    return frames
+
+
 def names_at(inferior: Inferior, addresses: Iterable[int]) -> frozenset[str]:
     """Names of variables that are in scope at any of some pcs, with the members of `this`."""
     known, found = known_variables(inferior.program), set()
@@ -260,6 +302,16 @@ def names_at(inferior: Inferior, addresses: Iterable[int]) -> frozenset[str]:
                 if variable.name == "this" and isinstance(target, Struct):
                     found |= {field.name for field in target.fields}
     return frozenset(found)
+
+
+def _known(type_: CType, constant: int | bytes) -> Result:
+    """A variable whose value is in the debug information."""
+    if isinstance(constant, int):
+        constant = (constant & ((1 << 8 * type_.size) - 1)).to_bytes(type_.size, "little")
+    if not isinstance(type_, Scalar) or len(constant) < type_.size:
+        return lost(type_, "its value is recorded in a form that is not read")
+    value = np.frombuffer(constant[: type_.size], type_.dtype)
+    return Result(type_, np.repeat(value, LANES), np.ones(LANES, bool))
 
 
 def lost(type_: CType, why: str) -> Result:

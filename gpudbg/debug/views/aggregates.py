@@ -86,6 +86,7 @@ def data_text(
         case Struct(_, fields, _):
             parts = (
                 (f"{f.name} = " if f.name else "")
+                + "@" * f.reference
                 + data_text(f.type, f.content(raw), letter, style, depth + 1)
                 for f in fields
             )
