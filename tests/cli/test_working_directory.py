@@ -46,7 +46,7 @@ WAYS = {
 }
 
 
-@pytest.mark.in_turn(3, each="start")
+@pytest.mark.in_turn(2, each="start")
 @pytest.mark.parametrize(
     ("way", "start"),
     [*((way, "script") for way in WAYS), ("repl", "-m"), ("run", "-m"), ("run", "served")],

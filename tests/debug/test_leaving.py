@@ -53,6 +53,7 @@ def walk(session: DebugSession, count: int) -> list[tuple[np.ndarray, int, int]]
     return calls
 
 
+@pytest.mark.in_turn(1)
 @pytest.mark.parametrize("arch", POINTS)
 def test_the_callers_registers_come_back(arch: str) -> None:
     returned = set()

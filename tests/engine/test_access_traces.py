@@ -43,7 +43,7 @@ def both(kernel: str, *events: str, **about: Any) -> list[gpudbg.TraceLog]:
     return [traced(launched(kernel, engine), *events, **about) for engine in ("step", "run")]
 
 
-@pytest.mark.in_turn(4)
+@pytest.mark.in_turn(3)
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_both_engines_log_the_same(kernel: str) -> None:
     step, run = both(kernel)
@@ -136,6 +136,7 @@ def test_one_place_and_one_block() -> None:
     assert traced(outside, block=(0, 1, 0)) == []
 
 
+@pytest.mark.in_turn(1)
 @pytest.mark.parametrize("condition", ["", "%warpid % 2 == 1", "c[0x0][0x140] != 0"])
 def test_with_a_breakpoint(condition: str) -> None:
     """At each stop all that came before is there."""

@@ -15,6 +15,7 @@ from gpudbg.sm.engines.llvm.kernel.emitter import Emitter, EmitterOptions
 from gpudbg.sm.engines.llvm.runtime.library import CONTROL, library_text, tensor_text
 from tests import kernel_cases as kc
 from tests.engine import machines, test_addresses
+from tests.variants import number
 
 PRODUCTS = (
     "hmma.f16.f32.4.24", "hmma.f16.f16.2.25", "hmma.bf16.f32.4.25", "hmma.tf32.f32.2.24",
@@ -56,12 +57,12 @@ def host(request: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
 
 
 def test_older_hosts(host: str) -> None:
-    for kernel in ("matmul_tiled", "mufu_math", "warp_ops"):
+    for kernel in ("warp_ops", "matmul_tiled", "mufu_math")[: number(1, 3)]:
         case = next(iter(kc.load(kernel, "sm_50")))
         outcome = kc.run(case, functools.partial(gpudbg.load, engine="run"))
         assert not kc.check(case, outcome)
-    for number in range(3):
-        source, offsets, width = test_addresses.probe(random.Random(number))
+    for seed in range(number(1, 3)):
+        source, offsets, width = test_addresses.probe(random.Random(seed))
         one, two = (
             test_addresses.outcome(source, engine, offsets, width) for engine in ("step", "run")
         )

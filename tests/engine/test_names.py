@@ -106,6 +106,7 @@ def test_turns_end_only_where_the_step_engine_ends_them() -> None:
     assert "j520:" in text
 
 
+@pytest.mark.in_turn(1)
 @pytest.mark.parametrize("kernel", ["saxpy", "mandelbrot", "histogram"])
 def test_warps_in_the_place_of_others_begin_with_zeros(kernel: str) -> None:
     """More CTAs than fit: those that have not begun hold nothing of the ones before."""

@@ -86,7 +86,7 @@ def test_error_of_fetching_names_all_lanes_there() -> None:
     assert not machines.difference(ends[0], ends[1])
 
 
-@pytest.mark.in_turn(2)
+@pytest.mark.in_turn(1)
 @pytest.mark.parametrize("arch", random_modern.ARCHS)
 def test_random_programs_of_modern_instructions(arch: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Straight code and code with groups of lanes; most seeds run to the limit."""

@@ -28,7 +28,7 @@ def _case(kernel: str, variant: str = "sm_50") -> kc.Case:
     return next(iter(kc.load(kernel, variant)))
 
 
-@pytest.mark.in_turn(7)
+@pytest.mark.in_turn(4)
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_random_stops(kernel: str) -> None:
     case = _case(kernel)

@@ -70,6 +70,7 @@ def states(engine: str, slice_: int) -> tuple[list[Any], Any]:
     return found, out.array()
 
 
+@pytest.mark.in_turn(1)
 @pytest.mark.parametrize("slice_", [83, 1009])
 def test_local_memory_in_and_out_of_the_handler(slice_: int) -> None:
     one, two = states("step", slice_), states("run", slice_)
