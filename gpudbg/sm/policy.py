@@ -362,5 +362,13 @@ POLICIES: tuple[Policy, ...] = (
         "have the CUDA driver's numbers.",
         "Offsets of the fields are what ptxas emits; the record's size is a relocation.",
     ),
+    Policy(
+        "bindless-constants",
+        "documented",
+        "The pair of uniform registers of cx[UR][offset] holds where a bank lies (45 bits, in "
+        "sixteens; from sm_90 51 bits, in 64s) and its size in sixteens above that. Beyond the "
+        "size is the error of a constant outside its bank.",
+        "What the open-source Vulkan driver writes; the error is modelled.",
+    ),
 )
 """Every policy, in the order `info policy` prints them."""

@@ -182,3 +182,37 @@ def test_what_a_tensor_map_cannot_say(program: Any, options: Any, words: str) ->
     buffer = program.device.buffer(np.zeros((16, 32), np.float32))
     with pytest.raises(gpudbg.UsageError, match=words):
         program.device.tensor_map(buffer, **options)
+
+
+@pytest.mark.parametrize("engine", ["step", "auto"])
+def test_rows_that_are_gathered_and_scattered(engine: str) -> None:
+    """Parts of four rows of a matrix, one of them outside; a copy of some bytes of each sixteen;
+    16x8 matrices of bytes whose columns become rows."""
+    program = gpudbg.load(str(CUBIN / "rows.sm_100a.cubin"), engine=engine)
+    device = program.device
+    source = np.arange(1, 21 * 64 + 1, dtype=np.float32).reshape(21, 64)
+    target = device.buffer(source * 0)
+    maps = [device.tensor_map(b, (1, 16)) for b in (device.buffer(source), target)]
+    column, rows = 8, [3, 20, 21, 5]
+    fragments = np.arange(512, dtype=np.uint16).astype(np.uint8).reshape(32, 4, 4)
+    args = [*maps, np.full(256, 0xEE, np.uint8), np.zeros(512, np.uint8), fragments.reshape(-1)]
+    session = program.launch(grid=1, block=32, args=[*args, column, *rows])
+    assert session.run(max_instructions=2000).kind == "exited"
+    box = np.zeros((4, 16), np.float32)
+    for n, row in enumerate(rows):
+        box[n] = source[row, 8:24] if row < 21 else 0
+    stored = np.zeros_like(source)
+    for n, row in enumerate(reversed(rows)):
+        if row < 21:
+            stored[row, 8:24] = box[n]
+    np.testing.assert_array_equal(target.array(), stored)
+    mask = np.resize([0xA005 >> n & 1 for n in range(16)], 256).astype(bool)
+    whole = np.where(mask, box.reshape(-1).view(np.uint8), 0xEE)
+    np.testing.assert_array_equal(session.buffer(2), whole)
+    # A lane's bytes: columns 2t and 2t + 1 of row g, then of row g + 8.
+    matrices = np.zeros((4, 16, 8), np.uint8)
+    for lane in range(32):
+        for h in range(4):
+            row, at = lane // 4 + 8 * (h >> 1), 2 * (lane % 4) + (h & 1)
+            matrices[:, row, at] = fragments[lane, :, h]
+    np.testing.assert_array_equal(session.buffer(3).reshape(4, 8, 16), matrices.transpose(0, 2, 1))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import gpudbg
@@ -11,12 +12,16 @@ from gpudbg.isa.volta import assemble
 from gpudbg.sm.semantics.variants import VARIANTS, Variant
 
 
-def program(path: Path, arch: str, *lines: str) -> gpudbg.DebugSession:
-    """A launch of a few lines."""
+def loaded(path: Path, arch: str, *lines: str) -> gpudbg.LoadedProgram:
+    """A program of a few lines."""
     words = [assemble(line, 16 * n, arch) for n, line in enumerate((*lines, "EXIT"))]
     path.write_bytes(b"".join(word.to_bytes(16, "little") for word in words))
-    loaded = gpudbg.load(str(path), arch=arch, engine="step")
-    return loaded.launch(path.stem, grid=1, block=32, args=[])
+    return gpudbg.load(str(path), arch=arch, engine="step")
+
+
+def program(path: Path, arch: str, *lines: str) -> gpudbg.DebugSession:
+    """A launch of one."""
+    return loaded(path, arch, *lines).launch(path.stem, grid=1, block=32, args=[])
 
 
 @pytest.mark.parametrize("variant", VARIANTS, ids=lambda v: f"{v.ops[0]} {v.what}")
@@ -44,3 +49,59 @@ def test_an_accumulator_of_zeros_needs_no_predicate(tmp_path: Path) -> None:
         found.append([session.warp(0).state.R[8 + n].tolist() for n in range(4)])
     assert found[0] == found[1]
     assert any(found[0][0])
+
+
+@pytest.mark.parametrize("arch", ["sm_80", "sm_90", "sm_120"])
+def test_constants_of_a_bindless_bank(arch: str, tmp_path: Path) -> None:
+    """The descriptor: where the bank lies, and its size in sixteens (Mesa's NVK writes it so)."""
+    path, size = tmp_path / "v.bin", 256
+    numbers = np.arange(64, dtype=np.uint32) * 3
+    place = loaded(path, arch, "NOP").device.buffer(numbers).address
+    bits, unit = (45, 4) if arch == "sm_80" else (51, 6)
+    word = place >> unit | size >> 4 << bits
+    wide, narrow = ("LDC.64", "IADD3 R4, RZ, cx[UR4][0x14], RZ")
+    if arch == "sm_120":
+        narrow = "LDC R4, cx[UR4][0x14]"
+    lines = [
+        f"UMOV UR4, 0x{word & 0xFFFFFFFF:x}",
+        f"UMOV UR5, 0x{word >> 32:x}",
+        narrow,
+        f"{wide} R6, cx[UR4][0xf8]",
+        f"{wide} R8, cx[UR4][0x100]",
+    ]
+    banked = loaded(path, arch, *lines)
+    assert banked.device.buffer(numbers).address == place
+    session = banked.launch(path.stem, grid=1, block=32, args=[])
+    for _ in range(4):
+        session.step()
+    assert [session.warp(0).state.R[n][7] for n in (4, 6, 7)] == [15, 186, 189]
+    stop = session.run(max_instructions=5)
+    assert stop.kind == "warp_error"
+    assert "constant 0x100 of a bank of 256 bytes" in stop.message
+
+
+@pytest.mark.parametrize("kept", [True, False])
+def test_a_predicate_says_whether_an_accumulator_counts(kept: bool, tmp_path: Path) -> None:
+    guard = "UP1" if kept else "!UP1"
+    setting = "UISETP.NE.AND UP1, UPT, UR4, 0x7fff, UPT"
+    lines = ["MOV R4, 0x3c003c00", "MOV R5, R4", "MOV R6, R4", "MOV R7, R4", "UMOV UR4, 0x1"]
+    lines += [f"MOV R{8 + n}, 0x40e00000" for n in range(4)] + [setting]
+    lines += [f"HMMA.16816.F32 R12, R4, R6, R8, {guard}"]
+    session = program(tmp_path / "v.bin", "sm_90", *lines)
+    for _ in lines:
+        session.step()
+    expected = 16.0 + (7.0 if kept else 0.0)
+    found = session.warp(0).state.R[12:16].view(np.float32)
+    np.testing.assert_array_equal(found, np.full((4, 32), expected, np.float32))
+
+
+def test_products_that_stay_finite(tmp_path: Path) -> None:
+    """`.SATFINITE`: the largest halves for infinities, zero for NaN."""
+    lines = ["MOV R4, 0x78007800", "MOV R5, 0x78007800", "MOV R6, 0x78007800"]
+    lines += ["MOV R8, 0x3c007e00", "MOV R9, 0xfc00fc00"]
+    lines += ["HMMA.1688.F16.SATFINITE R10, R4, R6, R8"]
+    session = program(tmp_path / "v.bin", "sm_75", *lines)
+    for _ in lines:
+        session.step()
+    low, high = (int(session.warp(0).state.R[n][0]) for n in (10, 11))
+    assert (low, high) == (0x7BFF0000, 0xFBFFFBFF)

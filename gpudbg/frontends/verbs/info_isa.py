@@ -45,15 +45,15 @@ def _wide(arch: str) -> Coverage:
 
 
 def _variants(per: Counter[str]) -> dict[str, str]:
-    """Variants that stop by name, by mnemonic; "" stands for all."""
-    from gpudbg.sm.semantics.variants import CONSTANTS, VARIANTS
+    """Variants that stop by name, by mnemonic."""
+    from gpudbg.sm.semantics.variants import VARIANTS
 
     found: dict[str, list[str]] = {}
     for variant in VARIANTS:
         for op in variant.ops:
             if op in per:
                 found.setdefault(op, []).append(variant.what)
-    return {op: "; ".join(found[op]) for op in sorted(found)} | {"": CONSTANTS}
+    return {op: "; ".join(found[op]) for op in sorted(found)}
 
 
 def _row(
@@ -107,5 +107,5 @@ def _without_semantics(rows: Sequence[Coverage]) -> Iterator[str]:
     if variants:
         yield ""
         yield "Likewise these variants of instructions that run:"
-    for op in sorted(variants, key=lambda op: (not op, op)):
-        yield f"  {op or 'all'}: {variants[op]}"
+    for op in sorted(variants):
+        yield f"  {op}: {variants[op]}"

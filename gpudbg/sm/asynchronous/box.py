@@ -43,6 +43,12 @@ def tile(given: TensorMap, corner: Sequence[int]) -> Box:
     return _of_axes(given, axes)
 
 
+def rows(given: TensorMap, column: int, chosen: Sequence[int]) -> Box:
+    """The elements of parts of some rows of a matrix, each as wide as the map's box."""
+    across = column + np.arange(given.counts[0], dtype=np.int64)
+    return _of_axes(given, [across, np.array(chosen, np.int64)])
+
+
 def _of_axes(given: TensorMap, axes: Sequence[Places]) -> Box:
     """The elements of all combinations of coordinates, dimension 0 fastest."""
     rank = given.rank

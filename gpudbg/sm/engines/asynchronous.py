@@ -10,6 +10,7 @@ from contextlib import suppress
 from typing import Any, cast
 
 import numpy as np
+import numpy.typing as npt
 
 from gpudbg.bits import lanes_of
 from gpudbg.formats.tensor_map import SIZE as MAP_BYTES
@@ -216,6 +217,7 @@ class AsyncOps(MemoryOps):
         size: Value,
         multicast: bool = False,
         reduce: tuple[str, str] | None = None,
+        masked: bool = False,
     ) -> None:
         first = first_lane(self.exec)
         words = int(lanes32(size)[first])
@@ -231,10 +233,12 @@ class AsyncOps(MemoryOps):
                 origin if route[1] == "G" else origin & (WINDOW_BYTES - 1), count,
             )  # fmt: skip
             if route[0] == "G":
-                self._bulk_write_global(to, data, what, reduce)
-                self._tell_copy(
-                    reads, [(ByteRuns.range(None, to, count), None)], reduce is not None
-                )
+                kept, written = None, ByteRuns.range(None, to, count)
+                if masked:
+                    kept = np.resize([mask >> n & 1 for n in range(transfer.UNIT)], count) > 0
+                    written = ByteRuns.elements(None, to + kept.nonzero()[0], 1)
+                self._bulk_write_global(to, data, what, reduce, kept)
+                self._tell_copy(reads, [(written, None)], reduce is not None)
                 return
             ranks = [to >> RANK_SHIFT & 0xFF]
             if multicast:
@@ -298,16 +302,28 @@ class AsyncOps(MemoryOps):
         return cta.shared.data[offset : offset + size].copy()
 
     def _bulk_write_global(
-        self, address: int, data: Bytes, what: str, reduce: tuple[str, str] | None
+        self,
+        address: int,
+        data: Bytes,
+        what: str,
+        reduce: tuple[str, str] | None,
+        kept: npt.NDArray[np.bool_] | None,
     ) -> None:
+        """Args: kept: which bytes are written, or all."""
         check_unit(address, "global", f"{what} target")
         size = len(data)
         found, offset = global_place(self.memory, address, size, f"{what} target")
         self._tell_range(found, "atomic" if reduce else "store", offset, size)
         place = found.writable()[offset : offset + size]
-        place[:] = data if reduce is None else self._combined(place.copy(), data, reduce)
-        if self.written is not None:
+        made = data if reduce is None else self._combined(place.copy(), data, reduce)
+        chosen = slice(None) if kept is None else kept
+        place[chosen] = made[chosen]
+        if self.written is None:
+            return
+        if kept is None:
             self.written.note_bytes("global", found, 0, offset, size)
+        elif found.marks is not None:
+            found.marks[offset : offset + size][kept] = 0xFF
 
     def _bulk_write_shared(
         self, address: int, data: Bytes, what: str, reduce: tuple[str, str] | None
@@ -355,12 +371,13 @@ class AsyncOps(MemoryOps):
         corner: Sequence[Value],
         shift: Sequence[Value] | None,
         mask: Value | None,
+        rows: bool = False,
     ) -> None:
         first = first_lane(self.exec)
-        given = self._tensor_map(place, len(corner))
+        given = self._tensor_map(place, 2 if rows else len(corner))
         what = "tensor copy"
         to, at = int(lanes32(target)[first]), int(lanes32(barrier)[first])
-        found = self._box(given, corner, shift)
+        found = self._box(given, corner, shift, rows)
         ranks = [to >> RANK_SHIFT]
         if mask is not None:
             bits = int(lanes32(mask)[first]) >> 16
@@ -410,12 +427,14 @@ class AsyncOps(MemoryOps):
         corner: Sequence[Value],
         columns: bool,
         reduce: str | None = None,
+        rows: bool = False,
     ) -> None:
         first = first_lane(self.exec)
-        given = self._tensor_map(place, len(corner))
+        given = self._tensor_map(place, 2 if rows else len(corner))
         what = "tensor reduction" if reduce else "tensor copy"
         start = int(lanes32(source)[first])
-        found = self._box(given, corner, [0] * max(given.rank - 2, 0) if columns else None)
+        shift = [0] * max(given.rank - 2, 0) if columns else None
+        found = self._box(given, corner, shift, rows)
         size = given.element_bytes
         count = len(found.inside) * size
         try:
@@ -482,11 +501,13 @@ class AsyncOps(MemoryOps):
         return given
 
     def _box(
-        self, given: TensorMap, corner: Sequence[Value], shift: Sequence[Value] | None
+        self, given: TensorMap, corner: Sequence[Value], shift: Sequence[Value] | None, rows: bool
     ) -> box.Box:
         """The elements of a copy."""
         first = first_lane(self.exec)
         start = [int(lanes32(value).view(np.int32)[first]) for value in corner]
+        if rows:
+            return box.rows(given, start[0], start[1:])
         if shift is None:
             return box.tile(given, start)
         if given.im2col is None:

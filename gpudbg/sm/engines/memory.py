@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gpudbg.architectures import age
+from gpudbg.formats.program import CodeImage
+from gpudbg.mem import bindless
 from gpudbg.mem.check import check
 from gpudbg.mem.constant import ConstantBanks
 from gpudbg.mem.device import Allocation, DeviceMemory
@@ -23,6 +26,7 @@ from gpudbg.sm.observer import Observers
 from gpudbg.sm.state import Cta, WarpState
 from gpudbg.sm.written import Written
 
+HOPPER = 90
 OWNER = "the CTA's"
 """Whose shared memory it is, in messages."""
 
@@ -30,7 +34,7 @@ OWNER = "the CTA's"
 class MemoryOps:
     """Loads, stores and atomics of the executing lanes.
 
-    The engine supplies the state: `warp`, `exec` (mask of the executing lanes), `memory`,
+    The engine supplies the state: `warp`, `exec` (mask of the executing lanes), `code`, `memory`,
     `constants`, `observers` and `written`.
     """
 
@@ -38,6 +42,7 @@ class MemoryOps:
 
     warp: WarpState
     exec: int
+    code: CodeImage
     memory: DeviceMemory
     constants: ConstantBanks
     observers: Observers | None
@@ -77,6 +82,20 @@ class MemoryOps:
                     return self.const_load(bank, offset, size, signed)
             return [np.zeros(32, np.uint32) for _ in range(max(1, size // 4))]
         return _merge(parts)
+
+    def bindless_load(self, handle: Wide, offset: Value, size: int, signed: bool) -> list[U32]:
+        words, offsets = lanes64(handle), lanes32(offset)
+        banks = bindless.banks(words, age(self.code.program.arch)[0] >= HOPPER)
+        inside = offsets.astype(np.uint64) + np.uint64(size) <= banks.sizes
+        beyond = self.exec & ~pack(inside)
+        if beyond:
+            lane = first_lane(beyond)
+            at, whole = int(offsets[lane]), int(banks.sizes[lane])
+            text = f"constant 0x{at:x} of a bank of {whole} bytes at 0x{int(banks.places[lane]):x}"
+            fault = MemoryFault("INVALID_CONST_ADDR_LDC", beyond, at, "const", text)
+            with self._without(fault, "load", size):
+                return self.bindless_load(handle, offset, size, signed)
+        return self.load("global", banks.places + offsets, size, signed)
 
     # ---- loads and stores --------------------------------------------------------------
 

@@ -607,11 +607,13 @@ class StepEngine(ValueOps, AsyncOps):
         with self.only(FULL >> (32 - 8 * len(registers))):
             self.store("shared", address, 16, [words[:, n].copy() for n in range(4)])
 
-    def matrix_multiply(self, i: Any, shape: Multiplication) -> None:
+    def matrix_multiply(self, i: Any, shape: Multiplication, accumulates: Mask) -> None:
         from gpudbg.sm.engines import tensor_product
 
         self._whole_warp(i.op)
         fragments = [self._fragment(operand) for operand in (shape.a, shape.b, shape.c)]
+        if not accumulates:
+            fragments[2] = [ZERO_ROW] * len(fragments[2])
         metadata = scales = None
         if shape.sparse:
             metadata = self.reg(i.o["e"].index)

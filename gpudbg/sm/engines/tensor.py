@@ -254,6 +254,14 @@ def _special(out: Raw, x: Numbers, y: Numbers, c: Numbers, sign: I64s, half: boo
     return np.where(nan | (up & down), np.uint32(none), out)
 
 
+def finite(raw: Raw, half: bool) -> Raw:
+    """`.SATFINITE`: the largest number for infinity, zero for NaN (documented for `mma_sync`)."""
+    sign, infinity = (0x8000, 0x7C00) if half else (0x8000_0000, 0x7F80_0000)
+    size = raw & np.uint32(sign - 1)
+    out = np.where(size == infinity, raw - np.uint32(1), raw)
+    return np.where(size > infinity, np.uint32(0), out)
+
+
 def _shifted(value: I64s, count: I64s) -> I64s:
     """A magnitude times 2**count, cut toward zero."""
     left = value << np.clip(count, 0, 62)

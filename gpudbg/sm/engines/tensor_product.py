@@ -104,7 +104,8 @@ class Product:
         unit = tensor.VOLTA if self.shape.step >= 0 else tensor.unit_of(self.arch)
         bits = NARROW_BITS if self.op == "QMMA" and self.arch < 100 else None
         half_in, half_out = self.shape.addend == "F16", self.shape.result == "F16"
-        return tensor.multiply_numbers(x, y, held, half_in, half_out, unit, kinds[0], bits)
+        made = tensor.multiply_numbers(x, y, held, half_in, half_out, unit, kinds[0], bits)
+        return tensor.finite(made, half_out) if "SATFINITE" in self.modifiers else made
 
     def _scaled(self, scales: Scales, x: Numbers, y: Numbers) -> tuple[Numbers, Numbers]:
         """A and B times the factors of their chunks of k.

@@ -397,6 +397,9 @@ class WideOperations(Operations[V, W, M], Protocol[V, W, M]):
     def barrier_mask(self, number: int, clear: bool, keep: bool) -> V:
         """BMOV Rd, Bn; `clear` empties it, `keep` if what it held may be restored."""
 
+    def bindless_load(self, handle: W, offset: V, size: int, signed: bool) -> Sequence[V]:
+        """As `const_load`, of a bank that lies where a descriptor says."""
+
     def set_barrier(self, number: int, value: V) -> None:
         """BMOV Bn, R: what was saved with that mask."""
 
@@ -406,8 +409,12 @@ class WideOperations(Operations[V, W, M], Protocol[V, W, M]):
     def yield_turn(self, mask: M) -> None:
         """YIELD: other groups of lanes may run before those of `mask`."""
 
-    def matrix_multiply(self, i: Any, shape: Multiplication) -> None:
-        """D = A * B + C of fragments that the whole warp holds; `shape` says how they lie."""
+    def matrix_multiply(self, i: Any, shape: Multiplication, accumulates: M) -> None:
+        """D = A * B + C of fragments that the whole warp holds; `shape` says how they lie.
+
+        Args:
+            accumulates: C counts; else it is zero.
+        """
 
     def warpgroup_multiply(
         self, i: Any, descriptors: tuple[W, W], negative: tuple[bool, bool],
@@ -454,7 +461,7 @@ class WideOperations(Operations[V, W, M], Protocol[V, W, M]):
 
     def bulk_copy(
         self, route: tuple[str, str], target: W, barrier: V, source: W, size: V,
-        multicast: bool = False, reduce: tuple[str, str] | None = None,
+        multicast: bool = False, reduce: tuple[str, str] | None = None, masked: bool = False,
     ) -> None:  # fmt: skip
         """A bulk copy, once, with the values of the lowest executing lane.
 
@@ -465,11 +472,12 @@ class WideOperations(Operations[V, W, M], Protocol[V, W, M]):
                 global memory.
             size: sixteenths of the bytes in the low half, CTAs of a multicast in the high half.
             reduce: operation and type, as of atomics, where elements are combined.
+            masked: the high half says which bytes of each sixteen are written.
         """
 
     def tensor_load(
         self, place: W, target: V, barrier: V, corner: Sequence[V],
-        shift: Sequence[V] | None, mask: V | None,
+        shift: Sequence[V] | None, mask: V | None, rows: bool = False,
     ) -> None:  # fmt: skip
         """A box of a tensor to shared memory, once.
 
@@ -478,13 +486,15 @@ class WideOperations(Operations[V, W, M], Protocol[V, W, M]):
             corner: coordinates, innermost first.
             shift: offsets of an im2col copy.
             mask: CTAs of a multicast in the high half.
+            rows: coordinates are a column and rows, of which the copy takes parts.
         """
 
     def tensor_store(
         self, place: W, source: V, corner: Sequence[V], columns: bool,
-        reduce: str | None = None,
+        reduce: str | None = None, rows: bool = False,
     ) -> None:  # fmt: skip
-        """A box of a tensor from shared memory; `columns`: as im2col has it."""
+        """A box of a tensor from shared memory; `columns`: as im2col has it; `rows`: see
+        `tensor_load`."""
 
     def shared_zeros(self, address: V, size: V) -> None:
         """Zeros in shared memory, once."""

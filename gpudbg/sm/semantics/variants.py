@@ -33,18 +33,12 @@ VARIANTS = (
     Variant(
         ("F2FP",), ".RS (stochastic rounding)", "F2FP.F16.F32.PACK_AB.RS R4, R5, R6, R7", "sm_100"
     ),
-    Variant(("HMMA",), ".1684, .SATFINITE", "HMMA.1684.F16 R16, R4, R6, R12", "sm_80"),
+    Variant(("HMMA",), ".1684", "HMMA.1684.F16 R16, R4, R6, R12", "sm_80"),
     Variant(
         ("HMMA",),
         ".SP of small shapes",
         "HMMA.SP.1688.F32 R16, R4, R8, R12, R0, 0x0",
         "sm_80",
-    ),
-    Variant(
-        ("BMMA", "DMMA", "HMMA", "IMMA", "OMMA", "QMMA"),
-        "a predicate for an accumulator other than RZ",
-        "DMMA.16x8x4 R8, R34, R2, R8, !UPT",
-        "sm_90",
     ),
     Variant(
         ("IMMA",),
@@ -66,21 +60,20 @@ VARIANTS = (
     ),
     Variant(("IADD", "UIADD"), ".XOR", "IADD.X.XOR RZ, P1, ~R9, R10, RZ, !PT", "sm_100"),
     Variant(("MOVM",), ".M832, .M864, .U4TO8", "MOVM.16.M832 R24, R17", "sm_75"),
-    Variant(("STSM",), ".8", "STSM.8.MT168.4 [R0], R4", "sm_120"),
     Variant(
         ("TLD",), ".MS (multisampled textures)", "TLD.B.LZ.MS R12, R10, R4, R14, ARRAY_2D", "sm_80"
     ),
     Variant(
-        ("UBLKCP",), ".DST_G_BYTE_MASK", "UBLKCP.S.G.DST_G_BYTE_MASK [UR4], [UR6], UR8", "sm_100"
+        ("UBLKCP",),
+        ".DST_G_BYTE_MASK to shared memory",
+        "UBLKCP.S.G.DST_G_BYTE_MASK [UR4], [UR6], UR8",
+        "sm_100",
     ),
     Variant(
         ("UTMALDG", "UTMASTG"),
-        ".GATHER4, .SCATTER4, .W, .W128, .2CTA",
-        "UTMALDG.2D.GATHER4 [UR24], [UR6]",
-        "sm_120",
+        ".W, .W128, .2CTA",
+        "UTMALDG.2D.W128 [UR8], [UR14], UR4, desc[UR6]",
+        "sm_110",
     ),
 )
 """In the order of their names."""
-
-CONSTANTS = "constants of a bindless bank, cx[UR][...]"
-"""An operand that stops by name in every instruction that has it."""

@@ -138,16 +138,17 @@ def _route(i: WideInsn) -> tuple[str, str]:
 
 
 def _bulk(m: WideMachine, i: WideInsn, reduce: tuple[str, str] | None) -> None:
-    if "DST_G_BYTE_MASK" in i.m or any("INVALID" in name for name in i.m):
+    route, masked = _route(i), "DST_G_BYTE_MASK" in i.m
+    if any("INVALID" in name for name in i.m) or (masked and route[0] != "G"):
         m.gap(f"{i.op}.{'.'.join(i.m)}")
-    route = _route(i)
     if route == ("G", "G"):
         m.gap(f"{i.op}.G.G")
     to, source = _ureg(i.o["addr"]), _ureg(i.o["addr2"])
     target: Wide = m.ureg_pair(to) if route[0] == "G" else m.zext(m.ureg(to))
     barrier: Value = 0 if route[0] == "G" else m.ureg(to + 1)
     origin: Wide = m.ureg_pair(source) if route[1] == "G" else m.zext(m.ureg(source))
-    m.bulk_copy(route, target, barrier, origin, raw(m, i.o["a"]), "MULTICAST" in i.m, reduce)
+    many = "MULTICAST" in i.m
+    m.bulk_copy(route, target, barrier, origin, raw(m, i.o["a"]), many, reduce, masked)
 
 
 @register_wide("UBLKCP")
@@ -192,13 +193,15 @@ def next_work(m: WideMachine, i: WideInsn) -> None:
 
 
 # ---- copies of tensors -------------------------------------------------------------------
+ROWS = 4
+"""Rows of `.GATHER4` and `.SCATTER4`."""
 _SHIFTS = {3: (16,), 4: (8, 8), 5: (5, 5, 5)}
 """Dimensions -> bits of each im2col offset."""
 
 
 def _dimensions(m: WideMachine, i: WideInsn) -> int:
     name = chosen(i, ("1D", "2D", "3D", "4D", "5D"))
-    odd = {"W", "W128", "GATHER4", "SCATTER4", "2CTA"} & set(i.m)
+    odd = {"W", "W128", "2CTA"} & set(i.m)
     if not name or odd or any("INVALID" in n for n in i.m):
         m.gap(f"{i.op}.{'.'.join(i.m)}")
     return int(name[0])
@@ -206,14 +209,23 @@ def _dimensions(m: WideMachine, i: WideInsn) -> int:
 
 @register_wide("UTMALDG")
 def tensor_load(m: WideMachine, i: WideInsn) -> None:
-    """A box of a tensor to shared memory of one or several CTAs."""
+    """A box of a tensor to shared memory of one or several CTAs; `.GATHER4`: parts of four rows."""
     count, to = _dimensions(m, i), _ureg(i.o["addr"])
     more = raw(m, i.o["a"]) if "a" in i.o else 0
     shift = _shift(m, count, more) if "IM2COL" in i.m else None
-    corner = [m.ureg(to + 2 + n) for n in range(count)]
+    corner = _corner(m, i, to + 2, count)
     place = m.ureg_pair(_ureg(i.o["addr2"]))
     mask = more if "MULTICAST" in i.m else None
-    m.tensor_load(place, m.ureg(to), m.ureg(to + 1), corner, shift, mask)
+    m.tensor_load(place, m.ureg(to), m.ureg(to + 1), corner, shift, mask, "GATHER4" in i.m)
+
+
+def _corner(m: WideMachine, i: WideInsn, first: int, count: int) -> list[Value]:
+    """Coordinates; of `.GATHER4` and `.SCATTER4` a column and four rows (documented)."""
+    if {"GATHER4", "SCATTER4"} & set(i.m):
+        if count != 2:
+            m.gap(f"{i.op}.{'.'.join(i.m)}")
+        count = 1 + ROWS
+    return [m.ureg(first + n) for n in range(count)]
 
 
 def _shift(m: WideMachine, dimensions: int, packed: Value) -> list[Value]:
@@ -229,10 +241,10 @@ def _shift(m: WideMachine, dimensions: int, packed: Value) -> list[Value]:
 def tensor_store(m: WideMachine, i: WideInsn) -> None:
     """A box of a tensor from shared memory, stored or combined with what is there."""
     count, source = _dimensions(m, i), _ureg(i.o["addr"])
-    corner = [m.ureg(source + 1 + n) for n in range(count)]
+    corner = _corner(m, i, source + 1, count)
     reduce = chosen(i, _OPERATIONS) if i.op == "UTMAREDG" else None
     place = m.ureg_pair(_ureg(i.o["addr2"]))
-    m.tensor_store(place, m.ureg(source), corner, "IM2COL" in i.m, reduce)
+    m.tensor_store(place, m.ureg(source), corner, "IM2COL" in i.m, reduce, "SCATTER4" in i.m)
 
 
 # ---- stores to other CTAs ----------------------------------------------------------------

@@ -131,11 +131,12 @@ def ldc(m: WideMachine, i: WideInsn) -> None:
     if not isinstance(place, Const | CBankAddress):
         m.gap(f"{i.op} of an address without a bank")
     offset: Value = place.offset & ALL_ONES
-    if isinstance(place, Const) and place.handle is not None:
-        m.gap("a constant of a bindless bank, cx[UR][...],")
     if isinstance(place, CBankAddress) and place.base is not None and place.base.index != RZ:
         offset = m.add(raw(m, place.base), offset)
-    values = m.const_load(place.bank, offset, size, signed)
+    if isinstance(place, Const) and place.handle is not None:
+        values = m.bindless_load(m.ureg_pair(place.handle.index), offset, size, signed)
+    else:
+        values = m.const_load(place.bank, offset, size, signed)
     write_registers(m, i.o["d"], values)
 
 

@@ -55,9 +55,16 @@ def raw(m: WideMachine, operand: Source) -> Value:
         return m.ureg(operand.index) if operand.file == "UR" else m.reg(operand.index)
     if isinstance(operand, Const):
         if operand.handle is not None:
-            m.gap("a constant of a bindless bank, cx[UR][...],")
+            return bindless(m, operand, 4)[0]
         return m.const(operand.bank, operand.offset)
     return operand.value & ALL_ONES
+
+
+def bindless(m: WideMachine, operand: Const, size: int) -> Sequence[Value]:
+    """cx[UR][offset]: words of a bank that a descriptor in a pair of uniform registers names."""
+    assert operand.handle is not None
+    handle = m.ureg_pair(operand.handle.index)
+    return m.bindless_load(handle, operand.offset & ALL_ONES, size, False)
 
 
 def raw_pair(m: WideMachine, operand: Source) -> Wide:
@@ -66,7 +73,8 @@ def raw_pair(m: WideMachine, operand: Source) -> Wide:
         return m.ureg_pair(operand.index) if operand.file == "UR" else m.reg_pair(operand.index)
     if isinstance(operand, Const):
         if operand.handle is not None:
-            m.gap("a constant of a bindless bank, cx[UR][...],")
+            low, high = bindless(m, operand, 8)
+            return m.wide(low, high)
         return m.const_pair(operand.bank, operand.offset)
     return operand.value & 0xFFFF_FFFF_FFFF_FFFF
 

@@ -5,14 +5,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from gpudbg.isa.operands import RZ, Reg
 from gpudbg.sm.fragments import Multiplication, bits_of, multiplication
 from gpudbg.sm.semantics.machine import Value, WideMachine
 from gpudbg.sm.semantics.rows import register_wide
 from gpudbg.sm.semantics.wide.memory import narrow_address
-from gpudbg.sm.semantics.wide.operands import WideInsn, read_registers, write, write_registers
+from gpudbg.sm.semantics.wide.operands import (
+    WideInsn,
+    predicate,
+    read_registers,
+    write,
+    write_registers,
+)
 
-_MISSING = ("SATFINITE", "REGOFFSET")
+_MISSING = ("REGOFFSET",)
 """Modifiers that no compiler emits, and that nothing public explains."""
 LEAST_ROW = 128
 """Bits of a row of A: four lanes have a register of it."""
@@ -35,12 +43,12 @@ def matrix_multiply(m: WideMachine, i: WideInsn) -> None:
     halves = i.op == "IMMA" and ("U16" in i.m or "S16" in i.m)
     if shape is None or halves or not _exists(i.op, shape) or any(n in i.m for n in _MISSING):
         m.gap(f"{i.op}.{'.'.join(i.m)}")
-    test = i.o.get("pa")
-    addend = i.o.get("c")
+    test, addend = i.o.get("pa"), i.o.get("c")
     absent = isinstance(addend, Reg) and addend.index == RZ
+    accumulates = m.true()
     if test is not None and not test.is_true and not absent:
-        m.gap(f"{i.op} with a predicate for its accumulator")
-    m.matrix_multiply(i, shape)
+        accumulates = predicate(m, test)
+    m.matrix_multiply(i, shape, accumulates)
 
 
 @register_wide("LDSM")
@@ -159,13 +167,38 @@ def _widen_nibbles(m: WideMachine, i: WideInsn) -> None:
     write_registers(m, i.o["d"], results)
 
 
+def _byte_rows(m: WideMachine, value: Value) -> Value:
+    """A register that holds a 16x8 matrix of bytes as words of the rows of its transpose.
+
+    Bytes of a lane: columns 2t and 2t + 1 of row g, then of row g + 8.
+    """
+    lane = m.lane_id()
+    column, word = m.shr(lane, 2), m.and_(lane, 3)
+    total: Value = 0
+    for h in range(4):
+        # Row 4 * word + h of the column.
+        source = m.add(m.shl(m.add(m.shl(m.and_(word, 1), 2), h), 2), m.shr(column, 1))
+        at = m.add(m.shl(m.and_(column, 1), 3), m.shl(m.shr(word, 1), 4))
+        part = m.and_(m.shr(m.lane_read(value, source), at), 0xFF)
+        total = m.or_(total, m.shl(part, 8 * h))
+    return total
+
+
+_STORED: dict[str, Callable[[WideMachine, Value], Value]] = {
+    "M88": lambda _, value: value, "MT88": _transposed, "MT168": _byte_rows,
+}  # fmt: skip
+"""Shape of stored matrices -> registers as their rows lie in memory."""
+
+
 @register_wide("STSM")
 def stsm(m: WideMachine, i: WideInsn) -> None:
-    """The inverse of LDSM: rows of up to four matrices to the addresses of lanes 8n to 8n+7."""
-    if "M88" not in i.m and "MT88" not in i.m:
+    """The inverse of LDSM: rows of up to four matrices to the addresses of lanes 8n to 8n+7.
+
+    `.8.MT168`: matrices of 16x8 bytes, whose columns become rows of 16 bytes (documented).
+    """
+    change = next((made for name, made in _STORED.items() if name in i.m), None)
+    if change is None:
         m.gap(f"STSM.{'.'.join(i.m)}")
     count = 4 if "4" in i.m else 2 if "2" in i.m else 1
-    held = read_registers(m, i.o["a"], count)
-    if "MT88" in i.m:
-        held = [_transposed(m, register) for register in held]
+    held = [change(m, register) for register in read_registers(m, i.o["a"], count)]
     m.store_matrices(narrow_address(m, i, i.o["addr"]), held)

@@ -9,7 +9,7 @@ from gpudbg.architectures import age
 from gpudbg.isa.operands import RZ
 from gpudbg.sm.engines.llvm import layout
 from gpudbg.sm.engines.llvm.ir.builder import Builder
-from gpudbg.sm.engines.llvm.ir.values import FULL, Num, Slow, Val
+from gpudbg.sm.engines.llvm.ir.values import FULL, Mask, Num, Slow, Val
 from gpudbg.sm.engines.llvm.kernel.cursor import Cursor
 from gpudbg.sm.engines.llvm.kernel.exits import Exits
 from gpudbg.sm.engines.llvm.kernel.library_access import LibraryAccess
@@ -77,9 +77,11 @@ class Tensors:
             self.rows.note_access(how, "shared", address, 16)
             self.cursor.exec = FULL
 
-    def matrix_multiply(self, i: Any, shape: Multiplication) -> None:
+    def matrix_multiply(self, i: Any, shape: Multiplication, accumulates: Mask) -> None:
         """D = A * B + C of the warp's fragments."""
         self._whole_warp()
+        if accumulates != FULL:
+            raise Slow("a predicate for an accumulator")
         name = _function_of(i, shape)
         if name not in layout.TENSOR:
             raise Slow(f"{i.op}.{'.'.join(i.m)}")
@@ -105,7 +107,8 @@ class Tensors:
 def _function_of(i: Any, shape: Multiplication) -> str:
     """The function of the library that computes a product, as it would be called."""
     signs = any(o.negative or o.absolute for o in (shape.a, shape.b, shape.c))
-    if shape.step >= 0 or signs or shape.sparse or shape.result != shape.addend or shape.n != 8:
+    odd = shape.step >= 0 or shape.sparse or "SATFINITE" in i.m
+    if odd or signs or shape.result != shape.addend or shape.n != 8:
         return ""
     kinds = [kind.lower() for kind in shape.kinds]
     assert shape.a.layout is not None
