@@ -3,6 +3,7 @@ from .cfg import Flow as Flow
 from .cfg import to_dot as to_dot
 from .contents import means as means
 from .contents import not_finite as not_finite
+from .findings import ReportedFinding as ReportedFinding
 from .findings import report as report
 from .hazards import Finding as Finding
 from .hazards import check_code as check_code

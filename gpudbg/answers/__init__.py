@@ -8,7 +8,7 @@ data of `--json` (`data`), GDB/MI's fields (`gpudbg.frontends.mi.shown`) and wha
 
 from gpudbg.answers.columns import Column, column, computed, shown_columns, typed_row
 from gpudbg.answers.data import data_of
-from gpudbg.answers.formats import COUNT, YES
+from gpudbg.answers.formats import ABSENT, COUNT, LIST, ROWS, YES, Format
 from gpudbg.answers.records import (
     NOTHING,
     Answer,
@@ -24,12 +24,16 @@ from gpudbg.answers.text import align_of, lines_of, width_of
 from gpudbg.answers.words import dim, lane_list, lane_marks
 
 __all__ = [
+    "ABSENT",
     "COUNT",
+    "LIST",
     "NOTHING",
+    "ROWS",
     "YES",
     "Answer",
     "Card",
     "Column",
+    "Format",
     "Listing",
     "Notice",
     "Printed",

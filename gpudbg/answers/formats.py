@@ -53,7 +53,7 @@ LANES = Format(lane_list)
 """A lane mask, as ranges of lanes."""
 NUMBERS = Format(_numbers, list)
 """A list of numbers, between blanks."""
-LIST = Format(data=list)
+LIST = Format(data=lambda values: None if values is None else list(values))
 ROWS = Format()
 """Rows inside a row, or one, or None."""
 

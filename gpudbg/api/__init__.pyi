@@ -1,3 +1,5 @@
+from .code_cache import cache_answer as cache_answer
+from .code_cache import cache_words as cache_words
 from .device import Device as Device
 from .opening import SASS_SUFFIX as SASS_SUFFIX
 from .opening import add_launch_flags as add_launch_flags

@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpudbg.errors import UsageError
-from gpudbg.frontends.verbs.decode_surface import decode_surface
 from gpudbg.mem.surface import GOB_VIEWS, VIEWS, SurfaceLayout, layout_of
+from gpudbg.reference.surfaces import decode_surface
 from gpudbg.regs import texheader_schema
 from gpudbg.regs.texfields import LAYOUTS, VERSIONS
 from gpudbg.regs.texheader import (

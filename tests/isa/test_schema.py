@@ -9,10 +9,10 @@ import pytest
 from construct import Construct
 
 from gpudbg.errors import DecodeError
-from gpudbg.frontends.verbs.decode_insn import decode_insn
 from gpudbg.isa.spa5.decode import find_form
 from gpudbg.isa.spa5.forms import all_forms
 from gpudbg.isa.spa5.schema import explain, parse_word, parts, schema
+from gpudbg.reference.instruction_words import decode_insn
 from tests.isa.recorded import compiled
 from tests.isa.sampling import legal_word
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from gpudbg.api.opening import add_launch_flags, open_session
+from gpudbg.arguments import Parser
 from gpudbg.debug.session import DebugSession
 from gpudbg.frontends.repl.shell import Shell
-from gpudbg.frontends.verbs.common import Parser
 
 ROOT = Path(__file__).resolve().parents[2]
 

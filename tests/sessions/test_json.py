@@ -17,13 +17,13 @@ import pytest
 
 from gpudbg import cli
 from gpudbg.api.opening import add_launch_flags, open_session
+from gpudbg.arguments import Parser
 from gpudbg.debug.breakpoints.watched import WatchKind
 from gpudbg.debug.commands.families import load
 from gpudbg.debug.stops.stop import StopKind
 from gpudbg.debug.story_files import COMMANDS, stories
 from gpudbg.debug.views.json_text import dumps, plain, schema
 from gpudbg.frontends.console.console import Console
-from gpudbg.frontends.verbs.common import Parser
 from tests.sessions.json_schema import answers, outputs
 from tests.sessions.json_words import WORDS
 from tests.variants import full

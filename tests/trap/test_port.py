@@ -282,7 +282,7 @@ def test_stories_play(name: str, capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_the_saving_handler_saves_and_ends_the_warp(tmp_path: Path) -> None:
     from gpudbg.api.opening import open_session
-    from gpudbg.frontends.verbs.common import Parser
+    from gpudbg.arguments import Parser
 
     p = Parser()
     from gpudbg.api.opening import add_launch_flags
@@ -308,7 +308,7 @@ def test_the_saving_handler_saves_and_ends_the_warp(tmp_path: Path) -> None:
 
 def test_the_counting_handler_counts() -> None:
     from gpudbg.api.opening import add_launch_flags, open_session
-    from gpudbg.frontends.verbs.common import Parser
+    from gpudbg.arguments import Parser
 
     p = Parser()
     add_launch_flags(p)

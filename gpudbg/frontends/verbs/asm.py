@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gpudbg import assembler
-from gpudbg.architectures import RUN
+from gpudbg.answers import LIST, ROWS, Card, column, typed_row
+from gpudbg.arguments import Parser
 from gpudbg.assembler import MAX_FILE_BYTES, SassProgram, assemble_file, text_of
 from gpudbg.errors import EXIT_CLEAN, EXIT_FINDINGS, LoadError, UsageError
-from gpudbg.formats.reading import read_bytes
-from gpudbg.frontends.verbs.common import Parser, emit_json
+from gpudbg.frontends.verbs.common import emit
+from gpudbg.loading import RUN, read_bytes
 from gpudbg.textlines import opened
 
 if TYPE_CHECKING:
@@ -63,25 +64,43 @@ def main(argv: list[str]) -> int:
     if args.cubin:
         _write(args.cubin, _cubin(program, args.template))
     findings = _hazards(program) if args.check else []
-    if args.json:
-        _emit(program, [args.output, args.cubin], findings)
-    elif args.check:
-        for finding in findings:
-            print("\n".join(finding.lines()))
-        print(f"{len(findings)} hazards" if len(findings) != 1 else "1 hazard")
+    files = tuple(file for file in (args.output, args.cubin) if file)
+    made = AssembledFile.of(program, files, findings)
+    if args.json or args.check:
+        emit(Card(made, AssembledFile.lines), args.json)
     return EXIT_FINDINGS if findings else EXIT_CLEAN
 
 
-def _emit(program: SassProgram, files: list[str | None], findings: list[Finding]) -> None:
-    functions = [{"name": f.name, "code_bytes": len(f.code())} for f in program.functions]
-    emit_json(
-        {
-            "arch": program.arch,
-            "functions": functions,
-            "files": [file for file in files if file],
-            "findings": [finding.to_json() for finding in findings],
-        }
-    )
+@typed_row
+class AssembledFunction:
+    """A function that was assembled."""
+
+    name: str = column()
+    code_bytes: int = column()
+
+
+@typed_row
+class AssembledFile:
+    """What was made of a file, and what `--check` found in it."""
+
+    arch: str = column()
+    functions: tuple[AssembledFunction, ...] = column(show=ROWS)
+    files: tuple[str, ...] = column(show=LIST)
+    findings: tuple[Finding, ...] = column(show=ROWS)
+
+    @classmethod
+    def of(
+        cls, program: SassProgram, files: tuple[str, ...], findings: list[Finding]
+    ) -> AssembledFile:
+        """The record of a program and the files that were written."""
+        functions = (AssembledFunction(f.name, len(f.code())) for f in program.functions)
+        return cls(program.arch, tuple(functions), files, tuple(findings))
+
+    def lines(self) -> list[str]:
+        """The hazards for people."""
+        count = len(self.findings)
+        found = [line for finding in self.findings for line in finding.lines()]
+        return [*found, f"{count} hazards" if count != 1 else "1 hazard"]
 
 
 def _read(path: str) -> tuple[str, str]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from gpudbg.api import cache_answer, cache_words
+from gpudbg.arguments import Parser
 from gpudbg.errors import EXIT_CLEAN
-from gpudbg.frontends.verbs.common import Parser, emit_json
-from gpudbg.sm.engines.llvm import cache
+from gpudbg.frontends.verbs.common import emit
 
 
 def main(argv: list[str]) -> int:
@@ -12,30 +13,10 @@ def main(argv: list[str]) -> int:
     p = Parser(
         prog="gpudbg cache",
         description="The cache of compiled kernels: where it is, how large, and clearing it. "
-        f"{cache.FOLDER}=FOLDER moves it, {cache.FOLDER}=off does without it, "
-        f"{cache.SIZE}=N bounds it (megabytes, {cache.DEFAULT_MB} unless set).",
+        + cache_words(),
     )
     p.add_argument("action", nargs="?", choices=("show", "clear"), default="show")
     p.add_argument("--json", action="store_true")
     args = p.parse_args(argv)
-    found = cache.clear() if args.action == "clear" else cache.contents()
-    if args.json:
-        emit_json(
-            {
-                "folder": None if found.folder is None else str(found.folder),
-                "files": found.files,
-                "bytes": found.nbytes,
-                "limit": found.limit,
-                "cleared": args.action == "clear",
-            }
-        )
-        return EXIT_CLEAN
-    if found.folder is None:
-        print(f"nothing is kept: {cache.FOLDER} or {cache.NO_CACHE} is set")
-        return EXIT_CLEAN
-    kept = f"{found.files:,} file{'s' * (found.files != 1)}, {found.nbytes / (1 << 20):.1f} MB"
-    if args.action == "clear":
-        print(f"{found.folder}: {kept} removed")
-    else:
-        print(f"{found.folder}: {kept} of {found.limit >> 20:,} MB at most")
+    emit(cache_answer(args.action == "clear"), args.json)
     return EXIT_CLEAN

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Final
 from xml.etree import ElementTree as Xml
 
 from gpudbg.api import add_launch_flags, device_for, open_program
+from gpudbg.arguments import Parser
 from gpudbg.errors import LoadError, UsageError
-from gpudbg.frontends.verbs.common import Parser
 from gpudbg.launch import Opening, whole
 from gpudbg.sanitizer import (
     CHECKS,

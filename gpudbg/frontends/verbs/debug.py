@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from gpudbg.api import add_launch_flags, open_session
+from gpudbg.arguments import Parser
 from gpudbg.errors import CommandError
-from gpudbg.frontends.verbs.common import Parser, has_screen
+from gpudbg.frontends.verbs.common import has_screen
 
 
 def parser() -> Parser:

@@ -10,49 +10,49 @@ from gpudbg.errors import EXIT_CLEAN, UsageError
 
 
 def _sr(words: list[str]) -> Any:
-    from gpudbg.frontends.verbs.decode_special import decode_special
+    from gpudbg.reference import decode_special
 
     return decode_special(words)
 
 
 def _esr(words: list[str]) -> Any:
-    from gpudbg.regs.decoders import decode_esr
+    from gpudbg.reference import decode_esr
 
     return decode_esr(words)
 
 
 def _xid(words: list[str]) -> Any:
-    from gpudbg.regs.decoders import stream_xid
+    from gpudbg.reference import stream_xid
 
     return stream_xid(words)
 
 
 def _ptx(words: list[str]) -> Any:
-    from gpudbg.regs.decoders import info_ptx
+    from gpudbg.reference import info_ptx
 
     return info_ptx(words)
 
 
 def _insn(words: list[str]) -> Any:
-    from gpudbg.frontends.verbs.decode_insn import decode_insn
+    from gpudbg.reference import decode_insn
 
     return decode_insn(words)
 
 
 def _texheader(words: list[str]) -> Any:
-    from gpudbg.regs.texheader_text import decode_texheader
+    from gpudbg.reference import decode_texheader
 
     return decode_texheader(words)
 
 
 def _sampler(words: list[str]) -> Any:
-    from gpudbg.regs.texheader_text import decode_texsampler
+    from gpudbg.reference import decode_texsampler
 
     return decode_texsampler(words)
 
 
 def _surface(words: list[str]) -> Any:
-    from gpudbg.frontends.verbs.decode_surface import decode_surface
+    from gpudbg.reference import decode_surface
 
     return decode_surface(words)
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import runpy
 from pathlib import Path
 
+from gpudbg.answers import Listing, column, typed_row
+from gpudbg.arguments import Parser
 from gpudbg.debug import COMMANDS, FIRST, SCRIPT, docstring, stories, summary
 from gpudbg.errors import EXIT_CLEAN, UsageError
-from gpudbg.frontends.verbs.common import Parser, emit_json, has_screen
+from gpudbg.frontends.verbs.common import emit, has_screen
 
 
 def parser() -> Parser:
@@ -20,15 +22,23 @@ def parser() -> Parser:
     return p
 
 
+@typed_row
+class StoryRow:
+    """A story, by what it shows."""
+
+    name: str = column()
+    summary: str = column()
+
+    def __str__(self) -> str:
+        return f"{self.name:18} {self.summary}"
+
+
 def main(argv: list[str]) -> int:
     """Run the verb."""
     args = parser().parse_args(argv)
-    if args.list and args.json:
-        emit_json([{"name": n, "summary": summary(c.parent)} for n, c in stories().items()])
-        return EXIT_CLEAN
     if args.list:
-        for name, cubin in stories().items():
-            print(f"{name:18} {summary(cubin.parent)}")
+        rows = (StoryRow(name, summary(cubin.parent)) for name, cubin in stories().items())
+        emit(Listing(tuple(rows)), args.json)
         return EXIT_CLEAN
     cubin = find(args.name)
     from gpudbg.frontends.verbs import debug

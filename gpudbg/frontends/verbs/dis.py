@@ -6,32 +6,17 @@ import argparse
 import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import PurePath
 from textwrap import indent
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from gpudbg.api import open_members
-from gpudbg.architectures import LISTED, is_wide
-from gpudbg.code_layout import layout_of
+from gpudbg.answers import Card, Listing, column, data_of, typed_row
+from gpudbg.arguments import Parser
 from gpudbg.debug.views import dumps
-from gpudbg.errors import EXIT_CLEAN, LoadError, UsageError
-from gpudbg.formats.program import Program
-from gpudbg.formats.reading import read_bytes
-from gpudbg.frontends.verbs.common import Parser, emit_json, known_names, plain_kernel
-from gpudbg.frontends.verbs.dis_listing import (
-    Line,
-    ListedSection,
-    as_json,
-    comment_column,
-    function,
-    graph,
-    heading,
-)
-from gpudbg.loading import call_plugin, known_plugins
+from gpudbg.errors import EXIT_CLEAN
+from gpudbg.frontends.verbs.common import emit
+from gpudbg.listing import ListingOptions, listed_functions, listed_texts, offset_range
+from gpudbg.loading import LISTED, call_plugin, known_plugins, read_bytes
 from gpudbg.toolchain import add_compile_flags, flag_options
-
-if TYPE_CHECKING:
-    from gpudbg.formats.fatbin import FatbinImage
 
 
 def parser() -> argparse.ArgumentParser:
@@ -86,63 +71,38 @@ def _no_collection() -> Iterator[None]:
 def _disassemble(args: argparse.Namespace) -> int:
     if args.isa:
         return _foreign(args)
-    low, high = _range(args.range)
-    shown = _listings(args, low, high)
+    options = _options(args)
     if args.json:
-        print("[" + ",".join(shown) + "\n]")
+        records = (dumps(data_of(Card(f, list)), indent=2) for f in listed_functions(options))
+        print("[" + ",".join("\n" + indent(text, "  ") for text in records) + "\n]")
         return EXIT_CLEAN
-    for listing_text in shown:
-        print(listing_text)
+    for text in listed_texts(options):
+        print(text)
     return EXIT_CLEAN
 
 
-def _listings(args: argparse.Namespace, low: int, high: int) -> Iterator[str]:
-    """Every section as text, a program at a time: a library has too many to hold."""
-    for image, program, sections in _programs(args):
-        for section in sections:
-            if args.braces and section.wide:
-                raise UsageError(
-                    f"--braces is not there for 128-bit instructions ({section.arch})",
-                    "they have no dual issue",
-                )
-        picked = [[x for x in s.lines if low <= x.address < high] for s in sections]
-        pairs = list(zip(sections, picked, strict=True))
-        if args.json:
-            for section, rows in pairs:
-                yield "\n" + indent(dumps(as_json(section, rows, args), indent=2), "  ")
-        elif args.cfg:
-            for section in sections:
-                yield graph(section, args.cfg)
-        else:
-            if image is not None and not args.directives and not args.kernel:
-                yield "\n".join(_member(image, program))
-            yield from _text(program, pairs, args)
+def _options(args: argparse.Namespace) -> ListingOptions:
+    """What the flags say: each has its option's name."""
+    given = {name: getattr(args, name) for name in ListingOptions._fields if hasattr(args, name)}
+    given |= {"kernel": tuple(args.kernel or ()), "compile": flag_options(args)}
+    return ListingOptions(**given)
 
 
-def _member(image: FatbinImage, program: Program | None) -> Iterator[str]:
-    """What stands before the listing of an entry of a fat binary."""
-    yield from image.heading()
-    if program is None and image.kind == "elf":
-        yield f"// not listed: no instructions of {image.arch} are known here"
+@typed_row
+class ForeignRow:
+    """An instruction of a plugin's set."""
 
+    offset: int = column()
+    code: str = column(key="bytes")
+    text: str = column()
 
-def _text(
-    program: Program | None, pairs: list[tuple[ListedSection, list[Line]]], args: argparse.Namespace
-) -> Iterator[str]:
-    """A program's sections as cuobjdump prints them."""
-    if not pairs and (program is None or args.kernel):
-        return
-    arch = pairs[0][0].arch if program is None else program.arch
-    width = comment_column(section for section, _ in pairs)
-    if args.directives and program is not None:
-        from gpudbg.assembler import frame_directives, module_directives
+    def with_words(self) -> str:
+        """Its line, the bytes in groups of four."""
+        return f"{self.offset:6x}:  {bytes.fromhex(self.code).hex(' ', 4):24} {self.text}"
 
-        yield "\n".join(module_directives(program))
-    yield "\n".join(heading(program, arch))
-    for section, rows in pairs:
-        yield "\n".join(function(section, rows, args, width))
-    if args.directives and program is not None:
-        yield "\n".join(frame_directives(program))
+    def without_words(self) -> str:
+        """Its line without the bytes."""
+        return f"{self.offset:6x}:  {self.text}"
 
 
 def _foreign(args: argparse.Namespace) -> int:
@@ -151,20 +111,16 @@ def _foreign(args: argparse.Namespace) -> int:
     data = read_bytes(args.program)
     made = call_plugin(entry, entry.load)
     isa = made() if isinstance(made, type) else made
-    low, high = _range(args.range)
+    low, high = offset_range(args.range)
     found = call_plugin(entry, lambda: [_foreign_row(r) for r in isa.disassemble(data, 0)])
-    rows = [row for row in found if low <= row[0] < high]
-    if args.json:
-        emit_json(
-            [
-                {"offset": at, "bytes": data[at : at + size].hex(), "text": words}
-                for at, size, words in rows
-            ]
-        )
-        return EXIT_CLEAN
-    for at, size, words in rows:
-        shown = "" if args.no_bytes else f"{data[at : at + size].hex(' ', 4):24} "
-        print(f"{at:6x}:  {shown}{words}")
+    rows = tuple(
+        ForeignRow(at, data[at : at + size].hex(), words)
+        for at, size, words in found
+        if low <= at < high
+    )
+    shown = ForeignRow.without_words if args.no_bytes else ForeignRow.with_words
+    if rows or args.json:
+        emit(Listing(rows, shown), args.json)
     return EXIT_CLEAN
 
 
@@ -172,70 +128,3 @@ def _foreign_row(row: Any) -> tuple[int, int, str]:
     """An instruction of a plugin's: its address, how many bytes it has (or these), its text."""
     at, size, words = row
     return int(at), len(size) if isinstance(size, bytes | bytearray) else int(size), str(words)
-
-
-def _range(text: str | None) -> tuple[int, int]:
-    if text is None:
-        return 0, 1 << 62
-    start, colon, end = text.partition(":")
-    try:
-        low, high = int(start or "0", 0), int(end, 0) if end else 1 << 62
-    except ValueError:
-        colon = ""
-    if not colon:
-        raise UsageError(f"--range {text!r} is not START:END", "e.g. --range 0x40:0x80")
-    if not 0 <= low < high:
-        raise UsageError(f"--range {text!r} holds nothing", "END lies behind START, from 0 on")
-    return low, high
-
-
-def _programs(
-    args: argparse.Namespace,
-) -> Iterator[tuple[FatbinImage | None, Program | None, list[ListedSection]]]:
-    """Each program with the sections of it that are wanted, and the entry that it is in a file."""
-    if args.raw:
-        yield None, None, [_raw(args, read_bytes(args.program))]
-        return
-    wanted, found = set(args.kernel or ()), set()
-    near: list[str] = []
-    longest = 0
-    for image, program in open_members(args.program, args.arch, flag_options(args)):
-        if program is None:
-            yield image, None, []
-            continue
-        named = {plain_kernel(program, name) or name: name for name in wanted}
-        sections = []
-        for section in program.code_sections:
-            name = section.removeprefix(".text.")
-            if wanted and name not in named:
-                near.append(name)
-                continue
-            found.add(named.get(name, name))
-            sections.append(
-                ListedSection(program, name, program.sections[section].data, program.arch)
-            )
-        longest = max(longest, *(len(section.code) for section in sections), 0)
-        yield image, program, sections
-    low, _ = _range(args.range)
-    if low >= longest > 0:
-        raise UsageError(
-            f"--range {args.range!r}: no instruction is there",
-            f"code ends at 0x{longest:x}",
-        )
-    unknown = wanted - found
-    if unknown:
-        name = min(unknown)
-        raise UsageError(f"{args.program} has no function {name!r}", known_names(name, near))
-
-
-def _raw(args: argparse.Namespace, data: bytes) -> ListedSection:
-    arch = args.arch or "sm_50"
-    size, unit = layout_of(arch).bundle_bytes, "words" if is_wide(arch) else "bundles"
-    if len(data) % size or not data:
-        raise LoadError(
-            f"{len(data)} bytes are not whole {size}-byte {unit}",
-            path=args.program,
-            offset=len(data) - len(data) % size,
-        )
-    name = PurePath(args.program).stem
-    return ListedSection(None, name, data, arch)

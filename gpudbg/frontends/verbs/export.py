@@ -4,15 +4,27 @@ from __future__ import annotations
 
 import sys
 
+from gpudbg.answers import ROWS, Notice, column, typed_row
 from gpudbg.api import add_launch_flags, open_session
+from gpudbg.arguments import Parser
 from gpudbg.debug import interrupts
-from gpudbg.debug.stops import BreakpointStop, ExitStop
+from gpudbg.debug.stops import BreakpointStop, ExitStop, Stop
 from gpudbg.errors import EXIT_CLEAN, UsageError
-from gpudbg.frontends.verbs.common import Parser, emit_json
+from gpudbg.frontends.verbs.common import emit
 from gpudbg.frontends.verbs.run import exit_code
 from gpudbg.launch import whole
 
 KINDS = ("surface", "texture")
+
+
+@typed_row
+class WrittenImage:
+    """A surface that was written to a file, and how its run ended."""
+
+    name: str = column()
+    file: str = column()
+    text: str = column()
+    stop: Stop = column(show=ROWS)
 
 
 def main(argv: list[str]) -> int:
@@ -46,8 +58,5 @@ def main(argv: list[str]) -> int:
     if not isinstance(stop, ExitStop | BreakpointStop):
         print(stop.message, file=sys.stderr)
     said = export_image(image, args.file, args.slice, args.zoom)
-    if args.json:
-        emit_json({"name": args.name, "file": args.file, "text": said, "stop": stop.to_json()})
-    else:
-        print(said)
+    emit(Notice(said, WrittenImage(args.name, args.file, said, stop)), args.json)
     return EXIT_CLEAN if args.until and isinstance(stop, BreakpointStop) else exit_code(stop)

@@ -7,9 +7,11 @@ import sys
 from collections.abc import Callable
 from functools import lru_cache
 
+from gpudbg.answers import Listing
+from gpudbg.arguments import Parser
 from gpudbg.errors import EXIT_CLEAN, EXIT_GAP
-from gpudbg.frontends.verbs.common import Parser, emit_json
-from gpudbg.plugin import PATH_VARIABLE, Registry, discover
+from gpudbg.frontends.verbs.common import emit
+from gpudbg.plugin import PATH_VARIABLE, PluginInfo, Registry, discover
 
 
 def registry(paths: tuple[str, ...] = ()) -> Registry:
@@ -66,9 +68,7 @@ def main(argv: list[str]) -> int:
     found = registry(tuple(args.plugin))
     if args.check:
         _warn(found.load_all())
-    if args.json:
-        emit_json([info.to_json() for info in found.plugins])
-    else:
-        print("\n".join(i.line() for i in found.plugins) or "no plugins are installed")
+    empty = "no plugins are installed"
+    emit(Listing(tuple(found.plugins), PluginInfo.line, empty=empty), args.json)
     broken = any(info.state == "broken" for info in found.plugins)
     return EXIT_GAP if args.check and broken else EXIT_CLEAN

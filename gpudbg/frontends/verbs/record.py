@@ -5,11 +5,29 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+from gpudbg.answers import ROWS, Card, column, typed_row
 from gpudbg.api import add_launch_flags, open_session
+from gpudbg.arguments import Parser
 from gpudbg.debug import interrupts, progress_shown
-from gpudbg.frontends.verbs.common import Parser, emit_json
+from gpudbg.debug.stops import Stop
+from gpudbg.frontends.verbs.common import emit
 from gpudbg.frontends.verbs.run import exit_code
 from gpudbg.launch import whole
+
+
+@typed_row
+class WrittenRecording:
+    """A recording that was written, and how its run ended."""
+
+    stop: Stop = column(show=ROWS)
+    file: str = column()
+    size: int = column(key="bytes")
+    tick: int = column()
+
+    def lines(self) -> list[str]:
+        """The recording for people; a failure has been reported as one."""
+        said = [] if self.stop.failed else [self.stop.message]
+        return [*said, f"{self.file}: {self.size:,} bytes; `gpudbg {self.file}` opens it"]
 
 
 def main(argv: list[str]) -> int:
@@ -38,9 +56,8 @@ def main(argv: list[str]) -> int:
     with interrupts(session), progress_shown(session):
         stop = session.run(max_instructions=args.max_instructions)
     size = session.save_recording(path)
-    if args.json:
-        emit_json({"stop": stop.to_json(), "file": path, "bytes": size, "tick": session.tick})
-    else:
-        print(stop.message, file=sys.stderr if stop.failed else sys.stdout)
-        print(f"{path}: {size:,} bytes; `gpudbg {path}` opens it")
+    written = WrittenRecording(stop, path, size, session.tick)
+    if stop.failed and not args.json:
+        print(stop.message, file=sys.stderr)
+    emit(Card(written, WrittenRecording.lines), args.json)
     return exit_code(stop)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gpudbg.api import add_launch_flags, open_session
-from gpudbg.frontends.verbs.common import Parser
+from gpudbg.arguments import Parser
 
 
 def main(argv: list[str]) -> int:

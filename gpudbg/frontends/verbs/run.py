@@ -3,15 +3,28 @@
 from __future__ import annotations
 
 import sys
+from typing import TYPE_CHECKING, Any
 
-from gpudbg.analysis import report
+from numpy.typing import NDArray
+
+from gpudbg.analysis import ReportedFinding, report
+from gpudbg.answers import ROWS, Card, Format, column, typed_row
 from gpudbg.api import add_launch_flags, open_session
+from gpudbg.arguments import Parser
 from gpudbg.debug import CHECKS, engine_trouble, interrupts, progress_shown
 from gpudbg.debug.stops import ExitStop, Stop
 from gpudbg.debug.views import stop_card
 from gpudbg.errors import EXIT_CLEAN, EXIT_FAULT, EXIT_FINDINGS
-from gpudbg.frontends.verbs.common import Parser, emit_json
+from gpudbg.frontends.verbs.common import emit
 from gpudbg.launch import whole
+
+if TYPE_CHECKING:
+    from gpudbg.debug import DebugSession
+
+
+FINDINGS = Format(
+    data=lambda found: {name: [f.to_json() for f in rows] for name, rows in found.items()}
+)
 
 
 def main(argv: list[str]) -> int:
@@ -51,20 +64,10 @@ def main(argv: list[str]) -> int:
     trouble = engine_trouble(session)
     if trouble and (args.engine == "run" or args.jobs > 1):
         print(f"gpudbg: {trouble}", file=sys.stderr)
-    if args.json:
-        emit_json(
-            {
-                "stop": stop.to_json(),
-                "outputs": _outputs(session),
-                "printed": session.output.text,
-                "findings": {n: [f.to_json() for f in c.findings] for n, c in checks.items()},
-            }
-        )
-    elif not args.quiet:
-        stream = sys.stdout if isinstance(stop, ExitStop) else sys.stderr
-        print("\n".join(stop_card(session, stop)), file=stream)
-        for name, check in checks.items():
-            print("\n".join(report(name, check)), file=stream)
+    if args.json or not args.quiet:
+        failed = not (args.json or isinstance(stop, ExitStop))
+        result = Card(RunResult.of(session, stop, checks), RunResult.lines)
+        emit(result, args.json, sys.stderr if failed else sys.stdout)
     if any(check.findings for check in checks.values()):
         return exit_code(stop) or EXIT_FINDINGS
     return exit_code(stop)
@@ -77,10 +80,34 @@ def exit_code(stop: Stop) -> int:
     return EXIT_CLEAN if isinstance(stop, ExitStop) else EXIT_FINDINGS
 
 
-def _outputs(session: object) -> dict[str, object]:
-    from gpudbg.debug import DebugSession
+@typed_row
+class RunResult:
+    """How a run ended: the stop, the output buffers, what was printed, what checks found.
 
-    assert isinstance(session, DebugSession)
-    rows = [a for a in session.launch.arguments if a.buffer is not None]
-    marked = [a for a in rows if a.output] or rows
-    return {a.name: a.buffer.array() for a in marked}
+    `card` and `reports` are the lines of the stop and of the checks.
+    """
+
+    stop: Stop = column(show=ROWS)
+    outputs: dict[str, NDArray[Any]] = column()
+    printed: str = column()
+    findings: dict[str, tuple[ReportedFinding, ...]] = column(show=FINDINGS)
+    card: tuple[str, ...] = column(key="")
+    reports: tuple[str, ...] = column(key="")
+
+    @classmethod
+    def of(cls, session: DebugSession, stop: Stop, checks: dict[str, Any]) -> RunResult:
+        """The result of a session's run with some checks."""
+        rows = [a for a in session.launch.arguments if a.buffer is not None]
+        marked = [a for a in rows if a.output] or rows
+        return cls(
+            stop,
+            {a.name: a.buffer.array() for a in marked},
+            session.output.text,
+            {name: tuple(check.findings) for name, check in checks.items()},
+            tuple(stop_card(session, stop)),
+            tuple(line for name, check in checks.items() for line in report(name, check)),
+        )
+
+    def lines(self) -> list[str]:
+        """The result for people."""
+        return [*self.card, *self.reports]

@@ -12,9 +12,9 @@ import tokenize
 import traceback
 from pathlib import Path
 
+from gpudbg.arguments import Parser
 from gpudbg.debug.stops import EVERY_STOP, Stop
 from gpudbg.errors import EXIT_CLEAN, EXIT_FAULT, EXIT_FINDINGS, GpudbgError, UsageError
-from gpudbg.frontends.verbs.common import Parser
 
 _LOOKED_AT = 1 << 20
 """Bytes of a script that are looked at before it runs."""

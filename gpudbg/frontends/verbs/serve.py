@@ -6,8 +6,8 @@ import sys
 from pathlib import Path
 
 import gpudbg
+from gpudbg.arguments import Parser
 from gpudbg.errors import UsageError
-from gpudbg.frontends.verbs.common import Parser
 
 DEFAULT_PORT = 8000
 INSTALL = "pip install 'gpudbg[serve]' brings it"

@@ -6,10 +6,10 @@ from itertools import pairwise
 
 import pytest
 
-from gpudbg.frontends.verbs.decode_insn import decode_insn
 from gpudbg.isa.volta import assemble, decode
 from gpudbg.isa.volta.decode import candidates_of
 from gpudbg.isa.volta.schema import explain, parts, schema
+from gpudbg.reference.instruction_words import decode_insn
 from tests.isa.volta.test_words import recorded
 
 

@@ -1,4 +1,4 @@
-"""gpudbg decode sr: a special register's fields; names and numbers where words have 128 bits."""
+"""`gpudbg decode sr`: a special register's fields; names and numbers where words have 128 bits."""
 
 from __future__ import annotations
 

@@ -1,12 +1,12 @@
-"""gpudbg decode surface: the address calculator, coordinates to bytes and back."""
+"""`gpudbg decode surface`: the address calculator, coordinates to bytes and back."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from gpudbg.answers import Card
+from gpudbg.arguments import Parser, integer
 from gpudbg.errors import UsageError
-from gpudbg.frontends.verbs.common import Parser, integer
 from gpudbg.mem.surface import VIEWS, layout_of
 from gpudbg.mem.surface_bounds import CLAMPS, DIMS
 from gpudbg.mem.surface_text import (

@@ -6,13 +6,13 @@ counts with its guard before its column: that is how cuobjdump places them (meas
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Iterable, Iterator
 from functools import cached_property
 from pathlib import Path, PurePath
-from typing import Any
+from typing import NamedTuple
 
 from gpudbg.analysis import BasicBlock, Flow, to_dot
+from gpudbg.answers import ABSENT, ROWS, column, typed_row
 from gpudbg.architectures import is_wide
 from gpudbg.code_layout import CodeLayout, layout_of
 from gpudbg.errors import AssembleError, DecodeError, UsageError
@@ -21,6 +21,7 @@ from gpudbg.formats.program import Program
 from gpudbg.isa.spa5 import text as narrow_text
 from gpudbg.isa.volta import text as wide_text
 from gpudbg.symbols import control_words
+from gpudbg.toolchain import CompileOptions
 
 ADDRESS_COLUMNS = 16
 """Columns of `        /*0008*/`."""
@@ -28,6 +29,40 @@ _SHORT_ADDRESS = 1 << 16
 """Smaller addresses have four digits."""
 
 Line = narrow_text.NarrowLine | wide_text.WideLine
+
+
+class ListingOptions(NamedTuple):
+    """What is listed, and what beside it: the flags of `gpudbg dis`.
+
+    Attributes:
+        program: the path of the file.
+        kernel: only these functions.
+        range: only these offsets, as START:END.
+        raw: the file is bare instruction words.
+        arch: the architecture, of raw words or of a file with several.
+        control: control words: "hex", "fields" beside each instruction, or "none".
+        no_bytes: words are left out.
+        source: source lines stand before their instructions.
+        blocks: basic blocks are marked.
+        cfg: the control-flow graph instead, as "text" or "dot".
+        braces: dual-issue pairs are marked.
+        directives: what the assembler needs for the same program.
+        compile: how a source file is compiled.
+    """
+
+    program: str
+    kernel: tuple[str, ...] = ()
+    range: str | None = None
+    raw: bool = False
+    arch: str | None = None
+    control: str = "hex"
+    no_bytes: bool = False
+    source: bool = False
+    blocks: bool = False
+    cfg: str | None = None
+    braces: bool = False
+    directives: bool = False
+    compile: CompileOptions = CompileOptions()
 
 
 class ListedSection:
@@ -86,57 +121,57 @@ def heading(program: Program | None, arch: str) -> Iterator[str]:
 
 
 def function(
-    section: ListedSection, rows: list[Line], args: argparse.Namespace, width: int
+    section: ListedSection, rows: list[Line], options: ListingOptions, width: int
 ) -> Iterator[str]:
     """One function as cuobjdump -sass lays it out, with what the flags add."""
     yield f"\t\tFunction : {section.name}"
     if section.program is not None:
         yield f'\t.headerflags\t@"{header_flags(section.program)}"'
-    if args.directives and section.program is not None:
+    if options.directives and section.program is not None:
         from gpudbg.assembler import function_directives
 
         yield from function_directives(section.program, section.name)
-    marks = {b.start: b for b in blocks(section)} if args.blocks else {}
-    source = SourceLines(section) if args.source else None
+    marks = {b.start: b for b in blocks(section)} if options.blocks else {}
+    source = SourceLines(section) if options.source else None
     bodies = dict(zip((x.address for x in section.lines), section.bodies, strict=True))
-    if args.braces:
+    if options.braces:
         bodies = {row.address: row.body(braces=True) for row in section.lines}
-    notes = _notes(section, rows) if _needs_notes(section, args) else {}
+    notes = _notes(section, rows) if _needs_notes(section, options) else {}
     margin = " " * (ADDRESS_COLUMNS + width + 2)
     bundle = -1
     for row in rows:
         at = row.address - row.address % section.layout.bundle_bytes
-        if args.control == "hex" and at != bundle and section.controls:
+        if options.control == "hex" and at != bundle and section.controls:
             bundle = at
             yield f"{margin}/* {section.controls[at]:#018x} */"
         if row.address in marks:
             yield block_words(marks[row.address])
         if source is not None:
             yield from source.new_lines(row.address)
-        yield from _lines(row, _noted(bodies[row.address], notes.get(row.address)), args, width)
+        yield from _lines(row, _noted(bodies[row.address], notes.get(row.address)), options, width)
     yield "\t\t" + "." * 10 + "\n\n"
 
 
-def _lines(row: Line, body: str, args: argparse.Namespace, width: int) -> Iterator[str]:
+def _lines(row: Line, body: str, options: ListingOptions, width: int) -> Iterator[str]:
     """The lines of an instruction: one, and one for the second half of a 128-bit word."""
     line = f"        /*{row.address:04x}*/{body:<{width - _more_digits(row.address)}}"
     halves = row.halves
-    if args.control == "fields":
+    if options.control == "fields":
         line += f"  {row.control}"
-    if not args.no_bytes:
+    if not options.no_bytes:
         line += f"  /* {halves[0]:#018x} */"
     if row.error:
         line += f"  // illegal: {row.error}"
     yield line.rstrip()
-    if args.control == "hex" and not args.no_bytes:
+    if options.control == "hex" and not options.no_bytes:
         for half in halves[1:]:
             yield f"{'':{ADDRESS_COLUMNS + width + 2}}/* {half:#018x} */"
 
 
-def _needs_notes(section: ListedSection, args: argparse.Namespace) -> bool:
+def _needs_notes(section: ListedSection, options: ListingOptions) -> bool:
     """Whether what the text hides has to stand behind it: no whole word does."""
-    hidden = args.no_bytes or args.control != "hex"
-    return bool(args.directives and section.wide and hidden)
+    hidden = options.no_bytes or options.control != "hex"
+    return bool(options.directives and section.wide and hidden)
 
 
 def _notes(section: ListedSection, rows: list[Line]) -> dict[int, str]:
@@ -222,37 +257,70 @@ class SourceLines:
         return lines[line - 1].rstrip() if lines and 0 < line <= len(lines) else ""
 
 
-# ---- JSON ------------------------------------------------------------------------------
-def as_json(section: ListedSection, rows: list[Line], args: argparse.Namespace) -> dict[str, Any]:
-    """A function as data."""
-    out: dict[str, Any] = {
-        "function": section.name,
-        "arch": section.arch,
-        "instructions": [_row(section, x) for x in rows],
-    }
-    if args.blocks or args.cfg:
-        out["blocks"] = [
-            {
-                "start": b.start,
-                "last": b.last,
-                "edges": [{"target": e.target, "kind": e.kind} for e in b.edges],
-                "ends": b.ends,
-            }
-            for b in blocks(section)
-        ]
-    return out
+# ---- records ---------------------------------------------------------------------------
+@typed_row
+class EdgeRow:
+    """Where a basic block goes on."""
+
+    target: int = column()
+    kind: str = column()
 
 
-def _row(section: ListedSection, row: Line) -> dict[str, Any]:
-    out = {
-        "offset": row.address,
-        "word": f"{row.word:#0{2 * section.layout.word_bytes + 2}x}",
-        "control": row.group,
-        "control_text": str(row.control),
-        "text": row.text,
-        "legal": row.insn is not None,
-        "reason": row.error,
-    }
-    if isinstance(row, narrow_text.NarrowLine):
-        out["dual"] = "{" if row.opens else "}" if row.closes else ""
-    return out
+@typed_row
+class BasicBlockRow:
+    """A basic block of a listed function."""
+
+    start: int = column()
+    last: int = column()
+    edges: tuple[EdgeRow, ...] = column(show=ROWS)
+    ends: str = column()
+
+    @classmethod
+    def of(cls, block: BasicBlock) -> BasicBlockRow:
+        """The row of a block."""
+        edges = tuple(EdgeRow(e.target, e.kind) for e in block.edges)
+        return cls(block.start, block.last, edges, block.ends)
+
+
+@typed_row
+class InstructionRow:
+    """A listed instruction; `dual` where two may issue together."""
+
+    offset: int = column()
+    word: str = column()
+    control: int = column()
+    control_text: str = column()
+    text: str = column()
+    legal: bool = column()
+    reason: str = column()
+    dual: str = column(default=ABSENT)
+
+    @classmethod
+    def of(cls, section: ListedSection, row: Line) -> InstructionRow:
+        """The row of a section's line."""
+        dual: str = ABSENT
+        if isinstance(row, narrow_text.NarrowLine):
+            dual = "{" if row.opens else "}" if row.closes else ""
+        word = f"{row.word:#0{2 * section.layout.word_bytes + 2}x}"
+        said = str(row.control)
+        legal = row.insn is not None
+        return cls(row.address, word, row.group, said, row.text, legal, row.error, dual)
+
+
+@typed_row
+class FunctionRow:
+    """A listed function; `blocks` where they are asked for."""
+
+    function: str = column()
+    arch: str = column()
+    instructions: tuple[InstructionRow, ...] = column(show=ROWS)
+    blocks: tuple[BasicBlockRow, ...] = column(show=ROWS, default=ABSENT)
+
+    @classmethod
+    def of(cls, section: ListedSection, rows: list[Line], options: ListingOptions) -> FunctionRow:
+        """The row of a section, with those of its lines that are shown."""
+        found: tuple[BasicBlockRow, ...] = ABSENT
+        if options.blocks or options.cfg:
+            found = tuple(map(BasicBlockRow.of, blocks(section)))
+        listed = tuple(InstructionRow.of(section, row) for row in rows)
+        return cls(section.name, section.arch, listed, found)

@@ -1,4 +1,4 @@
-"""gpudbg decode insn WORD: what an instruction word says, bit by bit."""
+"""`gpudbg decode insn WORD`: what an instruction word says, bit by bit."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import re
 from typing import Any, NamedTuple
 
 from gpudbg.answers import Listing
+from gpudbg.arguments import Parser, integer
 from gpudbg.dataclass import dataclass
 from gpudbg.errors import DecodeError
 from gpudbg.formats.program import SUPPORTED_ARCHS
-from gpudbg.frontends.verbs.common import Parser, integer
 from gpudbg.isa import volta
 from gpudbg.isa.operands import Access
 from gpudbg.regs.decoders import Decoding

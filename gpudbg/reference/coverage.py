@@ -1,4 +1,4 @@
-"""gpudbg info isa: what is decoded, assembled and executed, per architecture, from the tables."""
+"""`gpudbg info isa`: what is decoded, assembled and executed, per architecture, from the tables."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from gpudbg.answers import COUNT, Table, column, typed_row
 from gpudbg.architectures import NARROW, WIDE, is_wide
-from gpudbg.errors import EXIT_CLEAN, UsageError
-from gpudbg.frontends.verbs.common import emit
+from gpudbg.errors import UsageError
 
 
 @typed_row
@@ -81,8 +80,8 @@ def _narrow(arch: str) -> Coverage:
     return _row(arch, per, missing, {})
 
 
-def show(arch: str | None, as_json: bool) -> int:
-    """Print the coverage of one architecture or of all.
+def isa_answer(arch: str | None) -> Table:
+    """The coverage of one architecture or of all.
 
     Raises:
         UsageError: an architecture that the tables do not have.
@@ -91,8 +90,7 @@ def show(arch: str | None, as_json: bool) -> int:
     if arch and arch not in known:
         raise UsageError(f"no tables for {arch!r}", f"one of {', '.join(known)}")
     rows = tuple(coverage(a) for a in ([arch] if arch else SHOWN))
-    emit(Table(Coverage, rows, foot=tuple(_without_semantics(rows))), as_json)
-    return EXIT_CLEAN
+    return Table(Coverage, rows, foot=tuple(_without_semantics(rows)))
 
 
 def _without_semantics(rows: Sequence[Coverage]) -> Iterator[str]:
