@@ -13,17 +13,15 @@ focus, breakpoints, expressions, warps, memory.  Everything it returns is plain 
 from __future__ import annotations
 
 import os
-import weakref
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager
 from functools import cached_property
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, get_args
 
 from gpudbg import html
-from gpudbg.answers import Sections
 from gpudbg.answers.words import dim
-from gpudbg.debug import inspection, leaving, stepping
+from gpudbg.debug import inspection, leaving, resident_warps, stepping
 from gpudbg.debug.breakpoints.events import Events
 from gpudbg.debug.breakpoints.setting import Breakpoints
 from gpudbg.debug.breakpoints.watched import WatchKind
@@ -35,24 +33,23 @@ from gpudbg.debug.focus.focus import Focus
 from gpudbg.debug.history.history import LaunchHistory
 from gpudbg.debug.inferior import Inferior, Launchable
 from gpudbg.debug.inspection import SessionMemory
+from gpudbg.debug.interpreter import CommandInterpreter
 from gpudbg.debug.interruption import interruptible
+from gpudbg.debug.launching import LaunchControl
 from gpudbg.debug.registry import Command, CommandTable, Output
 from gpudbg.debug.running import Runner
-from gpudbg.debug.script import Player, Scope, ScriptLine, play
-from gpudbg.debug.script.blocks import statements
+from gpudbg.debug.script import Player, Scope
 from gpudbg.debug.script.host import SessionHost
 from gpudbg.debug.settings import SCOPES, Settings
-from gpudbg.debug.stops.stop import InterruptStop, Stop, stop_html
-from gpudbg.debug.symbols import Origin, Symbols
+from gpudbg.debug.stops.stop import Stop, stop_html
+from gpudbg.debug.symbols import Origin
 from gpudbg.debug.trace.timeline import Timeline
 from gpudbg.debug.traps import SessionTraps
 from gpudbg.debug.values import access, evaluation
 from gpudbg.debug.values.context import WarpContext
-from gpudbg.debug.values.lanes import array_mask
 from gpudbg.debug.warp_view import WarpView, code_html
-from gpudbg.errors import CommandError, GpudbgError, UsageError
-from gpudbg.expr import Result, evaluate, parse_condition
-from gpudbg.formats.launch import MissingArguments
+from gpudbg.errors import UsageError
+from gpudbg.expr import Result
 from gpudbg.public import public_names
 from gpudbg.sm.events import StopEvent
 from gpudbg.validation import function, maybe_whole, one_of, whole
@@ -111,9 +108,6 @@ class DebugSession(Inferior):
             commands: the table of console commands, asked for at the first of them.
         """
         super().__init__(launch, Scope())
-        # Without `close` the same happens when nobody has the session any more.
-        self._release = weakref.finalize(self, launch.release)
-        self._release.atexit = False
         self.breakpoints = Breakpoints(self)
         self.watchpoints = Watchpoints(self, self.breakpoints)
         self.traps = SessionTraps(self)
@@ -121,29 +115,31 @@ class DebugSession(Inferior):
             self, self.scope, self.breakpoints, lambda line: commands().knows(line)
         )
         self.runner = Runner(self, self.breakpoints, self.watchpoints, self.traps, self.scripting)
+        self.interpreter = CommandInterpreter(self, self.scripting, commands)
         self.displays = Displays(self, DebugSession._answer)
         self.timeline = Timeline(self, self.traps)
         self.observing: dict[str, Any] = {}
         self.history = LaunchHistory(self, self.runner)
+        self.launching = LaunchControl(
+            self, self.breakpoints, self.traps, self.runner, self.timeline, self.history,
+            DebugSession._renew_checks,
+        )  # fmt: skip
         self._callbacks: dict[int, Callback] = {}
         self.command_table = commands
         self.quit_code: int | None = None
-        self.last_line = ""
-        self.opening: Opening | None = None
-        self._planned = False
         self.use_settings(self.settings)
         self.runner.stand()
 
     __dir__ = public_names
     _INTERNAL = frozenset(
-        """arguments_changed carry_out checks command_table complete_expression context dispatch
-        displays examine_state focused forget_interrupt frame_level grid halted history integer
-        killed
-        lane last_line list_state location_text note_write observing opening origin ownership
-        plain_command plan quit_code quit_requested require_launchable require_launched
-        require_open require_stopped run_to_stop runner running scope scripting shown_pc
-        shows_code_addresses skipped_inline sources special special_names symbols timeline traps
-        use_settings value_history variables warps_where watchpoints written""".split()
+        """arguments_changed carry_out checks command_table complete_expression
+        context dispatch displays examine_state focused forget_interrupt frame_level grid
+        halted history integer interpreter killed lane last_line launching list_state location_text
+        note_write observing opening origin ownership plain_command plan quit_code
+        quit_requested require_launchable require_launched require_open require_stopped
+        run_to_stop runner running scope scripting shown_pc shows_code_addresses
+        skipped_inline sources special special_names symbols timeline traps use_settings
+        value_history variables warps_where watchpoints written""".split()
     )
     """What the frontends and other parts of the debugger use of a session."""
 
@@ -186,7 +182,7 @@ class DebugSession(Inferior):
             raise UsageError(
                 f"{self.kernel.name} is running and cannot be closed", "interrupt() ends the run"
             )
-        self._release()
+        self.launching.release()
         faulted = self.faulted
         kept = {name: value for name, value in vars(self).items() if name in KEPT}
         refused = frozenset(vars(self)) - set(KEPT)
@@ -201,12 +197,18 @@ class DebugSession(Inferior):
         settings.on_change("timeline", timeline.set_mode)
         self.settings = settings
 
+    @property
+    def opening(self) -> Opening | None:
+        """How the program was opened; None where Python launched it."""
+        return self.launching.opening
+
+    @opening.setter
+    def opening(self, opening: Opening) -> None:
+        self.launching.opening = opening
+
     def require_launchable(self) -> None:
         """UsageError, saying what is missing, where `restart` could not launch."""
-        if self._planned and self.opening is not None:
-            trouble = self.opening.trouble(self.opening.loaded(self.launch.loaded).program)
-            if trouble is not None:
-                raise trouble
+        self.launching.require_launchable()
 
     def restart(self) -> Stop:
         """Launch from the beginning; device memory is restored first.
@@ -215,26 +217,7 @@ class DebugSession(Inferior):
             UsageError: what the launch lacks, where it was not complete when the program was
                 opened.
         """
-        if self.ownership.thread:
-            self.ownership.require()
-        if self._planned and self.opening is not None:
-            return self._carry_out(self.opening)
-        return self._begin()
-
-    def _carry_out(self, opening: Opening) -> Stop:
-        """Launch what was planned; a launch that fails leaves the program open."""
-        loaded = opening.loaded(self.launch.loaded)
-        launch = opening.launch(loaded)
-        self._use(launch)
-        try:
-            stop = self._begin()
-            self.traps.install_from(launch.table)
-        except GpudbgError:
-            self._use(opening.idle(loaded))
-            self._begin()
-            raise
-        self._planned = False
-        return stop
+        return self.launching.restart()
 
     def plan(self, opening: Opening) -> None:
         """What the next `restart` launches; a session that has not launched shows its kernel.
@@ -243,43 +226,7 @@ class DebugSession(Inferior):
             UsageError: the program has no such kernel, or the flags cannot be read.
             LoadError: the part of the file with that kernel cannot be read.
         """
-        loaded = opening.loaded(self.launch.loaded)
-        idle = opening.idle(loaded)
-        with suppress(MissingArguments):
-            opening.table(loaded.program)
-        self.opening, self._planned = opening, True
-        if not self.launched:
-            self._use(idle)
-            self._begin()
-
-    def _use(self, launch: Launchable) -> None:
-        """Take another launch's program and kernel over; breakpoints are looked up again."""
-        other = launch.image is not self.launch.image
-        # Who observes this session goes on observing it.
-        launch.subscriptions, self.launch.subscriptions = self.launch.subscriptions, set()
-        self.focus = None
-        self._release()
-        self._release = weakref.finalize(self, launch.release)
-        self._release.atexit = False
-        self.launch, self.program, self.kernel = launch, launch.program, launch.kernel
-        self.symbols = Symbols(launch.program, launch.image, launch.kernel)
-        if other:
-            self.breakpoints.resolve_again()
-            self.checks.renew()
-
-    def _begin(self) -> Stop:
-        self.grid = self.launch.begin()
-        self.runner.gathering.forget()
-        self.arguments_changed = False
-        self.traps.attach()
-        self.killed = False
-        self.focus = None
-        self.list_state = None
-        self.timeline.launched()
-        self.history.launched()
-        if self.launched or self.opening is None:
-            return self.runner.stand()
-        return self.runner.stand(self.opening.trouble(self.program))
+        self.launching.plan(opening)
 
     @property
     def quit_requested(self) -> bool:
@@ -297,11 +244,7 @@ class DebugSession(Inferior):
 
     def kill(self) -> None:
         """Abandon the launch."""
-        if self.ownership.thread:
-            self.ownership.require()
-        self.grid.abandon()
-        self.killed = True
-        self.focus = None
+        self.launching.kill()
 
     def install_trap_handler(self, source: Any, entry: str | None = None, number: int = 0) -> None:
         """Install a trap handler; see `SessionTraps.install`."""
@@ -311,6 +254,10 @@ class DebugSession(Inferior):
     def checks(self) -> Checks:
         """The checks that run beside the kernel, made when the first is asked for."""
         return Checks(self)
+
+    def _renew_checks(self) -> None:
+        """The code is another: checks begin anew."""
+        self.checks.renew()
 
     def check(self, name: str) -> Any:
         """Start a check such as "hazards"; see `gpudbg.debug.checks`."""
@@ -741,22 +688,7 @@ class DebugSession(Inferior):
         >>> warp.block, warp.lane(5).thread, warp.status
         ((2, 0, 0), (37, 0, 0), 'ready')
         """
-        if index is None and sm is not None:
-            raise UsageError(f"which warp of sm {sm}?", "index is its slot there")
-        if index is None:
-            state = self.focused()
-        else:
-            index, sm = whole(index, "index", 0), maybe_whole(sm, "sm", 0)
-            if sm is None:
-                sm = self.focus.sm if self.focus else 0
-            state = self._slot(sm, index)
-        return WarpView(self, state)
-
-    def _slot(self, sm: int, index: int) -> WarpState:
-        for w in self.grid.warps():
-            if (w.sm, w.slot) == (sm, index):
-                return w
-        raise UsageError(f"sm {sm} has no resident warp {index}")
+        return WarpView(self, resident_warps.warp_at(self, index, sm))
 
     def warps(self) -> Iterator[WarpView]:
         """Every resident warp by (sm, slot)."""
@@ -769,19 +701,7 @@ class DebugSession(Inferior):
         Raises:
             CommandError: it assigns, or cannot be computed in an active lane.
         """
-        tree = parse_condition(condition) if condition.strip() else None
-        for state in self.grid.warps():
-            if tree is not None:
-                result = evaluate(tree, WarpContext(self, state))
-                failed = state.active & ~array_mask(result.valid)
-                if failed:
-                    raise CommandError(
-                        f"{condition}: no value in lane {focus_module.first_lane(failed)} of "
-                        f"warp {state.slot} on sm {state.sm}: {result.why}"
-                    )
-                if not state.active & array_mask(result.truth()):
-                    continue
-            yield state
+        return resident_warps.warps_where(self, condition)
 
     def evaluate(self, text: str) -> Result:
         """An expression's value in the 32 lanes of the focused warp.
@@ -895,63 +815,32 @@ class DebugSession(Inferior):
         Raises:
             GpudbgError: unknown command, bad argument, or nothing to act on.
         """
-        text = line if "\n" in line else line.strip() or self.last_line
-        player = Player(self.scripting)
-        player.add(statements(text.split("\n")))
-        return self.carry_out(player)
+        return self.interpreter.command(line)
+
+    @property
+    def last_line(self) -> str:
+        """The command that an empty line repeats."""
+        return self.interpreter.last_line
+
+    @last_line.setter
+    def last_line(self, line: str) -> None:
+        self.interpreter.last_line = line
 
     def carry_out(self, player: Player) -> Output:
-        """Carry out all that is left of a script; what it answers, put together.
-
-        Raises:
-            GpudbgError: what failed, naming file and line.
-        """
-        self.scripting.begin()
-        answers: list[tuple[str, Output]] = []
-        scripted = False
-
-        def one(line: ScriptLine) -> None:
-            nonlocal scripted
-            scripted = scripted or player.scripted
-            answers.append((line.text, self.plain_command(line.text)))
-
-        play(player, one)
-        if scripted:
-            self.last_line = ""
-        elif not answers:
-            return Output()
-        elif len(answers) == 1:
-            return answers[0][1]
-        data = [{"command": text.strip(), "data": output.data} for text, output in answers]
-        return Output(Sections(tuple(output.answer for _, output in answers), data))
+        """Carry out all that is left of a script; see `CommandInterpreter`."""
+        return self.interpreter.carry_out(player)
 
     def plain_command(self, line: str) -> Output:
         """Carry out a line that is no block, file nor user command."""
-        text = line.strip()
-        self.scripting.met = []
-        found, argument = self.command_table().resolve(text)
-        self.last_line = text if found.repeats else ""
-        before = self.stop
-        output = self.dispatch(found, argument)
-        if self.stop is not before and isinstance(self.stop, InterruptStop):
-            self.scripting.interrupted = True
-        return output
+        return self.interpreter.plain(line)
 
     def _answer(self, line: str) -> str:
         """What a command line that only shows something answers."""
-        return self.dispatch(*self.command_table().resolve(line)).text
+        return self.interpreter.shown(line)
 
     def dispatch(self, found: Command[DebugSession], argument: str) -> Output:
-        """Carry out a resolved command without touching what an empty line repeats.
-
-        Raises:
-            CommandError: the machine runs in another thread.
-        """
-        if self.ownership.thread:
-            self.ownership.require()
-        if found.needs == "stopped":
-            self.require_stopped()
-        return found.carry_out(self, argument)
+        """Carry out a resolved command; see `CommandInterpreter`."""
+        return self.interpreter.dispatch(found, argument)
 
     def snapshot(self, previous: Snapshot | None = None) -> Snapshot:
         """The stopped machine as frozen data; `previous` decides what counts as changed.

@@ -1,0 +1,135 @@
+"""What is launched in a session: the launch begins, begins again, is exchanged or abandoned."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from gpudbg.debug.attached import Attached, Owner
+from gpudbg.debug.symbols import Symbols
+from gpudbg.errors import GpudbgError
+from gpudbg.formats.launch import MissingArguments
+
+if TYPE_CHECKING:
+    from gpudbg.debug.breakpoints.setting import Breakpoints
+    from gpudbg.debug.history.history import LaunchHistory
+    from gpudbg.debug.inferior import Inferior, Launchable
+    from gpudbg.debug.running import Runner
+    from gpudbg.debug.stops.stop import Stop
+    from gpudbg.debug.trace.timeline import Timeline
+    from gpudbg.debug.traps import SessionTraps
+    from gpudbg.launch.opening import Opening
+
+
+class LaunchControl(Attached[Owner]):
+    """Launches an inferior's kernel, and what another launch was planned with.
+
+    Attributes:
+        opening: how the program was opened: path, flags and table; None where Python launched it.
+        planned: whether the next launch is made from `opening`.
+        release: frees what the launch made on its device.
+    """
+
+    def __init__(
+        self,
+        inferior: Owner,
+        breakpoints: Breakpoints,
+        traps: SessionTraps,
+        runner: Runner,
+        timeline: Timeline,
+        history: LaunchHistory,
+        code_changed: Callable[[Owner], None],
+    ) -> None:
+        super().__init__(inferior)
+        self._breakpoints, self._traps, self._runner = breakpoints, traps, runner
+        self._timeline, self._history = timeline, history
+        self._code_changed = code_changed
+        self.opening: Opening | None = None
+        self.planned = False
+        self.release = _releaser(inferior, inferior.launch)
+
+    def require_launchable(self) -> None:
+        """UsageError, saying what is missing, where `restart` could not launch."""
+        if self.planned and self.opening is not None:
+            loaded = self.opening.loaded(self._inferior.launch.loaded)
+            trouble = self.opening.trouble(loaded.program)
+            if trouble is not None:
+                raise trouble
+
+    def restart(self) -> Stop:
+        """Launch from the beginning, or what was planned; see `DebugSession.restart`."""
+        if self.planned and self.opening is not None:
+            return self._carry_out(self.opening)
+        return self._begin()
+
+    def plan(self, opening: Opening) -> None:
+        """What the next `restart` launches; see `DebugSession.plan`."""
+        loaded = opening.loaded(self._inferior.launch.loaded)
+        idle = opening.idle(loaded)
+        with suppress(MissingArguments):
+            opening.table(loaded.program)
+        self.opening, self.planned = opening, True
+        if not self._inferior.launched:
+            self._use(idle)
+            self._begin()
+
+    def kill(self) -> None:
+        """Abandon the launch."""
+        inferior = self._inferior
+        inferior.grid.abandon()
+        inferior.killed = True
+        inferior.focus = None
+
+    def _carry_out(self, opening: Opening) -> Stop:
+        """Launch what was planned; a launch that fails leaves the program open."""
+        loaded = opening.loaded(self._inferior.launch.loaded)
+        launch = opening.launch(loaded)
+        self._use(launch)
+        try:
+            stop = self._begin()
+            self._traps.install_from(launch.table)
+        except GpudbgError:
+            self._use(opening.idle(loaded))
+            self._begin()
+            raise
+        self.planned = False
+        return stop
+
+    def _use(self, launch: Launchable) -> None:
+        """Take another launch's program and kernel over; breakpoints are looked up again."""
+        inferior = self._inferior
+        other = launch.image is not inferior.launch.image
+        # Who observes this session goes on observing it.
+        launch.subscriptions, inferior.launch.subscriptions = inferior.launch.subscriptions, set()
+        inferior.focus = None
+        self.release()
+        self.release = _releaser(inferior, launch)
+        inferior.launch, inferior.program, inferior.kernel = launch, launch.program, launch.kernel
+        inferior.symbols = Symbols(launch.program, launch.image, launch.kernel)
+        if other:
+            self._breakpoints.resolve_again()
+            self._code_changed(inferior)
+
+    def _begin(self) -> Stop:
+        inferior = self._inferior
+        inferior.grid = inferior.launch.begin()
+        self._runner.gathering.forget()
+        inferior.arguments_changed = False
+        self._traps.attach()
+        inferior.killed = False
+        inferior.focus = None
+        inferior.list_state = None
+        self._timeline.launched()
+        self._history.launched()
+        if inferior.launched or self.opening is None:
+            return self._runner.stand()
+        return self._runner.stand(self.opening.trouble(inferior.program))
+
+
+def _releaser(inferior: Inferior, launch: Launchable) -> Callable[[], object]:
+    """What frees a launch; it is called, too, when nobody has the session any more."""
+    release = weakref.finalize(inferior, launch.release)
+    release.atexit = False
+    return release
