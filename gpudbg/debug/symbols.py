@@ -145,6 +145,14 @@ class Symbols:
         """`saxpy+0x48`, or a plain number outside the code."""
         return self.image.describe(pc)
 
+    def describe_end(self, pc: int) -> str:
+        """The same of a place behind an instruction, which may be the end of its section."""
+        if self.image.section_offset(pc) is not None:
+            return self.describe(pc)
+        last = self.layout.before(pc)
+        name, plus, offset = self.describe(last).rpartition("+")
+        return f"{name}+0x{int(offset, 16) + pc - last:x}" if plus else self.describe(pc)
+
     @property
     def kernel_name(self) -> str:
         """The launched kernel's name for people."""
@@ -292,6 +300,8 @@ class Symbols:
             return self._address(origin.pc + delta, None)
         if spec[0] == "*":
             return self._star(spec[1:].strip(), origin)
+        if m := re.fullmatch(r"'([^']+)'::(.+)", spec):
+            spec = f"{m[1]}:{m[2]}"
         parts = function_places.explicit(spec)
         spec = parts.text if parts is not None else spec
         if m := re.fullmatch(r"(.+?):(\d+)", spec):

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -37,6 +38,7 @@ def session() -> gpudbg.DebugSession:
         ("f(int)", {"a::f(int)", "b::f(int)"}),
         ("b::f(float)", {"b::f(float)"}),
         ("names.cu:a::f", {"a::f(int)"}),
+        ("'names.cu'::a::f", {"a::f(int)"}),
         ("-function a::f", {"a::f(int)"}),
         ("-source names.cu -function b::f", {"b::f(int)", "b::f(float)"}),
     ],
@@ -122,3 +124,32 @@ def test_a_long_text_is_no_name() -> None:
     """Looking for its brackets would take the square of its length: 47 s for this one."""
     assert written_name("(" * 20_000 + "c[$F4][c[1]]" + ")" * 20_000) is None
     assert written_name("f(" + "int, " * 100 + "int)") is not None
+
+
+def test_commands_without_a_place_mean_the_selected_frame() -> None:
+    """`up`, then what `$pc` is, what is listed, disassembled and where `break` goes are one."""
+    with session() as live:
+        live.command("break a::f")
+        live.cont()
+        inner = int(live.evaluate("$pc").values[0])
+        live.command("up")
+        outer = int(live.evaluate("$pc").values[0])
+        assert outer != inner
+        place = f"names+0x{outer:x}"
+        assert f"#1  {place} in " in live.command("bt").text
+        assert f"pc = 0x{outer:x} <{place}>" in live.command("info frame").text
+        assert live.command("x/i $pc").text.startswith(f"=>  {outer:04x}  ")
+        assert live.command("display/i $pc").text.splitlines()[1].startswith(f"=>  {outer:04x}")
+        assert re.search(rf"^=>  {outer:04x} ", live.command("disassemble").text, re.MULTILINE)
+        assert live.command("break").text == f"Breakpoint 2 at {place}"
+        number = re.search(r"at names.cu:(\d+)", live.command("frame").text)
+        assert number is not None
+        assert f"Line {number[1]} of " in live.command("info line").text
+        assert re.search(rf"^=> +{number[1]}  ", live.command("list").text, re.MULTILINE)
+
+
+def test_the_end_of_the_code_is_named() -> None:
+    """A line's instructions may end where the kernel's code does."""
+    with session() as live:
+        ends = {live.command(f"info line names.cu:{n}").text.split()[-1] for n in (2, 5, 6, 9, 10)}
+        assert all(end.startswith("names+0x") for end in ends), ends

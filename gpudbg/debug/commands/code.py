@@ -12,8 +12,8 @@ from gpudbg.answers import Listing, Notice, Sections, column, typed_row
 from gpudbg.dataclass import dataclass
 from gpudbg.debug.commands.memory import place_of
 from gpudbg.debug.commands.table import command
-from gpudbg.debug.stops.standing import standing_pc
 from gpudbg.debug.symbols import Line
+from gpudbg.debug.values.backtrace import selected_line, selected_pc
 from gpudbg.debug.views import gdb_text
 from gpudbg.debug.views.format import parse_int
 from gpudbg.errors import CommandError
@@ -101,7 +101,7 @@ class _Marks:
 
     @classmethod
     def of(cls, session: DebugSession) -> _Marks:
-        here = standing_pc(session, session.warp().state) if session.focus is not None else -1
+        here = selected_pc(session) if session.focus is not None else -1
         points = frozenset(a for b in session.breakpoints for a in b.addresses)
         return cls(session.symbols.layout.first(here), gdb_text.error_pc(session), points)
 
@@ -171,11 +171,7 @@ def _rows(session: DebugSession, text: str) -> tuple[list[CodeLine], tuple[int, 
     """Instructions that `disassemble` is asked for, and the ends of a range."""
     symbols = session.symbols
     if not text:
-        here = (
-            standing_pc(session, session.warp().state)
-            if session.focus is not None
-            else symbols.base
-        )
+        here = selected_pc(session) if session.focus is not None else symbols.base
         if gdb_text.wanted(session):
             return symbols.function_rows(here), None
         return symbols.around(here, 8, 16), None
@@ -252,11 +248,7 @@ def list_(session: DebugSession, argument: str) -> Listing:
     shown = range(first, min(last, len(lines)) + 1)
     session.list_state = (file, first, shown.stop)
     session.last_line = "list -" if argument.strip() == "-" else "list"
-    here = (
-        session.symbols.line(standing_pc(session, session.warp().state))
-        if session.focus is not None
-        else None
-    )
+    here = selected_line(session) if session.focus is not None else None
     at = here.number if here is not None and here.file == file else None
     rows = tuple(SourceRow(file, n, lines[n - 1], n == at) for n in shown)
     return Listing(rows, SourceRow.gdb_line if gdb_text.wanted(session) else str)
@@ -328,12 +320,10 @@ def _around(session: DebugSession, line: Line, size: int) -> tuple[str, int]:
 
 
 def _current_line(session: DebugSession) -> Line:
-    pc = (
-        standing_pc(session, session.warp().state)
-        if session.focus is not None
-        else session.symbols.layout.first(session.symbols.base)
-    )
-    line = session.symbols.line(pc)
+    if session.focus is not None:
+        line = selected_line(session)
+    else:
+        line = session.symbols.line(session.symbols.layout.first(session.symbols.base))
     if line is None:
         raise CommandError("the program has no line table", "compile it with -lineinfo")
     return line
@@ -363,8 +353,11 @@ def _listed_line(session: DebugSession, text: str) -> Line:
 )
 def info_line(session: DebugSession, argument: str) -> Listing:
     """Line to addresses, or address to line."""
-    found = session.symbols.resolve(argument.strip() or None, session.origin())
-    return Listing(tuple(_extent(session, pc) for pc in found.addresses), attrgetter("words"))
+    places = session.symbols.resolve(argument.strip() or None, session.origin()).addresses
+    if not argument.strip() and session.focus is not None and session.frame_level:
+        # A return address lies behind its call: the line is that of the call.
+        places = (session.symbols.layout.before(places[0]),)
+    return Listing(tuple(_extent(session, pc) for pc in places), attrgetter("words"))
 
 
 @typed_row

@@ -16,8 +16,8 @@ from gpudbg.answers.formats import ABSENT
 from gpudbg.dataclass import dataclass
 from gpudbg.debug.commands.table import command
 from gpudbg.debug.displays import DisplayedValue
-from gpudbg.debug.stops.standing import standing_pc
 from gpudbg.debug.values.access import MAX_READ
+from gpudbg.debug.values.backtrace import selected_pc
 from gpudbg.debug.values.unwritten import (
     UNKNOWN,
     WORDS,
@@ -382,7 +382,7 @@ def _instructions(session: DebugSession, spec: Spec, text: str) -> Listing:
     if text in ("", "$pc"):
         # Where no warp stands, the kernel's code begins.
         focused = session.focus is not None
-        start = standing_pc(session, session.warp().state) if focused else session.symbols.base
+        start = selected_pc(session) if focused else session.symbols.base
         if not text and session.examine_state and session.examine_state[3] == "i":
             start = session.examine_state[1]
     else:

@@ -11,7 +11,7 @@ from gpudbg.answers import Answer, Card, Listing, Notice, column, typed_row
 from gpudbg.debug.commands.table import command
 from gpudbg.debug.commands.variables import variable_rows
 from gpudbg.debug.registry import quoted_words
-from gpudbg.debug.values.backtrace import Frame, frames
+from gpudbg.debug.values.backtrace import Frame, frames, selected_frame
 from gpudbg.debug.views import gdb_text
 from gpudbg.debug.views.arguments import argument_doubts, argument_rows, frame_arguments
 from gpudbg.debug.views.format import parse_int
@@ -37,7 +37,11 @@ def mid_line(session: DebugSession, frame: Frame) -> bool:
 
 def frame_row(session: DebugSession, frame: Frame) -> str:
     """`#0  walk (in=0x705000000) at walk.cu:24`"""
-    address = f"0x{frame.pc:016x} in " if frame.level or mid_line(session, frame) else ""
+    address = ""
+    if frame.level or mid_line(session, frame):
+        # As other commands write a place: a number would be taken for an offset without gdb's.
+        codes = gdb_text.wanted(session)
+        address = f"0x{frame.pc:016x} in " if codes else f"{session.symbols.describe(frame.pc)} in "
     return f"#{frame.level:<3}{address}{frame_words(session, frame)}"
 
 
@@ -163,13 +167,12 @@ def down(session: DebugSession, argument: str) -> Card:
 )
 def info_frame(session: DebugSession, argument: str) -> Card:
     """Describe the frame."""
-    rows = frames(session)
-    frame = rows[min(session.frame_level, len(rows) - 1)]
+    rows, frame = frames(session), selected_frame(session)
     place = session.symbols.describe(frame.pc)
     kind = "inlined call" if frame.inlined else "kernel" if frame.own else "call"
     lines = [
         f"Stack level {frame.level}, frame of {frame_words(session, frame)}",
-        f" pc = 0x{frame.pc:x} <{place}>, {kind}, call depth {frame.physical}",
+        f" pc = 0x{session.shown_pc(frame.pc):x} <{place}>, {kind}, call depth {frame.physical}",
     ]
     if frame.level + 1 < len(rows):
         lines.append(f" called from {frame_words(session, rows[frame.level + 1])}")

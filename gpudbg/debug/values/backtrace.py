@@ -76,6 +76,26 @@ def frames(inferior: Inferior, warp: WarpState | None = None) -> tuple[Frame, ..
     return tuple(out)
 
 
+def selected_frame(inferior: Inferior) -> Frame:
+    """The frame that `up`, `down` and `frame` chose; the innermost one otherwise."""
+    rows = frames(inferior)
+    return rows[min(inferior.frame_level, len(rows) - 1)]
+
+
+def selected_pc(inferior: Inferior) -> int:
+    """Where the selected frame goes on: what `$pc` is, and what commands without a place mean."""
+    if inferior.frame_level == 0:
+        return standing_pc(inferior, inferior.focused())
+    return selected_frame(inferior).pc
+
+
+def selected_line(inferior: Inferior) -> Line | None:
+    """The source line of the selected frame: of its call, where it waits for one."""
+    if inferior.frame_level == 0:
+        return inferior.symbols.line(standing_pc(inferior, inferior.focused()))
+    return selected_frame(inferior).line
+
+
 def _inline_rows(symbols: Symbols, pc: int) -> list[tuple[str, Line | None]]:
     """(function, line) of a pc, innermost first."""
     line = symbols.line(pc)

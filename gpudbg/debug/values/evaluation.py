@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gpudbg.debug.stops.standing import standing_pc
 from gpudbg.debug.symbols import Origin
 from gpudbg.debug.values import access
+from gpudbg.debug.values.backtrace import selected_pc
 from gpudbg.debug.values.context import WarpContext, argument_names
 from gpudbg.debug.values.variables import names_at
 from gpudbg.debug.values.without_warp import BareContext, NoWarpContext
@@ -57,7 +57,7 @@ def integer(inferior: Inferior, text: str, what: str = "a number") -> int:
 
 def origin(inferior: Inferior) -> Origin:
     """Where locations are read from: the focus, the settings, the source path."""
-    pc = standing_pc(inferior, inferior.focused()) if inferior.focus is not None else None
+    pc = selected_pc(inferior) if inferior.focus is not None else None
     return Origin(
         pc,
         inferior.shows_code_addresses,

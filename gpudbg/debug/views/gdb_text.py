@@ -154,10 +154,11 @@ def line_words(session: DebugSession, pc: int, line: Line | None) -> str:
     if line is None:
         return f"No line number information available for {address}{place(session, pc)}"
     name = PurePath(line.file).name
-    first, end = session.symbols.line_extent(pc)
+    symbols = session.symbols
+    first, end = symbols.line_extent(pc)
     return (
         f'Line {line.number} of "{name}" starts at {address}{place(session, first)} '
-        f"and ends at {place(session, end)}."
+        f"and ends at {place(session, end) if wanted(session) else symbols.describe_end(end)}."
     )
 
 
