@@ -92,6 +92,7 @@ fuzz: $(STAMP)
 
 bench: $(STAMP)
 	$(BIN)/python tests/bench/startup.py
+	$(BIN)/python tests/bench/steps.py
 	$(BIN)/python tests/bench/bench.py
 	$(BIN)/python tests/bench/modern.py
 	$(BIN)/python tests/bench/checks.py

@@ -41,6 +41,8 @@ VERBS: dict[str, tuple[str, str]] = {
     "cache": ("gpudbg.frontends.verbs.cache", "show or clear what is kept of compiled kernels"),
 }
 """Verb -> (module with `main(argv) -> exit code`, help)."""
+WITHOUT_BLAS = frozenset(("run", "record", "check", "export"))
+"""Verbs that multiply no large matrices with NumPy; those with a screen and GDB/MI are others."""
 VERSION = frozenset(("-V", "-v", "--version", "-version", "version"))
 STARTED_AS = "GPUDBG_AS"
 """Set to cuda-gdb by the file of that name (`gpudbg info nsight`)."""
@@ -107,7 +109,7 @@ def _internal(error: BaseException) -> int:
 
 def _dispatch(args: list[str]) -> int:
     if os.environ.get(STARTED_AS) == "cuda-gdb":
-        return _version(args) if VERSION & set(args) else _verb("gpudbg.frontends.mi.main")(args)
+        return _version(args) if VERSION & set(args) else _mi(args)
     if not args:
         print(usage(), file=sys.stderr)
         return EXIT_USAGE
@@ -120,6 +122,8 @@ def _dispatch(args: list[str]) -> int:
     if first in ("tui", "demo"):
         return _on_screen(first, args[1:])
     if first in VERBS:
+        if first in WITHOUT_BLAS:
+            _load_numpy()
         return _verb(VERBS[first][0])(args[1:])
     plugin_verb = _plugin_verb(first)
     if plugin_verb is not None:
@@ -127,7 +131,7 @@ def _dispatch(args: list[str]) -> int:
     if _is_gdb(args):
         if VERSION & set(args):
             return _version(args)
-        return _verb("gpudbg.frontends.mi.main")(args)
+        return _mi(args)
     _meant(first)
     return _on_screen("tui", args)
 
@@ -158,10 +162,23 @@ def _version(args: list[str]) -> int:
 
 def _on_screen(verb: str, args: list[str]) -> int:
     """A verb that draws a screen: the first line is there before what it imports."""
+    from gpudbg.frontends.starting import no_collection
     from gpudbg.frontends.verbs.opening_line import opening_line
 
-    with opening_line(args):
+    with opening_line(args), no_collection():
+        _load_numpy()
         return _verb(VERBS[verb][0])(args)
+
+
+def _mi(args: list[str]) -> int:
+    _load_numpy()
+    return _verb("gpudbg.frontends.mi.main")(args)
+
+
+def _load_numpy() -> None:
+    from gpudbg.frontends.starting import load_numpy
+
+    load_numpy()
 
 
 def _is_gdb(args: list[str]) -> bool:

@@ -119,7 +119,7 @@ class DebugSession(Inferior):
         self.displays = Displays(self, DebugSession._answer)
         self.timeline = Timeline(self, self.traps)
         self.observing: dict[str, Any] = {}
-        self.history = LaunchHistory(self, self.runner)
+        self.history = LaunchHistory(self, self.runner, self.timeline)
         self.launching = LaunchControl(
             self, self.breakpoints, self.traps, self.runner, self.timeline, self.history,
             DebugSession._renew_checks,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from enum import StrEnum
+from functools import lru_cache
 
 from gpudbg.dataclass import dataclass
 from gpudbg.regs.words import BitRow, implemented_mask
@@ -84,6 +85,7 @@ class SpecialRegister:
         return disassembler_name(self.number, arch)
 
 
+@lru_cache(256)
 def parse_spa(spa: str) -> tuple[int, int]:
     """ "5.3" or "sm_53" as (5, 3), "sm_120a" as (12, 0).
 

@@ -98,3 +98,23 @@ def test_the_first_line_is_written_before_anything_large_is_imported() -> None:
         capture_output=True, text=True, timeout=120, check=False, env=environment,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr[-2000:]
+
+
+THREADS = """
+import os
+from gpudbg.frontends.starting import THREADS, load_numpy
+load_numpy()
+assert len(os.listdir("/proc/self/task")) == 1
+assert not set(THREADS) & set(os.environ)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="threads are counted in /proc")
+def test_front_ends_start_no_threads_for_linear_algebra() -> None:
+    wanted = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS", "OMP_NUM_THREADS")
+    environment = {name: value for name, value in os.environ.items() if name not in wanted}
+    done = subprocess.run(
+        [sys.executable, "-c", THREADS],
+        capture_output=True, text=True, timeout=120, check=False, env=environment,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr[-2000:]

@@ -121,6 +121,10 @@ async def settle(app: GpudbgApp, pilot: Any) -> None:
         await pilot.pause(0.004)
     assert app.at_rest
     await pilot.pause()
+    while (app.screen._layout_required or app.screen._dirty_widgets) and time.monotonic() < end:
+        # Widgets hear of their new places after the paint that gives them these.
+        await pilot.pause(0.004)
+    await pilot.pause()
 
 
 async def press(app: GpudbgApp, pilot: Any, *keys: str) -> None:

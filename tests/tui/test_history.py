@@ -16,7 +16,7 @@ from gpudbg.frontends.tui.past import Past
 from gpudbg.frontends.tui.screens.ask import AskScreen
 from gpudbg.frontends.tui.screens.history import HistoryScreen
 from gpudbg.frontends.tui.screens.panes import ConsoleScreen
-from gpudbg.frontends.tui.widgets.chrome import KeyRow, StopLine
+from gpudbg.frontends.tui.widgets.chrome import AppBar, KeyRow, StopLine
 from gpudbg.frontends.tui.widgets.console import LogPane
 from gpudbg.frontends.tui.widgets.history_panes import PastLine
 from gpudbg.frontends.tui.widgets.timeline import LABEL, TimelinePane, cells_of, nice_step
@@ -358,20 +358,36 @@ async def test_mouse_clicks_drags_and_scrolls() -> None:
         pane = screen.timeline
         at = pane.region
         p = pane.picture
-        await pilot.click(offset=(at.x + LABEL + p.column(50) * p.stretch, at.y + 2))
-        await settle(app, pilot)
-        assert p.column(pane.cursor_tick) == p.column(50)
-        assert there(app.main.past.shown).tick == 48
-        await pilot.mouse_down(offset=(at.x + LABEL + 2, at.y + 1))
+        x = at.x + LABEL
+        await pilot.mouse_down(offset=(x + 2, at.y + 1))
         await settle(app, pilot)
         assert there(app.main.past.shown).tick == 0
-        await pilot.hover(offset=(at.x + LABEL + p.column(40) * p.stretch, at.y + 1))
+        await pilot.hover(offset=(x + p.column(40) * p.stretch, at.y + 1))
         await settle(app, pilot)
         assert there(app.main.past.shown).tick == 33
-        await pilot.mouse_up(offset=(at.x + LABEL + p.column(40) * p.stretch, at.y + 1))
-        await pilot.hover(offset=(at.x + LABEL, at.y + 1))
+        assert app.session.tick == 97, "held: only the pictures of stops are looked at"
+        await pilot.mouse_up(offset=(x + p.column(40) * p.stretch, at.y + 1))
         await settle(app, pilot)
-        assert there(app.main.past.shown).tick == 33, "not held any more"
+        here = p.tick(p.column(40))
+        assert (app.session.tick, current(app).tick, pane.cursor_tick) == (here, here, here)
+        assert app.main.past.shown is None, "the machine stands there"
+        await pilot.hover(offset=(x, at.y + 1))
+        await settle(app, pilot)
+        assert pane.cursor_tick == here, "not held any more"
+        # What is yet to come from there stays on the timeline.
+        p = there(pane.picture)
+        assert (p.end, p.here) == (97, here)
+        mine = next(t for t in p.tracks if t.mine)
+        assert RUNS in mine.track.states[there(p.column(here)) + 1 :]
+        cells = pane._warp(p, mine).spans
+        assert any(style == "dim" for _, style in cells)
+        assert f"{here} of 97" in app.main.query_one(AppBar).text
+        await press(app, pilot, "end")
+        assert (app.session.tick, pane.cursor_tick) == (97, 97)
+        await press(app, pilot, "less_than_sign")
+        assert pane.cursor_tick == 87
+        await press(app, pilot, "greater_than_sign", "enter")
+        assert app.session.tick == 97
         row = next(n for n, t in enumerate(screen.stops.texts) if " 97 " in t)
         await pilot.click(offset=(screen.stops.region.x + 16, screen.stops.region.y + row))
         await settle(app, pilot)

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from gpudbg.debug.inferior import Inferior
     from gpudbg.debug.running import Runner
     from gpudbg.debug.stops.stop import Stop
+    from gpudbg.debug.trace.timeline import Timeline
     from gpudbg.sm.state import WarpState
 
 NO_MORE: Final = "No more reverse-execution history: the launch begins here."
@@ -52,18 +53,23 @@ class LaunchHistory(Attached["Inferior"]):
         replay: its states.
     """
 
-    def __init__(self, inferior: Inferior, runner: Runner) -> None:
+    def __init__(self, inferior: Inferior, runner: Runner, timeline: Timeline) -> None:
         super().__init__(inferior)
         self._runner = runner
+        self._timeline = timeline
         self._branches: Branches | None = None
-        self.replay = Replay(inferior.grid, inferior.launch.begin_again)
+        self.replay = self._made()
         # Neither keeps the other.
         runner.history = ref(self)
 
     def launched(self) -> None:
         """The session has a new launch: the old one's past is gone."""
         self._branches = None
-        self.replay = Replay(self._inferior.grid, self._inferior.launch.begin_again)
+        self.replay = self._made()
+
+    def _made(self) -> Replay:
+        inferior = self._inferior
+        return Replay(inferior.grid, inferior.launch.begin_again, self._timeline.onward)
 
     @property
     def branches(self) -> Branches:
@@ -271,6 +277,7 @@ class LaunchHistory(Attached["Inferior"]):
         if replay.at < replay.end:
             replay.grid.past = Follower(replay, self._fork)
             replay.log.settle(replay.grid)
+            self._timeline.hold()
         else:
             replay.resume()
 

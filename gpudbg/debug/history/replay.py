@@ -100,9 +100,15 @@ class Replay:
         pace: when a run is worth a checkpoint.
     """
 
-    def __init__(self, grid: Grid, again: Callable[[Grid], Grid]) -> None:
-        """Args: again: makes the launch's beginning anew, given the grid there is."""
+    def __init__(
+        self, grid: Grid, again: Callable[[Grid], Grid], onward: Callable[[], None]
+    ) -> None:
+        """Args:
+        again: makes the launch's beginning anew, given the grid there is.
+        onward: is called where the launch moves by itself again.
+        """
         self.grid = grid
+        self._onward = onward
         self.marks: list[Mark] = []
         self.printed = grid.gpu.output.count
         self._again = again
@@ -423,6 +429,7 @@ class Replay:
         self._mid = None
         self.grid.past, self.grid.log = None, self.log
         self.log.settle(self.grid)
+        self._onward()
 
     # ---- looking on the way --------------------------------------------------------------
     def scan(self, high: Position, note: Callable[[WarpState, int], None]) -> None:

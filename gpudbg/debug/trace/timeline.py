@@ -124,6 +124,7 @@ class Timeline(Attached["Inferior"], Observer):
         self._grid: object = None
         self._recording = False
         self._small = self._tentative = False
+        self._held = False
         self._start = _Start()
 
     # ---- recording ---------------------------------------------------------------------
@@ -156,6 +157,7 @@ class Timeline(Attached["Inferior"], Observer):
 
     def launched(self) -> None:
         """A launch begins: a small one is recorded, where that is set, as long as it is."""
+        self._held = False
         if not self._small or (self._recording and not self._tentative):
             return
         config = self._inferior.grid.config
@@ -178,7 +180,7 @@ class Timeline(Attached["Inferior"], Observer):
 
     def instructions(self, batch: Batch) -> None:
         """What the machine tells."""
-        if not self._recording:
+        if not self._recording or self._held:
             return
         if self._inferior.grid is not self._grid or self.record is None:
             # Launched again: from the first instruction on.
@@ -192,8 +194,24 @@ class Timeline(Attached["Inferior"], Observer):
             self.switch(False)
             self.record = None
 
+    def hold(self) -> None:
+        """The launch stands in its past: what it executes there has been recorded already, and
+        what is yet to come from there stays."""
+        if self.record is not None and self._recording:
+            self._grid, self._held = self._inferior.grid, True
+
+    def onward(self) -> None:
+        """It moves by itself again, from where it stands: at its present, or where a branch begins
+        that has another future."""
+        if not self._held:
+            return
+        self._grid, self._held = self._inferior.grid, False
+        if self.record is not None:
+            self.record.align(self._grid.total)
+
     def present(self) -> Record | None:
-        """The record of the present launch, brought to where the machine stands.
+        """The record of the present launch, brought to where the machine stands; in its past, of
+        all that was recorded.
 
         The machine must be at rest.
         """
@@ -202,7 +220,10 @@ class Timeline(Attached["Inferior"], Observer):
             if not self.recording:
                 return None
             self._begin()
-        if self.record is not None and self.recording:
+        if self._held and self.record is not None and grid.total >= self.record.end:
+            # Recording began in the past: what comes is not known yet.
+            self._held = False
+        if self.record is not None and self.recording and not self._held:
             self.record.align(grid.total)
         return self.record
 
@@ -222,7 +243,9 @@ class Timeline(Attached["Inferior"], Observer):
         last = np.full((len(warps), columns + 2), -1, np.int64)
         np.maximum.at(lanes, (row, mine.bucket), mine.lanes)
         last[row, mine.bucket] = mine.pc
-        now = {_warp(w): LETTERS.get(w.status, READY) for w in self._inferior.grid.warps()}
+        now = None
+        if not self._held:
+            now = {_warp(w): LETTERS.get(w.status, READY) for w in self._inferior.grid.warps()}
         span = max(stop - start, 1)
         # Columns that lie in what was recorded.
         known = range(
@@ -230,21 +253,28 @@ class Timeline(Attached["Inferior"], Observer):
             -((start - record.end) * columns // span) + 1,
         )
         return [
-            self._track(w, lanes[n].tolist(), last[n].tolist(), known, now.get(w, EXITED))
+            self._track(
+                w,
+                lanes[n].tolist(),
+                last[n].tolist(),
+                known,
+                None if now is None else now.get(w, EXITED),
+            )
             for n, w in enumerate(warps)
         ]
 
     def _track(
-        self, warp: Warp, lanes: list[int], last: list[int], known: range, now: str
+        self, warp: Warp, lanes: list[int], last: list[int], known: range, now: str | None
     ) -> Track:
-        """Fill what lies between the turns; `now` is the present state's letter."""
+        """Fill what lies between the turns; `now` is the present state's letter, where the launch
+        stands at the end of what was recorded."""
         height, state = self._start.warps.get(warp, (0, BEFORE))
         final = max((n for n, pc in enumerate(last) if pc >= 0), default=-1)
         states, heights = [], []
         for n, pc in enumerate(last):
             if pc >= 0:
                 height = lanes[n] or height
-                state = self._after(pc) if n != final else now
+                state = now if now is not None and n == final else self._after(pc)
             if not 0 < n < len(last) - 1:
                 continue
             seen = pc >= 0 or n in known
@@ -254,6 +284,8 @@ class Timeline(Attached["Inferior"], Observer):
 
     def _after(self, pc: int) -> str:
         insn = instruction_at(self._inferior, pc)
+        if insn is not None and insn.op == "EXIT" and insn.unconditional:
+            return EXITED
         # An arrival alone does not wait.
         waits = insn is not None and insn.op == "BAR" and not has_modifier(insn, "ARV")
         return BARRIER if waits else READY

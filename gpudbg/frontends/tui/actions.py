@@ -229,6 +229,8 @@ LOCAL_ACTIONS = (
     # History.
     _history("walk_next", "right", "tick", "a column of the timeline", do="walk(1)"),
     _history("walk_back", "left", "tick", "a column back", do="walk(-1)"),
+    _history("leap_next", "greater_than_sign", "ten", "ten columns on", do="walk(10)"),
+    _history("leap_back", "less_than_sign", "ten", "ten columns back", do="walk(-10)"),
     _history("stop_next", "shift+right", "stop", "kept stop", do="stop(1)"),
     _history("stop_back", "shift+left", "stop", "kept stop before", do="stop(-1)"),
     _history("note_next", "full_stop", "event", "event", do="note(1)"),
@@ -236,7 +238,7 @@ LOCAL_ACTIONS = (
     _history("zoom_in", "plus,equals_sign", "zoom", "zoom in, out", do="zoom(1)"),
     _history("zoom_out", "minus", "zoom", "zoom out", do="zoom(-1)"),
     _history("all", "0", "all", "the whole launch", do="zoom(0)"),
-    _history("bookmark", "m", "mark", "bookmark at the cursor", do="bookmark"),
+    _history("bookmark", "m", "mark", "bookmark, note at the cursor", do="bookmark"),
     _history("drop", "d,delete", "delete", "forget the bookmark", do="drop"),
     _history("writer", "W", "who wrote", "last write of the register", do="writer"),
     _history("register", "R", "register", "whose writes show", do="register"),
@@ -333,7 +335,8 @@ KEY_ROWS = {
             "open=fold panes close",
     "surface": "zoom_* fit other_next picture.slice format fresh_* writer goto ramp "
                "stepi=step panes close",
-    "history": "walk_* stop_* note_* bookmark writer goto now zoom_* register stepi=step format",
+    "history": "walk_* leap_* stop_* note_* bookmark writer goto now zoom_* register stepi=step "
+               "format",
     "findings": "open=go row_*=choose check close quit",
     "gallery": "open=start row_*=choose search close quit",
     "plugin": "close",

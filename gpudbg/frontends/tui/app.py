@@ -18,6 +18,7 @@ from textual.widgets import Input
 
 from gpudbg.debug import launch_shape
 from gpudbg.errors import EXIT_CLEAN, GpudbgError
+from gpudbg.frontends.starting import collect_again
 from gpudbg.frontends.tui import glyphs, hangup, keymaps, terminal, theme
 from gpudbg.frontends.tui.appearance import Appearance
 from gpudbg.frontends.tui.base_app import BaseApp
@@ -220,7 +221,13 @@ class GpudbgApp(BaseApp):
             names = ", ".join(keymaps.NAMES)
             words = f"{keymaps.VARIABLE}: no key map is called {self._asked_keys!r}; {names}"
             self.call_after_refresh(self.main.note, words)
-        self.call_after_refresh(self.inputs.start)
+        self.call_after_refresh(self._opened)
+
+    def _opened(self) -> None:
+        """Everything is where it belongs: the first picture is painted, and keys are read."""
+        self.main.paint()
+        collect_again()
+        self.inputs.start()
 
     async def action_quit(self) -> None:
         """Textual's own key to quit."""

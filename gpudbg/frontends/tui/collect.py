@@ -163,6 +163,7 @@ class Collector:
             image=self._image(),
             images=len(images_of(s)),
             notice=notice,
+            end=s.history.end_tick,
             where=self.options.where,
             matching=self._matching(),
         )

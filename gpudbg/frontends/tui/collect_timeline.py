@@ -52,7 +52,10 @@ class TimelinePicture:
     """A window of ticks.
 
     Attributes:
-        start, stop: the window; `end` is the present tick.
+        start, stop: the window.
+        end: the last tick that is known: where the machine stands before it, in its past, what is
+            yet to come from there is drawn too.
+        here: the tick at which the machine stands.
         columns: of the window; each is drawn `stretch` times.
         first: tick from which on it is recorded; None: only stops are known.
         recording: whether what follows is.
@@ -64,6 +67,7 @@ class TimelinePicture:
     start: int
     stop: int
     end: int
+    here: int
     columns: int
     stretch: int
     first: int | None
@@ -204,7 +208,7 @@ def take(
         most: rows for warps.
         registers: whose writes are shown.
     """
-    line, end = session.timeline, present.tick
+    line, end = session.timeline, max(present.tick, session.history.end_tick)
     start, stop = window or (0, max(end, 1))
     columns = max(min(cells, stop - start), 1)
     record = line.present()
@@ -227,6 +231,7 @@ def take(
         start=start,
         stop=stop,
         end=end,
+        here=present.tick,
         columns=columns,
         stretch=max(cells // columns, 1),
         first=None if record is None else record.first,
@@ -240,7 +245,7 @@ def take(
         writes=tuple(
             _writes(session, mine, number, start, stop, columns, exact) for number in registers
         ),
-        executed=_at_tick(session, view, cursor) if cursor < end else _next(view),
+        executed=_at_tick(session, view, cursor) if cursor != present.tick else _next(view),
     )
 
 

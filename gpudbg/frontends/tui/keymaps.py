@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from gpudbg.frontends.tui.actions import ACTIONS
 
 DEFAULT = "vscode"
@@ -49,6 +51,7 @@ NAMES = tuple(_CHANGES)
 """Names of the maps."""
 
 
+@lru_cache(len(_CHANGES))
 def keymap(name: str) -> dict[str, str]:
     """Action id -> keys, for every action."""
     changes = _CHANGES[name]

@@ -46,6 +46,7 @@ class Past:
             self.views[number],
             stops=now.stops,
             stops_before=now.stops_before,
+            end=now.end,
             past=now.tick,
             past_stop=number,
         )
@@ -55,9 +56,9 @@ class Past:
     def at(self, tick: int, first: int) -> int | None:
         """The latest kept stop at or before a tick, from stop number `first` on; where none is
         kept, the earliest; None without any."""
-        mine = [n for n in self.views if n >= first]
-        before = [n for n in mine if self.views[n].tick <= tick]
-        return max(before, default=min(mine, default=None))
+        mine = sorted((self.views[n].tick, n) for n in self.views if n >= first)
+        before = [found for found in mine if found[0] <= tick]
+        return before[-1][1] if before else mine[0][1] if mine else None
 
     def before(self, view: ScreenView) -> tuple[ScreenView | None, ScreenView | None]:
         """The last kept stop of the launch before a picture at which its focused warp was in

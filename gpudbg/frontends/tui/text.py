@@ -8,20 +8,19 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Hashable, Iterable, Sequence
 from functools import lru_cache
+from typing import NamedTuple
 
 from rich.segment import Segment
 from textual.strip import Strip
 
-from gpudbg.dataclass import dataclass
 from gpudbg.frontends.tui.theme import Palette
 
 Span = tuple[str, str]
 """Text and its style name (`gpudbg.frontends.tui.theme`)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
-    """One row of a pane.
+class Row(NamedTuple):
+    """One row of a pane: a tuple, since a step compares some hundred of them.
 
     `key` says what the row stands for (a pc, a warp, a register), so that clicks and the cursor
     act on it; `tint` is the ground of the whole row; `lanes` is where lane 0 stands and how many

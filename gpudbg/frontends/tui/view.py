@@ -106,6 +106,7 @@ class OutputRow:
 class ScreenView:
     """Everything drawn at one stop; see the module text.
 
+    `end` is the last tick of the launch that is known: the machine stands before it in its past;
     `past` is the present tick where an earlier stop, number `past_stop`, is shown again;
     `where` a condition on warps, `matching` those (by SM and slot) that meet it.
     """
@@ -149,6 +150,7 @@ class ScreenView:
     notice: str = ""
     where: str = ""
     matching: frozenset[tuple[int, int]] = frozenset()
+    end: int = 0
     past: int | None = None
     past_stop: int = -1
 

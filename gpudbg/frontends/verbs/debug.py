@@ -11,6 +11,7 @@ from typing import Any
 from gpudbg.api import add_launch_flags, open_session
 from gpudbg.arguments import Parser
 from gpudbg.errors import CommandError
+from gpudbg.frontends.starting import collect_again
 from gpudbg.frontends.verbs.common import has_screen
 
 
@@ -54,6 +55,7 @@ def main(argv: list[str]) -> int:
         )
     from gpudbg.frontends.console.console import STANDARD_INPUT, Console
 
+    collect_again()
     console = Console(session, as_json=args.json)
     failed = False
     for kind, text in steps:

@@ -7,6 +7,7 @@ from textual.layout import ArrangeResult, Layout, WidgetPlacement
 from textual.widget import Widget
 
 from gpudbg.frontends.tui.layout import Rect
+from gpudbg.frontends.tui.widgets.drawn import Drawn
 
 
 def list_and_detail(
@@ -68,7 +69,10 @@ class Board(Widget):
         """Put widgets (by id) at rectangles; the others are hidden."""
         self.places = places
         for child in self.children:
-            child.display = (child.id or "") in places
+            shown = (child.id or "") in places
+            if shown and not child.display and isinstance(child, Drawn):
+                child.forget_size()
+            child.display = shown
         # Textual keeps a widget's arrangement by size and children; ours changed by itself.
         self._clear_arrangement_cache()
         self.refresh(layout=True)

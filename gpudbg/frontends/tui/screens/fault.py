@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import ClassVar
 
 from textual.binding import BindingType
@@ -169,7 +168,7 @@ def card_rows(
     )
     rows.append(Row())
     rows += _code_rows(card, glyphs, tight)
-    distance = [replace(r, key="memory") for r in distance_rows(card, width - 4, glyphs)]
+    distance = [r._replace(key="memory") for r in distance_rows(card, width - 4, glyphs)]
     if distance:
         rows += [Row(), *(distance[1:] if tight else distance)]
     if not tight and card.guilty:

@@ -1,7 +1,8 @@
 """Time travel: how did it get here, when did this change, take me there.
 
 One cursor, a tick, goes over the timeline; the other panes show the kept stop at or before it.
-Enter has the machine stand at the cursor: the launch is carried out again up to there.
+Enter, or letting go of the mouse after a drag, has the machine stand at the cursor: the launch is
+carried out again up to there, and what was recorded beyond it stays on the timeline.
 """
 
 from __future__ import annotations
@@ -149,7 +150,7 @@ class HistoryScreen(ConsoleScreen):
         self.changed.picture = changes(session, view, before, earlier, self.register, letter)
         self.timeline.cursor_tick = cursor
         self.timeline.picture = self.stops.picture = take(
-            session, view, present, list(kept.values()), cursor, self._window(present.tick),
+            session, view, present, list(kept.values()), cursor, self._window(self.end),
             cells_of(self.size.width), AFTER_EXIT, self._registers(view, before),
         )  # fmt: skip
         self.stops.kept = frozenset(kept)
@@ -170,8 +171,10 @@ class HistoryScreen(ConsoleScreen):
         return (start, min(stop, end)) if start < end else None
 
     def there(self) -> tuple[str, ...]:
-        """The present is somewhere else than the cursor, or not."""
-        return ("past",) if self.cursor is not None else ()
+        """The present is somewhere else than the cursor or the machine, or not."""
+        here = self.main.current
+        past = self.cursor is not None or (here is not None and here.tick < self.end)
+        return ("past",) if past else ()
 
     def show_keys(self) -> None:
         """The way back always shows."""
@@ -181,6 +184,12 @@ class HistoryScreen(ConsoleScreen):
         line.redraw()
 
     # ---- travelling ------------------------------------------------------------------------
+    @property
+    def end(self) -> int:
+        """The last tick of the launch that is known: the machine may stand before it."""
+        here = self.main.current
+        return max(here.tick if here is not None else 0, self.main.session.history.end_tick)
+
     def _may(self) -> ScreenView | None:
         """The present picture, where the machine is at rest."""
         if self.main.engine.busy:
@@ -194,7 +203,7 @@ class HistoryScreen(ConsoleScreen):
         if present is None:
             return
         past = self.main.past
-        tick = max(0, min(tick, present.tick))
+        tick = max(0, min(tick, self.end))
         first = present.stops_before + first_stop(present.stops)
         number = past.at(tick, first)
         if tick == present.tick or number is None:
@@ -203,9 +212,9 @@ class HistoryScreen(ConsoleScreen):
 
     def _travel(self, number: int, tick: int, present: ScreenView) -> None:
         self.main.past.show(number, present)
-        self.cursor = tick if tick < present.tick or number != present.stop_number else None
+        self.cursor = tick if tick != present.tick or number != present.stop_number else None
         if self.window is not None and not self.window[0] <= tick <= self.window[1]:
-            self._centre(tick, present.tick, self.window[1] - self.window[0])
+            self._centre(tick, self.end, self.window[1] - self.window[0])
         self.main.draw()
 
     def action_stop(self, by: int) -> None:
@@ -228,13 +237,17 @@ class HistoryScreen(ConsoleScreen):
         self._travel(number, past.views[number].tick, present)
 
     def action_walk(self, by: int) -> None:
-        """A column of the timeline, whatever pane has the focus."""
+        """Columns of the timeline, whatever pane has the focus."""
         self.timeline.action_walk(by)
 
     def action_now(self) -> None:
-        """The present."""
+        """Where the machine stands; there already, its present."""
         present = self._may()
-        if present is not None:
+        if present is None:
+            return
+        if self.cursor is None and present.tick < self.end:
+            self._stand("end")
+        else:
             self.go(present.tick)
 
     def action_note(self, by: int) -> None:
@@ -256,7 +269,7 @@ class HistoryScreen(ConsoleScreen):
         """Ask for a tick."""
         present = self._may()
         if present is not None:
-            example = f"0 to {present.tick:,}; panes show the stop at or before it"
+            example = f"0 to {self.end:,}; panes show the stop at or before it"
             self.main.gpudbg.ask("Go to tick", example, self._go_to)
 
     def _go_to(self, text: str) -> None:
@@ -270,8 +283,8 @@ class HistoryScreen(ConsoleScreen):
             return
         self.go(tick)
         shown = self.main.past.shown or present
-        if not 0 <= tick <= present.tick:
-            self.main.note(f"the launch has ticks 0 to {present.tick:,}")
+        if not 0 <= tick <= self.end:
+            self.main.note(f"the launch has ticks 0 to {self.end:,}")
         elif shown.tick > tick:
             self.main.note(f"no stop at or before {tick:,} is kept; the panes show {shown.tick:,}")
         elif shown.tick < tick:
@@ -312,12 +325,12 @@ class HistoryScreen(ConsoleScreen):
         present = self._may()
         if present is None:
             return
-        start, stop = self._window(present.tick) or (0, present.tick)
+        start, stop = self._window(self.end) or (0, self.end)
         span = (stop - start) // 2 if by > 0 else (stop - start) * 2
-        if by == 0 or span >= present.tick:
+        if by == 0 or span >= self.end:
             self.window = None
         elif span >= SMALLEST:
-            self._centre(self.timeline.cursor_tick, present.tick, span)
+            self._centre(self.timeline.cursor_tick, self.end, span)
         self.main.draw()
 
     def _centre(self, tick: int, end: int, span: int) -> None:
@@ -358,8 +371,8 @@ class HistoryScreen(ConsoleScreen):
             line.mark(tick, text)
             self.main.draw()
 
-        words = f"Bookmark at tick {tick:,}" + (f", now {old!r}" if old else "")
-        self.main.gpudbg.ask(words, "a name, or nothing", then, empty=True)
+        words = f"Bookmark or note at tick {tick:,}" + (f", now {old!r}" if old else "")
+        self.main.gpudbg.ask(words, "a name, a sentence, or nothing", then, empty=True, value=old)
 
     def action_drop(self) -> None:
         """Forget the bookmark at the cursor."""
@@ -374,9 +387,15 @@ class HistoryScreen(ConsoleScreen):
     def on_tick_chosen(self, event: messages.TickChosen) -> None:
         """Have the machine stand at a tick; going on follows what was recorded."""
         event.stop()
-        if self._may() is not None:
-            line = f"goto {event.tick}"
-            self.main.run_job(f"Going to tick {event.tick:,}", lambda s: s.command(line))
+        present = self._may()
+        if present is not None and event.tick != present.tick:
+            self._stand(str(event.tick))
+        elif present is not None:
+            self.go(event.tick)
+
+    def _stand(self, place: str) -> None:
+        line = f"goto {place}"
+        self.main.run_job(f"Going to tick {place}", lambda s: s.command(line))
 
     def on_tick_asked(self, event: messages.TickAsked) -> None:
         """Arrow keys, a click or the mouse dragged."""
@@ -407,6 +426,9 @@ class HistoryScreen(ConsoleScreen):
             kept = self.main.past.views.get(what)
             if kept is None:
                 self.main.note("of this stop no picture is kept", "muted")
+            elif kept.tick == present.tick:
+                # The machine has come back to where it stopped.
+                self.go(kept.tick)
             else:
                 self._travel(what, kept.tick, present)
         elif kind == "tick":

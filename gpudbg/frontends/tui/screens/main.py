@@ -112,6 +112,7 @@ class MainScreen(Screen[None]):
         self.last_search = ""
         self.last_value = ""
         self.found_value: int | None = None
+        self._painting = False
 
     @property
     def gpudbg(self) -> BaseApp:
@@ -373,6 +374,16 @@ class MainScreen(Screen[None]):
             self.note(f"this is a bug in gpudbg: {type(error).__name__}: {error}")
             self.note("the session goes on; GPUDBG_TRACEBACK=1 shows the place", "muted")
 
+    def paint(self) -> None:
+        """Paint from now on: panes that find their places one by one are painted once."""
+        self._painting = True
+        if not self._layout_required:
+            self.refresh()
+
+    def _compositor_refresh(self) -> None:
+        if self._painting:
+            super()._compositor_refresh()
+
     # ---- the picture -------------------------------------------------------------------------
     def adopt(self, view: ScreenView, notice: str = "") -> None:
         """A new picture: draw it; a fresh fault opens its card."""
@@ -441,7 +452,7 @@ class MainScreen(Screen[None]):
 
     def _progress(self) -> None:
         """Ten times a second while the machine runs: the stop line counts."""
-        if self.engine.busy:
+        if self.running_now() is not None:
             self.draw()
 
     def show_keys(self) -> None:
@@ -497,7 +508,6 @@ class MainScreen(Screen[None]):
         """Work for the engine thread; refused while it has some."""
         if not self.engine.submit(label, work):
             self.refuse()
-        self.show_keys()
 
     def refuse(self) -> None:
         """The machine runs: what was asked for is not done."""

@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, ClassVar
 
 from rich.segment import Segment
 from textual.binding import BindingType
-from textual.events import Click, MouseDown, MouseMove, MouseScrollDown, MouseScrollUp, Resize
+from textual.events import Click, MouseDown, MouseMove, MouseScrollDown, MouseScrollUp
 from textual.geometry import Region
 from textual.strip import Strip
-from textual.widget import Widget
 
 from gpudbg.dataclass import dataclass
 from gpudbg.frontends.tui import messages
 from gpudbg.frontends.tui.keys import bindings
 from gpudbg.frontends.tui.text import Row, Span, fit, row, strip
+from gpudbg.frontends.tui.widgets.drawn import Drawn
 from gpudbg.frontends.tui.widgets.lane_axis import Axis, axis_for, ruler
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def _dimmed(spans: Sequence[Span]) -> tuple[Span, ...]:
     return tuple((t, s if s == "faint" or s[0] == "#" else "dim") for t, s in spans)
 
 
-class LinePane(Widget, can_focus=True):
+class LinePane(Drawn, can_focus=True):
     """Base of all panes; see the module text."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("rows")
@@ -227,7 +227,7 @@ class LinePane(Widget, can_focus=True):
             return self._drawn[y]
         return Strip.blank(self.size.width, self.appearance.palette.style("text"))
 
-    def on_resize(self, event: Resize) -> None:
+    def sized(self) -> None:
         """Rows depend on the size."""
         if self.view is not None:
             view = self.view

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 from textual.events import Click
 from textual.strip import Strip
-from textual.widget import Widget
 
 from gpudbg.debug import WarpRow
 from gpudbg.debug.stops import BreakpointStop, OpenedStop
@@ -15,11 +14,12 @@ from gpudbg.frontends.tui.appearance import Appearance
 from gpudbg.frontends.tui.glyphs import Glyphs
 from gpudbg.frontends.tui.text import Row, Span, fit, row, strip
 from gpudbg.frontends.tui.view import Running, ScreenView
+from gpudbg.frontends.tui.widgets.drawn import Drawn
 
 TINTS = {"now": "now-bg", "stop": "stop-bg", "run": "band"}
 
 
-class OneLine(Widget):
+class OneLine(Drawn):
     """A row of one line drawn from a `Row`."""
 
     def __init__(self, appearance: Appearance, name: str) -> None:
@@ -28,6 +28,8 @@ class OneLine(Widget):
         self.view: ScreenView | None = None
         self.running: Running | None = None
         self._line = Row()
+        self._drawn: tuple[object, ...] = ()
+        self._strip = Strip([])
 
     def build(self, view: ScreenView, width: int) -> Row:
         """The line; pure."""
@@ -58,11 +60,14 @@ class OneLine(Widget):
 
     def render_line(self, y: int) -> Strip:
         """The line."""
-        return strip(
-            self._line, self.size.width, self.appearance.palette, self.appearance.glyphs.cut
-        )
+        palette, cut = self.appearance.palette, self.appearance.glyphs.cut
+        wanted = (self._line, self.size.width, palette.name, cut)
+        if self._drawn != wanted:
+            self._strip = strip(self._line, self.size.width, palette, cut)
+            self._drawn = wanted
+        return self._strip
 
-    def on_resize(self) -> None:
+    def sized(self) -> None:
         """The line depends on the width."""
         self.redraw()
         self.refresh()
@@ -70,6 +75,12 @@ class OneLine(Widget):
 
 def _spans_width(spans: Sequence[Span]) -> int:
     return sum(len(t) for t, _ in spans)
+
+
+def _tick(view: ScreenView, tick: int) -> list[Span]:
+    """The tick; where the machine stands in its past, of how many."""
+    whole: list[Span] = [(f"of {view.end:,} ", "you/band")] if tick < view.end else []
+    return [(f"{tick:,} ", "now/band"), *whole]
 
 
 class AppBar(OneLine):
@@ -92,7 +103,7 @@ class AppBar(OneLine):
         right: list[Span] = [(moves, "muted/band")]
         if view.seed:
             right.append((f"  seed {view.seed}", "muted/band"))
-        right += [("  tick ", "muted/band"), (f"{tick:,} ", "now/band")]
+        right += [("  tick ", "muted/band"), *_tick(view, tick)]
         if h.arguments and width - _spans_width(left) - _spans_width(right) > len(h.arguments) + 8:
             left.append((f"  args {h.arguments}", "dim/band"))
         return Row(tuple(left), tint="band", right=tuple(right))
@@ -295,7 +306,7 @@ class KeyRow(OneLine):
         right: list[Span] = []
         if self.tick:
             tick = self.running.tick if self.running else view.tick
-            right = [("tick ", "muted/band"), (f"{tick:,} ", "now/band")]
+            right = [("tick ", "muted/band"), *_tick(view, tick)]
         pinned = [s for k, w in self.pinned for s in _key(k, w)]
         room = width - _spans_width(right) - _spans_width(pinned) - 2
         left: list[Span] = [(" ", "text/band")]
@@ -315,17 +326,26 @@ def _key(key: str, words: str) -> list[Span]:
     return [(key, "you.b/band"), (f" {words}  ", "muted/band")]
 
 
-class Splitter(Widget):
+class Splitter(Drawn):
     """The vertical line between the columns; it can be dragged."""
 
     def __init__(self, appearance: Appearance) -> None:
         super().__init__(id="splitter")
         self.appearance = appearance
         self._held = False
+        self._drawn: tuple[object, ...] = ()
+        self._strip = Strip([])
+
+    def sized(self) -> None:
+        """Every cell is the same."""
 
     def render_line(self, y: int) -> Strip:
         """One cell of the line."""
-        return strip(row((self.appearance.glyphs.column, "faint")), 1, self.appearance.palette, " ")
+        wanted = (self.appearance.glyphs.column, self.appearance.palette.name)
+        if self._drawn != wanted:
+            self._strip = strip(row((wanted[0], "faint")), 1, self.appearance.palette, " ")
+            self._drawn = wanted
+        return self._strip
 
     def on_mouse_down(self) -> None:
         """Begin to drag."""

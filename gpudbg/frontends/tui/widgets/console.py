@@ -268,7 +268,7 @@ class LogPane(LinePane):
         rows = self._content.rows
         return rows[index] if 0 <= index < len(rows) else Row()
 
-    def on_resize(self, event: object) -> None:
+    def sized(self) -> None:
         """Keep the newest line in view."""
         self.top = len(self.lines)
         self._drawn = []

@@ -33,17 +33,19 @@ class PastLine(StopLine):
         """`◄ In the past  tick 4,812 of 5,730   918 ticks before now`"""
         if self.running is not None or self.tick is None or view.past is None:
             return super().build(view, width)
+        away, side = abs(view.past - self.tick), "before" if self.tick <= view.past else "after"
+        name = "In the past" if side == "before" else "Ahead of the machine"
         left: list[Span] = [
-            (f" {self.appearance.glyphs.past} In the past", "you.b"),
-            (f"  tick {self.tick:,} of {view.past:,}", "text"),
-            (f"   {view.past - self.tick:,} ticks before now", "muted"),
+            (f" {self.appearance.glyphs.past} {name}", "you.b"),
+            (f"  tick {self.tick:,} of {max(view.past, view.end):,}", "text"),
+            (f"   {away:,} ticks {side} now", "muted"),
         ]
         who = self._who(view, width)
         if sum(len(t) for t, _ in (*left, *who)) >= width:
             # As on a narrow screen; then without the unit.
             who = self._who(view, 0)
         if sum(len(t) for t, _ in (*left, *who)) >= width:
-            left[-1] = (f"   {view.past - self.tick:,} before", "muted")
+            left[-1] = (f"   {away:,} {side}", "muted")
         room = width - sum(len(t) for t, _ in (*left, *who)) - 2
         if len(view.stop_title) + 3 <= room:
             left.append((f"   {view.stop_title}", "text.b"))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import struct
-from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import BindingType
@@ -172,6 +171,8 @@ class MemoryPane(LinePane):
         super().__init__(appearance)
         self.column = 0
         self.chosen: dict[tuple[str, int], str] = {}
+        self._made: tuple[object, ...] = ()
+        self._rows: list[Row] = []
 
     @property
     def form(self) -> str:
@@ -241,7 +242,7 @@ class MemoryPane(LinePane):
             return line
         text, style = line.spans[at]
         spans = (*line.spans[:at], (text, f"{style}.r"), *line.spans[at + 1 :])
-        return replace(line, spans=spans)
+        return line._replace(spans=spans)
 
     def on_click(self, event: Click) -> None:
         """A click on a word puts the cursor there."""
@@ -277,7 +278,8 @@ class MemoryPane(LinePane):
         shown = "" if form == form_of(page.element) else f"{form}  "
         # A buffer's name says where it is.
         space = "" if page.element else f"{page.space}  "
-        return Content(
-            page_rows(page, form, width, self.appearance.glyphs.unwritten),
-            f"{shown}{space}{page.label}",
-        )
+        wanted = (page, form, width, self.appearance.glyphs.unwritten)
+        if self._made != wanted:
+            # Most steps leave the page that is shown alone.
+            self._made, self._rows = wanted, page_rows(*wanted)
+        return Content(self._rows, f"{shown}{space}{page.label}")

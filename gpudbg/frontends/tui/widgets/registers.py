@@ -65,7 +65,7 @@ def named_lines(
     key = (value.section, value.name)
     return [
         *name_rows(value, width, key),
-        replace(lane_line(replace(value, name=""), view, axis, glyphs), key=key),
+        lane_line(replace(value, name=""), view, axis, glyphs)._replace(key=key),
     ]
 
 
@@ -175,7 +175,8 @@ class RegistersPane(LinePane):
         plain = sum(1 for r in rows if not (isinstance(r.key, tuple) and r.key[0] == "cells"))
         quiet = () if "zero" in self.open or plain <= height else self._quiet(view)
         if quiet:
-            rows = self._rows([v for v in every if v not in quiet], view, axis)
+            folded = {v.name for v in quiet}
+            rows = [r for r in rows if not (isinstance(r.key, tuple) and r.key[1] in folded)]
             rows.append(row((f" {len(quiet)} more, all 0 or false", "dim"), key=("fold", "zero")))
         focus = view.focus_row
         return Content(rows, f"of warp {focus.slot}" if focus else "", lanes=True)

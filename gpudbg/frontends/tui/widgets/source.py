@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from pathlib import PurePath
 
-from textual.events import Resize
-
 from gpudbg.debug import Line
 from gpudbg.debug.breakpoints import BreakpointRow
 from gpudbg.frontends.tui.appearance import Appearance
@@ -99,10 +97,10 @@ class SourcePane(LinePane):
         key = ("pc", pc) if pc is not None else None
         return Row(tuple(spans), key, "now-bg" if here else "", None, right)
 
-    def on_resize(self, event: Resize) -> None:
+    def sized(self) -> None:
         """The pc's line stays in view."""
         self._pc = None
-        super().on_resize(event)
+        super().sized()
 
     def rows_changed(self, view: ScreenView) -> None:
         """Follow the pc, as the code pane does."""

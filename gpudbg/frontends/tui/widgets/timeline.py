@@ -83,6 +83,7 @@ class TimelinePane(LinePane):
         self.cursor_tick = 0
         self.first_warp = 0
         self._seeking = False
+        self._sought = 0
 
     # ---- rows ----------------------------------------------------------------------------
     def content(self, view: ScreenView, width: int, height: int) -> Content:
@@ -119,8 +120,12 @@ class TimelinePane(LinePane):
             if at + len(text) <= cells and (tick < p.stop or column < p.columns - 1):
                 line[at : at + len(text)] = text
         spans = [(c, "faint" if c == self.appearance.glyphs.rule else "muted") for c in line]
+        here = p.column(p.here) if p.here < p.end else None
+        if here is not None:
+            # The machine stands in its past.
+            spans[here * p.stretch] = (self.appearance.glyphs.pc, "now.b")
         now = p.column(self.cursor_tick)
-        if now is not None:
+        if now is not None and now != here:
             mark, style = spans[now * p.stretch]
             mark = self.appearance.glyphs.open if style == "faint" else mark
             spans[now * p.stretch] = (mark, "now.b")
@@ -236,7 +241,7 @@ class TimelinePane(LinePane):
         self.post_message(messages.TickChosen(self.cursor_tick))
 
     def action_walk(self, by: int) -> None:
-        """The next column, at least a tick on."""
+        """So many columns on, at least as many ticks."""
         p = self.picture
         if p is None:
             return
@@ -244,7 +249,7 @@ class TimelinePane(LinePane):
         if column is None or p.columns == p.stop - p.start:
             tick = self.cursor_tick + by
         else:
-            tick = p.tick(column + by) if column + by < p.columns else p.stop
+            tick = p.tick(max(column + by, 0)) if column + by < p.columns else p.stop
             tick = tick if tick != self.cursor_tick else self.cursor_tick + by
         self.post_message(messages.TickAsked(tick))
 
@@ -272,6 +277,7 @@ class TimelinePane(LinePane):
         tick = self._tick_at(event.x)
         if event.y and tick is not None:
             self._seeking = True
+            self._sought = tick
             self.capture_mouse()
             self.post_message(messages.TickAsked(tick))
 
@@ -280,13 +286,15 @@ class TimelinePane(LinePane):
         event.prevent_default()
         tick = self._tick_at(max(event.x, LABEL))
         if self._seeking and tick is not None:
+            self._sought = tick
             self.post_message(messages.TickAsked(tick))
 
     def on_mouse_up(self) -> None:
-        """End of the drag."""
+        """End of the drag: the machine goes where it ended."""
         if self._seeking:
             self._seeking = False
             self.release_mouse()
+            self.post_message(messages.TickChosen(self._sought))
 
     def on_click(self, event: Click) -> None:
         """A warp's name focuses it."""
