@@ -133,6 +133,8 @@ ACTIONS = (
            panes=("registers", "code"), needs="warp"),
     Action("single", "A", "one lane", "one lane or all", "Inspect", rank=9, panes=("registers",)),
     Action("explain", "i", "explain", "explain the row", "Inspect", rank=9),
+    Action("writer", "W", "who wrote", "who wrote the value here", "Inspect", "who-wrote", rank=9,
+           panes=("memory", "registers", "lanes", "watch"), needs="warp"),
     Action("more", "plus", "more", "open, more rows", "Inspect"),
     Action("less", "minus", "less", "fold, fewer rows", "Inspect"),
     Action("goto", "g", "go to", "a place in the code", "Inspect", rank=11, panes=("code",)),
@@ -170,6 +172,7 @@ _findings = partial(Action, scope="findings")
 _gallery = partial(Action, scope="gallery")
 _card = partial(Action, scope="card")
 _fault = partial(Action, scope="fault")
+_origin = partial(Action, scope="origin")
 _help = partial(Action, scope="help")
 _ask = partial(Action, scope="ask")
 _launch = partial(Action, scope="launch")
@@ -267,6 +270,10 @@ LOCAL_ACTIONS = (
     _fault("close", "escape", "close", "", do="close"),
     _fault("leave", "exclamation_mark", "close", "", do="close"),
     _fault("console", "colon", "command line", "", do="answer('console')"),
+    _origin("go", "enter,W", "go there", "", do="answer('go')", needs="place"),
+    _origin("values", "plus", "32 values", "", do="answer('values')", needs="values"),
+    _origin("pointer", "f", "follow as an address", "", do="answer('pointer')", needs="pointer"),
+    _origin("close", "escape,q", "close", "", do="close"),
     _help("close", "escape", "closes", "", do="close"),
     _help("clear", "ctrl+u", "clear", "", do="clear"),
     _help("erase", "backspace", "erase", "", do="erase"),
@@ -341,6 +348,7 @@ KEY_ROWS = {
     "gallery": "open=start row_*=choose search close quit",
     "plugin": "close",
     "card": "close",
+    "origin": "go values pointer close",
     "fault": "go memory trap restart copy close",
     "ask": "answer close",
     "launch": "answer tab save close",

@@ -31,6 +31,7 @@ from gpudbg.frontends.tui.handlers import (
     editing,
     memory,
     moving,
+    origins,
     rows,
     running,
     screens,
@@ -67,7 +68,7 @@ SIDE_SCREENS = {
 """Screens over the main one: where they are; they are imported when they are opened."""
 
 HANDLER_MODULES = (
-    arranging, breakpoints, code, editing, memory, moving, rows, running, screens, watches,
+    arranging, breakpoints, code, editing, memory, moving, origins, rows, running, screens, watches,
 )  # fmt: skip
 """Modules that enter handlers: those of the registry's actions among them."""
 

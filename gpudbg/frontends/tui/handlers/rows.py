@@ -10,8 +10,9 @@ from gpudbg.frontends.tui import explain, messages
 from gpudbg.frontends.tui.handlers import EVENTS, handles
 from gpudbg.frontends.tui.handlers.breakpoints import toggle_break
 from gpudbg.frontends.tui.handlers.code import follow_branch, show_offset, show_point, show_stop
-from gpudbg.frontends.tui.handlers.memory import follow_pointer, show_memory
+from gpudbg.frontends.tui.handlers.memory import show_memory
 from gpudbg.frontends.tui.handlers.moving import focus_on
+from gpudbg.frontends.tui.handlers.origins import ask_origin
 from gpudbg.frontends.tui.handlers.screens import run_story_command
 from gpudbg.frontends.tui.handlers.watches import toggle_values
 from gpudbg.frontends.tui.widgets.console import ConsolePane
@@ -106,12 +107,12 @@ def opened(screen: MainScreen, event: messages.RowOpened) -> None:
         "pc": lambda: follow_branch(screen, key[1]),
         "warp": lambda: clicked(screen, messages.RowClicked(event.pane, key, None, 9)),
         "path": lambda: show_offset(screen, key[2]),
-        "register": lambda: toggle_values(screen, key[1], False),
-        "special": lambda: toggle_values(screen, key[1], False),
-        "predicate": lambda: _show_values(screen, key[1]),
-        "watch": lambda: toggle_values(screen, key[1], True),
+        "register": lambda: ask_origin(screen, key),
+        "special": lambda: ask_origin(screen, key),
+        "predicate": lambda: ask_origin(screen, key),
+        "watch": lambda: ask_origin(screen, key),
         "fold": lambda: toggle_values(screen, "zero", False),
-        "byte": lambda: follow_pointer(screen, key[1], key[2]),
+        "byte": lambda: ask_origin(screen, key),
         "buffer": lambda: show_memory(screen, "global", key[2]),
         "allocation": lambda: show_memory(screen, "global", key[1]),
         "stop": lambda: show_stop(screen, key[1]),
@@ -120,7 +121,3 @@ def opened(screen: MainScreen, event: messages.RowOpened) -> None:
     }
     if kind in follow:
         follow[kind]()
-
-
-def _show_values(screen: MainScreen, name: str) -> None:
-    screen.note(f"Enter opens the 32 values of registers; {name} shows them as marks", "muted")

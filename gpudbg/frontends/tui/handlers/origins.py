@@ -1,0 +1,90 @@
+"""Enter on a value: who wrote it, and a key that goes there."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import TYPE_CHECKING, Any
+
+from gpudbg.frontends.tui.handlers import handles
+from gpudbg.frontends.tui.handlers.memory import follow_pointer
+from gpudbg.frontends.tui.handlers.watches import toggle_values
+from gpudbg.frontends.tui.screens.origin import Origin, OriginScreen, register_writer
+from gpudbg.frontends.tui.widgets.console import ConsolePane
+from gpudbg.frontends.tui.widgets.memory import MemoryPane
+
+if TYPE_CHECKING:
+    from gpudbg.frontends.tui.screens.main import MainScreen
+
+WORDS = {1: "unsigned char", 2: "unsigned short", 4: "unsigned int", 8: "unsigned long long"}
+"""Types of the words that the memory pane shows, by size."""
+VALUES = ("register", "predicate", "special", "watch", "byte")
+"""Kinds of rows that stand for a value."""
+
+
+def origin_of(screen: MainScreen, key: Any) -> Origin | None:
+    """What a row's value is; None: it stands for none."""
+    view = screen.current
+    if view is None or view.focus_row is None:
+        return None
+    if key[0] == "byte":
+        return _word(screen, key)
+    kind, name = key
+    rows = view.watches if kind == "watch" else (*view.registers, *view.specials)
+    found = next((r for r in rows if (r.section, r.name) == (kind, name)), None)
+    if found is None:
+        return None
+    place = {"special": "", "watch": name}.get(kind, f"${name}")
+    who = f"{name} of lane {view.lane} of warp {view.focus_row.slot}"
+    there = (*(("place",) if place else ()), *(("values",) if found.cells else ()))
+    register = name.lstrip("$").upper()
+    return Origin(
+        who, found.focus_text, place, register_writer(screen.session, view, register), there
+    )
+
+
+def _word(screen: MainScreen, key: Any) -> Origin | None:
+    pane = screen.query_one(MemoryPane)
+    word = pane.word_at(key[2])
+    if word is None:
+        return None
+    address, text = word
+    place = f"*(@{key[1]} {WORDS[pane.word_bytes]}*)0x{address:x}"
+    return Origin(f"{key[1]} 0x{address:x}", text, place, "", ("place", "pointer"))
+
+
+def ask_origin(screen: MainScreen, key: Any) -> None:
+    """The card of a row's value; what it answers is done."""
+    origin = origin_of(screen, key)
+    if origin is None:
+        return
+
+    def answered(word: str | None) -> None:
+        if word == "go":
+            _go(screen, origin.place)
+        elif word == "values":
+            toggle_values(screen, str(key[1]), key[0] == "watch")
+        elif word == "pointer":
+            follow_pointer(screen, key[1], key[2])
+
+    screen.app.push_screen(OriginScreen(screen.appearance, origin), answered)
+
+
+def _go(screen: MainScreen, place: str) -> None:
+    line = f"who-wrote {place}"
+    screen.query_one(ConsolePane).log_command(line)
+    screen.run_job("Looking for who wrote it", lambda session: session.command(line))
+
+
+@handles("writer")
+def writer(screen: MainScreen) -> None:
+    """At once to the instruction that wrote the value under the cursor."""
+    name = screen.focused_pane()
+    key: Hashable = screen.line_pane(name).key if name != "console" else None
+    if not isinstance(key, tuple) or key[0] not in VALUES:
+        screen.note("W goes to who wrote a value: choose a register, a word of memory or a watch")
+        return
+    origin = origin_of(screen, key)
+    if origin is None or not origin.place:
+        screen.note(f"{key[1]} is computed: no instruction writes it", "muted")
+    else:
+        _go(screen, origin.place)
