@@ -80,6 +80,9 @@ fuzz: $(STAMP)
 	$(BIN)/python -m tests.engine.fuzz_random --count 1000 --start 300000 --traced
 	$(BIN)/python -m tests.engine.fuzz_random --count 3000 --start 400000 --arch sm_75 sm_80 sm_89 sm_90 sm_120
 	$(BIN)/python -m tests.engine.fuzz_random --count 400 --start 500000 --stops --arch sm_50 sm_75 sm_80 sm_90 sm_120
+	$(BIN)/python -m tests.engine.fuzz_random --count 400 --start 600000 --watched --arch sm_50 sm_61 sm_75 sm_80 sm_90 sm_120
+	$(BIN)/python -m tests.engine.fuzz_watch --rounds 8
+	$(BIN)/python -m tests.engine.fuzz_watch --rounds 8 --variant sm_80
 	$(BIN)/python -m tests.plugins.amdgpu.fuzz_llvm_mc 120 || [ $$? = 2 ]
 	$(BIN)/python -m tests.engine.guarded
 	$(BIN)/python -m tests.engine.hostile --cases 24
@@ -101,6 +104,7 @@ bench: $(STAMP)
 	$(BIN)/python tests/bench/scaling.py
 	$(BIN)/python tests/bench/launches.py
 	$(BIN)/python tests/bench/tracing.py
+	$(BIN)/python tests/bench/watching.py
 	$(BIN)/python tests/bench/reverse.py
 
 clean:

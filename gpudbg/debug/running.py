@@ -121,6 +121,7 @@ class Runner(Attached["Inferior"]):
                 breakpoints=addresses,
                 accept=points.accepts if addresses else None,
                 until=self.watchpoints.met if watching else None,
+                selected=watching,
                 max_instructions=max_instructions,
                 hang_check=check,
                 conditions=points.native_condition if addresses else None,

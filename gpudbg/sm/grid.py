@@ -338,6 +338,7 @@ class Grid:
         breakpoints: Collection[int] = (),
         accept: Accept | None = None,
         until: Callable[[WarpState], bool] | None = None,
+        selected: bool = False,
         max_instructions: int | None = None,
         hang_check: HangCheck | None = None,
         conditions: Conditions | None = None,
@@ -351,6 +352,8 @@ class Grid:
                 ignore counts).  Must not run the grid.
             until: called after every instruction with the warp that executed it; True stops
                 with kind `step`.
+            selected: `until` can become true only by what observers have selected: compiled code
+                runs what cannot touch it.
             conditions: of a breakpoint's pc, the condition under which `accept` would say yes.
             max_instructions: stop with kind `limit` after this many.
             hang_check: called now and then, at the same places on every engine, where no CTA
@@ -364,12 +367,14 @@ class Grid:
         stops = frozenset(breakpoints) or None
         last = None if max_instructions is None else before + max_instructions
         log = self.log
+        fast = self._fast_engine() if until is None or selected else None
+        asked = before, fast, stops, accept, until, hang_check, conditions
         if log is None:
-            return self._run_to(last, before, stops, accept, until, hang_check, conditions)
+            return self._run_to(last, *asked)
         while True:
             pause = log.next_pause()
             to = min((n for n in (pause, last) if n is not None), default=None)
-            event = self._run_to(to, before, stops, accept, until, hang_check, conditions)
+            event = self._run_to(to, *asked)
             if event.kind != "limit" or to == last:
                 return event
             log.paused()
@@ -378,6 +383,7 @@ class Grid:
         self,
         last: int | None,
         before: int,
+        fast: WarpEngine | None,
         stops: frozenset[int] | None,
         accept: Accept | None,
         until: Callable[[WarpState], bool] | None,
@@ -385,7 +391,6 @@ class Grid:
         conditions: Conditions | None,
     ) -> StopEvent:
         """Run to a stop, or to a total of instructions."""
-        fast = self._fast_engine() if until is None else None
         while True:
             self.tick()
             if self._interrupted():
@@ -393,7 +398,7 @@ class Grid:
             if fast is not None and not self.unread() and self._ready(fast):
                 soon = None if hang_check is None else self._hang_checks.at
                 request = Request(stops or frozenset(), conditions, last, soon)
-                stopped = self._run_compiled(fast, request, accept, before)
+                stopped = self._run_compiled(fast, request, accept, until, before)
                 if stopped is not None:
                     return stopped
                 if self.finished:
@@ -446,7 +451,12 @@ class Grid:
         return True
 
     def _run_compiled(
-        self, fast: WarpEngine, request: Request, accept: Accept | None, before: int
+        self,
+        fast: WarpEngine,
+        request: Request,
+        accept: Accept | None,
+        until: Callable[[WarpState], bool] | None,
+        before: int,
     ) -> StopEvent | None:
         """Have compiled code run; the event that ends the run, None: the step engine goes on."""
         try:
@@ -466,7 +476,7 @@ class Grid:
                             return self.event("breakpoint", warp, before)
                     case NeedsStep(warp, count):
                         left = self.schedule.left
-                        event = self._advance(warp, count, before, request.stops, None, left)
+                        event = self._advance(warp, count, before, request.stops, until, left)
                         if event is not None:
                             return event
                         if request.soon is not None and self.total >= self._hang_checks.at:
@@ -577,9 +587,11 @@ class Grid:
 
     def _fast_engine(self) -> WarpEngine | None:
         """The run engine, where this launch has one and nobody observes single instructions."""
-        if self.fast is None or self.launched.observers.steps or self.traps.needs_step_engine:
+        observers = self.launched.observers
+        if self.fast is None or observers.steps or self.traps.needs_step_engine:
             return None
-        return self.fast
+        stepped = observers.selecting and observers.selection().stepped
+        return None if stepped else self.fast
 
     def _begin(self) -> int:
         """Set up for a run: first CTAs placed, stopped warps ready again; the total so far."""

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from gpudbg.sm.selection import NOTHING, Selection
+
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
@@ -62,9 +64,16 @@ class Observer:
     Attributes:
         looks_only: it promises to change neither memory nor warps, so that a hang can be proven
             while it is there (`set stop-on-hang`).
+        selects: it wants single instructions and accesses only of what `selection` says.
     """
 
     looks_only: bool = False
+    selects: bool = False
+
+    def selection(self) -> Selection:
+        """What it wants in the run that begins, where it `selects`: it is notified of every access
+        to that, and may be of others."""
+        return NOTHING
 
     def instruction(self, warp: WarpState, pc: int, instruction: Any, lanes: int) -> None:
         """Before an instruction; `lanes` is the mask of executing lanes (0: guarded off)."""
@@ -161,11 +170,13 @@ class Observers:
 
     Attributes:
         members: the observers, in the order they were added.
-        steps: somebody wants to be called in the middle of what compiled code does.
+        selecting: those of them that select.
+        everywhere: somebody observes who does not.
+        steps: somebody wants to be called in the middle of what compiled code does, wherever it is.
         trace: collects what the hooks want that take it in batches.
     """
 
-    __slots__ = ("_heard", "hooks", "members", "steps", "trace")
+    __slots__ = ("_heard", "everywhere", "hooks", "members", "selecting", "steps", "trace")
 
     def __init__(self, members: Iterable[Observer] = (), trace: Trace | None = None) -> None:
         """Args: trace: collects what the hooks want that take it in batches."""
@@ -178,7 +189,10 @@ class Observers:
             for event in EVENTS
         }
 
-        self.steps = any(self.hooks[event] for event in _STEPPED)
+        self.selecting: tuple[Observer, ...] = ()
+        self.everywhere = self.steps = False
+        if self.members:
+            self._sort_members()
         self._heard = frozenset(event for event in EVENTS if self.hooks[event])
         if trace is not None:
             trace.readers = self.hooks["instructions"]
@@ -193,6 +207,12 @@ class Observers:
             if orders:
                 self.hooks["instruction"] += (trace.order,)
 
+    def _sort_members(self) -> None:
+        self.selecting = tuple(member for member in self.members if member.selects)
+        self.everywhere = len(self.selecting) < len(self.members)
+        rest = [member for member in self.members if not member.selects]
+        self.steps = any(_hook(member, event) for member in rest for event in _STEPPED)
+
     def with_added(self, observer: Observer) -> Observers:
         """A set with one more."""
         return Observers((*self.members, observer))
@@ -200,6 +220,13 @@ class Observers:
     def without(self, observer: Observer) -> Observers:
         """A set with one less."""
         return Observers(m for m in self.members if m is not observer)
+
+    def selection(self) -> Selection:
+        """What those want in the run that begins that select."""
+        found = NOTHING
+        for member in self.selecting:
+            found = found.joined(member.selection())
+        return found
 
     def emit(self, event: str, *arguments: Any) -> None:
         """Call the hooks of an event."""

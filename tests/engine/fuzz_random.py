@@ -1,7 +1,7 @@
 """Random programs on both engines, compared to the bit: `make fuzz` runs ten thousand.
 
     python -m tests.engine.fuzz_random [--count 10000] [--start 0] [--seconds S] [--processes 2]
-        [--arch sm_50 ...] [--floats] [--plain] [--traced]
+        [--arch sm_50 ...] [--floats] [--plain] [--traced | --stops | --watched]
 
 Each program runs on the step engine and on the run engine; how it ends (the error, its pc, address
 and lanes) and the whole state must be equal: registers, predicates, flags, stacks, memory of all
@@ -11,6 +11,9 @@ that one rule for NaNs, signs, rounding, flushing and saturation.
 
 `--arch sm_75 sm_80 sm_89 sm_90 sm_120` makes programs of 128-bit instructions, which the
 scalar models do not know.
+
+With `--watched` random watchpoints are set, and the engines must stop alike at each of them
+(`watched_programs`).
 
 With `--traced` accesses are traced meanwhile, and the logs must be equal entry by entry.
 
@@ -33,7 +36,7 @@ from gpudbg.assembler import assemble_file
 from gpudbg.errors import GpudbgError
 from gpudbg.isa.spa5.decode import decode
 from gpudbg.sm.engines.llvm import build
-from tests.engine import machines, random_modern
+from tests.engine import machines, random_modern, watched_programs
 from tests.engine.random_programs import (
     ARCHS,
     FLOATING,
@@ -131,6 +134,28 @@ def compare_traces(cubin: bytes, program: RandomProgram, seed: int) -> tuple[str
     )
 
 
+def compare_watched(cubin: bytes, program: RandomProgram, seed: int) -> tuple[str, str]:
+    """As `compare`, from stop to stop at random watchpoints."""
+    step, run = (launched(cubin, program, engine, seed) for engine in ("step", "run"))
+    buffer = next(iter(step.grid.gpu.memory.allocations())).base
+    touched = watched_programs.accesses(launched(cubin, program, "run", seed), MOST)
+    words = [watched_programs.watch(session, touched, buffer, seed) for session in (step, run)]
+    assert words[0] == words[1]
+    for _ in range(watched_programs.STOPS):
+        most = MOST - step.grid.total
+        if most <= 0:
+            break
+        ends = [watched_programs.stop_of(session, most) for session in (step, run)]
+        said = f"at {step.grid.total}, watching {words[0]}"
+        if ends[0] != ends[1]:
+            return ends[0][0], f"{said}: step ends as {ends[0]}, run as {ends[1]}"
+        found = machines.difference(machines.grid_state(step.grid), machines.grid_state(run.grid))
+        if found or ends[0][0] != "breakpoint":
+            met = "watched, " if watched_programs.met(step) else ""
+            return met + ends[0][0], found and f"{said}: {found}"
+    return "watched", ""
+
+
 def by_rule(cubin: bytes, program: RandomProgram, seed: int, arch: str) -> str:
     """What differs between the run engine and the scalar models, or "".
 
@@ -214,9 +239,9 @@ def campaign(
     for start in range(0, len(seeds), BATCH):
         part = seeds[start : start + BATCH]
         made = random_modern.make if is_wide(arch) else make
-        programs = [made(seed, arch, *kind_of(seed, floats)) for seed in part]
-        cubin = assemble_file(source(programs, arch), path="random.sass").cubin()
-        for seed, program in zip(part, programs, strict=True):
+        texts = [made(seed, arch, *kind_of(seed, floats)) for seed in part]
+        cubin = assemble_file(source(texts, arch), path="random.sass").cubin()
+        for seed, program in zip(part, texts, strict=True):
             end, found = (way or compare)(cubin, program, seed)
             straight = not kind_of(seed, floats)[1] and end == "limit"
             if not found and straight and not is_wide(arch):
@@ -233,6 +258,8 @@ def _share(
     seeds, arch, floats, plain, way, until = job
     if plain:
         build.BuildHost.wide_vectors = False  # type: ignore[assignment,method-assign]
+    if way is compare_watched:
+        watched_programs.compile_quickly()
     kinds: dict[str, int] = {}
     wrong = 0
     if time.monotonic() > until:
@@ -260,9 +287,11 @@ def main() -> int:
     how = parser.add_mutually_exclusive_group()
     how.add_argument("--traced", action="store_true", help="with accesses traced")
     how.add_argument("--stops", action="store_true", help="stopped at random on the way")
+    how.add_argument("--watched", action="store_true", help="with random watchpoints")
     options = parser.parse_args()
     until = time.monotonic() + options.seconds
-    way = compare_traces if options.traced else compare_stops if options.stops else compare
+    ways = {"traced": compare_traces, "stops": compare_stops, "watched": compare_watched}
+    way = next((ways[name] for name in ways if getattr(options, name)), compare)
     jobs = []
     for first in range(0, options.count, 5 * BATCH):
         part = list(

@@ -8,6 +8,7 @@ from gpudbg.dataclass import dataclass
 
 if TYPE_CHECKING:
     from gpudbg.debug.stops.records import Trigger
+    from gpudbg.expr.evaluation import Place
     from gpudbg.sm.state import WarpState
 
 WatchKind = Literal["write", "read", "access"]
@@ -58,11 +59,18 @@ class WatchTarget:
 
 @dataclass(slots=True)
 class Watch:
-    """A breakpoint row's watched place and the value it had when last looked at."""
+    """A breakpoint row's watched place and the value it had when last looked at.
+
+    Attributes:
+        place: a register's, as its expression named it.
+        stepped: why compiled code cannot test whether it is touched, or "".
+    """
 
     target: WatchTarget
     type: Any
     old: str
+    place: Place
+    stepped: str = ""
 
     @property
     def words(self) -> str:

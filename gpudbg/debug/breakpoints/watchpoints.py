@@ -6,8 +6,9 @@
 
 A watched place is fixed when the watchpoint is set: an address of device memory, of the focused
 CTA's shared memory, of the focused thread's local memory, or a register of the focused lane.  The
-stop is after the instruction that touched it.  While a watchpoint is enabled runs use the step
-engine, which tells of every access.
+stop is after the instruction that touched it.  What cannot touch a watched place runs compiled:
+that code tests its accesses, and leaves to the step engine what may touch one
+(`gpudbg.sm.selection`).
 """
 
 from __future__ import annotations
@@ -23,26 +24,43 @@ from gpudbg.debug.observing import subscribe, unsubscribe
 from gpudbg.debug.stops.records import Trigger
 from gpudbg.debug.values.access import read, resolve
 from gpudbg.debug.values.context import SHARED_FILES, WarpContext
+from gpudbg.debug.values.shared_registers import PREDICATE, UNIFORM
 from gpudbg.debug.views.format import format_value
 from gpudbg.errors import CommandError
 from gpudbg.expr import evaluate, parse
-from gpudbg.expr.evaluation import Result
+from gpudbg.expr.evaluation import Place, Result
+from gpudbg.expr.parser import NameNode
 from gpudbg.expr.types import Array, Scalar
 from gpudbg.mem.windows import RANK_SHIFT, WINDOW_BYTES
 from gpudbg.sm.observer import Observer
+from gpudbg.sm.residency.step import number_of
+from gpudbg.sm.selection import ANY, NOTHING, SelectedRange, SelectedRegister, Selection
 
 if TYPE_CHECKING:
     from gpudbg.debug.breakpoints.setting import Breakpoints
     from gpudbg.debug.breakpoints.table import Breakpoint
     from gpudbg.debug.inferior import Inferior
+    from gpudbg.sm.launch import Dim
     from gpudbg.sm.state import WarpState
 
 REGISTERS = ("register", "pair", "predicate", "flag", "cc", *SHARED_FILES)
+_FILES = {
+    "register": "registers",
+    "pair": "registers",
+    "predicate": "predicates",
+    "flag": "cc",
+    "cc": "cc",
+    UNIFORM: "uniform",
+    PREDICATE: "uniform_predicates",
+}
+"""Kind of place -> file of `SelectedRegister`."""
 MAX_BYTES = 1 << 16
 
 
 class Watchpoints(Attached["Inferior"], Observer):
     """The session's watchpoints at work; an observer only while one is enabled."""
+
+    selects = True
 
     def __init__(self, inferior: Inferior, breakpoints: Breakpoints) -> None:
         super().__init__(inferior)
@@ -75,7 +93,8 @@ class Watchpoints(Attached["Inferior"], Observer):
         where = (_where(target),)
         row = self._breakpoints.add(expression, (), where, condition, temporary)
         warp = self._inferior.focused()
-        row.watch = Watch(target, result.type, "")
+        assert result.place is not None
+        row.watch = Watch(target, result.type, "", result.place, _stepped(expression, result.place))
         row.watch.old = self._value(row, warp)
         return row
 
@@ -131,6 +150,18 @@ class Watchpoints(Attached["Inferior"], Observer):
                 self._owners[row.number] = owner
         return bool(self._rows)
 
+    def selection(self) -> Selection:
+        """What is watched."""
+        found = NOTHING
+        for row in self._rows:
+            owner = self._owners.get(row.number)
+            target = _watch(row).target
+            if target.space != "register":
+                found = found.joined(_selected(target, self._inferior.grid.config.grid))
+            elif owner is not None:
+                found = found.joined(_selected_registers(_watch(row), owner))
+        return found
+
     def instruction(self, warp: WarpState, pc: int, instruction: Any, lanes: int) -> None:
         """Remember the pc: at `met` the warp has moved on."""
         self._pc = self._pcs[warp.sm, warp.slot] = pc
@@ -165,8 +196,10 @@ class Watchpoints(Attached["Inferior"], Observer):
             return False
         touched, self._touched = self._touched, {}
         for number, owner in self._owners.items():
-            if warp is None or owner is warp:
-                lanes = 1 << _watch_of(self._rows, number).target.lane
+            target = _watch_of(self._rows, number).target
+            # A later block may be in its place.
+            if (warp is None or owner is warp) and owner.cta.block == target.block:
+                lanes = 1 << target.lane
                 touched[number] = (owner, lanes, self._pcs.get((owner.sm, owner.slot), owner.pc))
         found = []
         self.notes = []
@@ -249,6 +282,37 @@ def _watch(row: Breakpoint) -> Watch:
 
 def _watch_of(rows: list[Breakpoint], number: int) -> Watch:
     return _watch(next(row for row in rows if row.number == number))
+
+
+def _stepped(expression: str, place: Place) -> str:
+    """Why compiled code cannot test whether a place is touched, or ""."""
+    if place.kind == "memory":
+        return ""
+    if place.kind not in _FILES:
+        return "waiting lanes change a convergence barrier"
+    # What stands behind a `$` is no variable.
+    if not isinstance(parse(expression), NameNode) or expression.strip()[:1] != "$":
+        return "a variable is in a register here, and may be elsewhere at other instructions"
+    return ""
+
+
+def _selected(target: WatchTarget, grid: Dim) -> Selection:
+    """The bytes that a target is about."""
+    kinds = TOUCHED_BY[target.kind]
+    cta = ANY if target.block is None else number_of(target.block, grid)
+    warp = target.warp if target.space == "local" else ANY
+    what = target.space, target.address, target.size, "load" in kinds, "store" in kinds
+    return Selection((SelectedRange(*what, cta, warp),))
+
+
+def _selected_registers(watch: Watch, owner: WarpState) -> Selection:
+    """The registers that a watchpoint is about."""
+    if watch.stepped:
+        return Selection(stepped=watch.stepped)
+    who, index = (owner.cta.number, owner.index), watch.place.index
+    numbers = (index, index + 1) if watch.place.kind == "pair" else (index,)
+    file = _FILES[watch.place.kind]
+    return Selection((), tuple(SelectedRegister(file, n, *who) for n in numbers))
 
 
 def _overlapping(address: Any, size: int, target: WatchTarget) -> int:

@@ -68,7 +68,7 @@ class Meetings:
         if addresses:
             asked |= {"breakpoints": addresses, "accept": self._points.would_stop}
         if watching:
-            asked["until"] = self._watch.met
+            asked |= {"until": self._watch.met, "selected": True}
         last = high.tick if high.moves == replay.at.moves else None
         event = replay.onward(last, asked)
         if event is not None and event.kind == "interrupted":

@@ -89,10 +89,18 @@ def float_text(value: float, size: int) -> str:
     pack = _UNPACK[size]
     for n in range(1, digits + 1):
         text = f"{value:.{n}g}"
-        if struct.pack(pack, float(text)) == struct.pack(pack, value):
+        if _packed(pack, float(text)) == struct.pack(pack, value):
             break
     # 740 needs two digits and is no 7.4e+02: as C's %g of full width has it.
     return f"{value:.0f}" if "e+" in text and abs(value) < 10**digits else text
+
+
+def _packed(pack: str, value: float) -> bytes:
+    """A number in a format; nothing where rounding has made the largest ones too large for it."""
+    try:
+        return struct.pack(pack, value)
+    except OverflowError:
+        return b""
 
 
 def format_bits(bits: int, size: int, letter: str) -> str:

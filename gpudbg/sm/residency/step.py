@@ -18,6 +18,11 @@ def coordinates(number: int, dims: Dim) -> Dim:
     return (number % x, number // x % y, number // (x * y))
 
 
+def number_of(place: Dim, dims: Dim) -> int:
+    """The inverse of `coordinates`."""
+    return place[0] + dims[0] * (place[1] + dims[1] * place[2])
+
+
 class Residency:
     """The CTAs of one launch on the SMs of a GPU.
 

@@ -47,6 +47,8 @@ ORDERED: Final = 0x288
 """ptr: rows of accesses and of what orders them (`gpudbg.sm.trace`), where somebody reads them."""
 NEAR_ORDERED: Final = 0x290
 """The same without accesses to global memory."""
+WATCHED: Final = 0x298
+"""ptr: the numbers of what accesses and registers are tested for (`kernel.watch_tests`)."""
 TRACES: Final = {
     "instructions": TRACE,
     "accesses": ACCESSES,
@@ -174,6 +176,8 @@ class Left(IntEnum):
     """It stands before a block that needs more room in the trace."""
     GUESS = 8
     """From the pc to the end of the block, an access to shared memory is not as guessed."""
+    WATCHED = 9
+    """From the pc to the end of the block, something touches what an observer has selected."""
 
 
 # ---- library ------------------------------------------------------------------------------

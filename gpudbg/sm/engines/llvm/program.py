@@ -19,6 +19,7 @@ from gpudbg.sm.engines.llvm import RefusedModuleError, build, compiling
 from gpudbg.sm.engines.llvm.kernel.emitter import Emitter, EmitterOptions
 from gpudbg.sm.engines.llvm.kernel.listing import KernelListing
 from gpudbg.sm.engines.llvm.kernel.patterns import Pattern, patterns_of, row_of
+from gpudbg.sm.selection import NO_TESTS, Tests
 
 QUICK, GOOD = 0, 1
 """Efforts of the code generator."""
@@ -77,6 +78,7 @@ class CompiledProgram:
         fixed: special registers that do not change during the launch.
         conditions: of breakpoints, by pc, that the code tests.
         marking: spaces in which the code marks what it stores (`kernel.marks`).
+        tests: what observers have selected (`kernel.watch_tests`).
         full, masked: the versions that exist.
         seconds: spent compiling.
         used: seconds that code has run.
@@ -96,6 +98,7 @@ class CompiledProgram:
     conditions: dict[int, Condition] = field(default_factory=dict)
     marking: frozenset[str] = frozenset()
     uniform: int = 0
+    tests: Tests = NO_TESTS
     full: Version | None = None
     masked: Version | None = None
     seconds: float = 0.0
@@ -162,6 +165,7 @@ class CompiledProgram:
                 self.traced,
                 self.marking,
                 self.uniform,
+                self.tests,
             ),
         )
         text = emitter.text(FUNCTION)
@@ -265,6 +269,7 @@ def program_of(
     conditions: dict[int, Condition] | None = None,
     marking: frozenset[str] = frozenset(),
     uniform: int = 0,
+    tests: Tests = NO_TESTS,
 ) -> CompiledProgram:
     """The program of a kernel, kept from an earlier launch if there was one.
 
@@ -272,18 +277,20 @@ def program_of(
         entry: where the kernel begins.
         entries: all places from which code is reached.
         row: threads of a block in x.
-        traced, marking, uniform: as for `CompiledProgram`.
+        traced, marking, uniform, tests: as for `CompiledProgram`.
     """
     entries = frozenset(entries)
     row = row_of(row)
     sizes, known = tuple(sorted(banks.items())), tuple(sorted((fixed or {}).items()))
     asked = tuple(sorted((conditions or {}).items(), key=lambda item: item[0]))
-    about = registers, sizes, sregs, row, traced, known, asked, marking, uniform
+    # The key is looked up with each launch; most have no tests.
+    also = None if tests is NO_TESTS else tests
+    about = registers, sizes, sregs, row, traced, known, asked, marking, uniform, also
     key = image.code, image.base, image.program.arch, entry, entries, about
     found = _programs.pop(key, None)
     if found is None:
         listing = KernelListing.of(image, entry, entries)
-        given = fixed or {}, conditions or {}, marking, uniform
+        given = fixed or {}, conditions or {}, marking, uniform, tests
         found = CompiledProgram(listing, registers, banks, sregs, row, traced, *given)
         while len(_programs) >= _KEPT_PROGRAMS:
             _programs.pop(next(iter(_programs)))

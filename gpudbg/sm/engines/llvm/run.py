@@ -16,6 +16,7 @@ import time
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Generator, Iterator
+from typing import Any
 
 import numpy as np
 
@@ -45,6 +46,7 @@ from gpudbg.sm.engines.llvm.workers import Workers
 from gpudbg.sm.launch import LaunchConfig
 from gpudbg.sm.launched import Launched
 from gpudbg.sm.schedule.turns import LONGEST
+from gpudbg.sm.selection import MOST_OWNERS, MOST_RANGES, NO_TESTS
 from gpudbg.sm.sregs import ROWS
 from gpudbg.sm.state import WarpState
 
@@ -58,6 +60,11 @@ ENOUGH = 8
 """Arrivals at a breakpoint whose condition does not hold, after which code tests it."""
 SOME = 4096
 """Warp instructions, of all threads together, that are worth a call."""
+OFTEN = 32
+"""Warp instructions from a touch of something selected to the next one, below which the step engine
+goes on longer,"""
+MOST_DOUBLED = 8
+"""twice as long each time, up to so many times."""
 CTA_RANK = 136
 """Special register: the CTA's rank in its cluster."""
 MOST_ENTRIES = 4096
@@ -94,6 +101,9 @@ class RunEngine:
         self._conditions: dict[int, Condition] = {}
         self._asked: Conditions | None = None
         self._refused: Counter[int] = Counter()
+        self._tests = NO_TESTS
+        self._numbers: np.ndarray[Any, np.dtype[np.int64]] | None = None
+        self._watched_at = self._doubled = 0
         self._ahead: tuple[object, ...] | None = None
         self._running: Generator[ExitReason, None, None] | None = None
         self._unattended: list[Worker] = []
@@ -122,7 +132,7 @@ class RunEngine:
         sregs = frozenset([n for n in LAUNCH_SREGS if rows.get(n) is ROWS.get(n)])
         self._marks = np.zeros(len(launched.code.code) // 8 + 64, np.uint8)
         about = config.registers, banks, sregs, config.block[0], self._traced(), self._fixed()
-        more = self._conditions, self._marking(), config.uniform
+        more = self._conditions, self._marking(), config.uniform, self._tests
         return program_of(launched.code, self.entry, entries, *about, *more)
 
     def _traced(self) -> tuple[str, ...]:
@@ -165,6 +175,8 @@ class RunEngine:
         """Set the fields of a worker that depend on the program."""
         worker.new_sites(self.program.sites)
         worker.set(layout.MARKS, address_of(self._marks))
+        if self._numbers is not None:
+            worker.set(layout.WATCHED, address_of(self._numbers))
 
     # ---- running -----------------------------------------------------------------------
 
@@ -239,10 +251,20 @@ class RunEngine:
         program, kept = self.program, self._conditions
         if kept:
             kept = {pc: c for pc, c in kept.items() if self._condition(pc, request.stops) == c}
+        if self._tests or self.launched.observers.selecting:
+            self._select()
         same = program.traced == self._traced() and program.marking == self._marking()
-        if not same or kept != self._conditions:
+        if not same or program.tests != self._tests or kept != self._conditions:
             self._conditions = kept
             self._renew_program()
+
+    def _select(self) -> None:
+        """Take over what observers have selected."""
+        self._tests, numbers = self.launched.observers.selection().tests()
+        if self._numbers is None:
+            self._numbers = np.zeros((MOST_RANGES + MOST_OWNERS, 4), np.int64)
+            self.workers.equip_all()
+        self._numbers[: len(numbers)] = np.array(numbers, np.int64).reshape(-1, 4)
 
     def _call(self, limit: int, soon: int, long: bool) -> bool:
         """Call compiled code, up to a goal; whether the launch has ended.
@@ -370,6 +392,8 @@ class RunEngine:
         count = 1
         if why != Left.STEP or not program.is_slow(warp.pc):
             count = program.stretch(warp.pc)
+        if why == Left.WATCHED:
+            count = self._watched(count)
         self.exits[warp.pc] += 1
         before = launched.residency.finished_ctas
         # Such a load would leave to the step engine again and again if its store never comes.
@@ -387,6 +411,15 @@ class RunEngine:
                 self.workers.reassign(worker)
             else:
                 self.workers.refresh(worker)
+
+    def _watched(self, count: int) -> int:
+        """Instructions for the step engine where something selected may be touched: `count`, and
+        more where that happens again and again, since each exit costs what some of them do."""
+        total = self.launched.total
+        often = total - self._watched_at < OFTEN
+        self._doubled = min(self._doubled + 1, MOST_DOUBLED) if often else 0
+        self._watched_at = total + (count << self._doubled)
+        return count << self._doubled
 
     def _grown(self, pc: int) -> bool:
         """Add code to the program that only computed branches reach; false where it is there

@@ -138,7 +138,7 @@ class Workers:
     def jobs(self, limit: int) -> int:
         """Host threads to use now, on the way to `limit` instructions."""
         launched = self.launched
-        if launched.total < self._alone_until or launched.observed():
+        if launched.total < self._alone_until or launched.observers.everywhere:
             return 1
         return 1 if limit - launched.total < WORTH else self._most()
 
@@ -228,7 +228,7 @@ class Workers:
             written: what the code writes.
         """
         launched = self.launched
-        if launched.observed() or launched.traps.handler is not None:
+        if launched.observers.everywhere or launched.traps.handler is not None:
             return True
         for home in self._homes:
             if home is None:

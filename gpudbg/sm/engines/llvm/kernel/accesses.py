@@ -4,6 +4,7 @@ run-time library; the first that takes it emits it."""
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Protocol
 
 from gpudbg.sm.engines.llvm import layout
 from gpudbg.sm.engines.llvm.ir.builder import Builder
@@ -12,7 +13,16 @@ from gpudbg.sm.engines.llvm.kernel.library_access import LibraryAccess
 from gpudbg.sm.engines.llvm.kernel.patterned_access import PatternedAccess
 from gpudbg.sm.engines.llvm.kernel.regular_access import RegularAccess
 from gpudbg.sm.engines.llvm.kernel.shared_sums import SharedSums
-from gpudbg.sm.engines.llvm.kernel.trace_rows import TraceRows
+
+
+class AccessListener(Protocol):
+    """What emits code for observers before an access."""
+
+    def note_access(self, kind: str, space: str, address: Num, size: int) -> None:
+        """A load or store of the present instruction."""
+
+    def note_atomic(self, space: str, op: str, type_: str, address: Num) -> None:
+        """An atomic."""
 
 
 class Accesses:
@@ -25,16 +35,16 @@ class Accesses:
         regular: RegularAccess,
         sums: SharedSums,
         library: LibraryAccess,
-        rows: TraceRows | None,
+        listeners: Sequence[AccessListener],
     ) -> None:
-        """Args: rows: of traces, where observers read them."""
+        """Args: listeners: emit code for observers before an access."""
         self.ir, self.patterned, self.regular = ir, patterned, regular
-        self.sums, self.library, self.rows = sums, library, rows
+        self.sums, self.library, self.listeners = sums, library, listeners
 
     def load(self, space: str, address: Num, size: int, signed: bool) -> Sequence[Num]:
         """The words of a load."""
-        if self.rows is not None:
-            self.rows.note_access("load", space, address, size)
+        for listener in self.listeners:
+            listener.note_access("load", space, address, size)
         found = self.patterned.load(space, address, size, signed)
         if found is None:
             found = self.regular.load(space, address, size, signed)
@@ -44,8 +54,8 @@ class Accesses:
 
     def store(self, space: str, address: Num, size: int, values: Sequence[Num]) -> None:
         """Write words."""
-        if self.rows is not None:
-            self.rows.note_access("store", space, address, size)
+        for listener in self.listeners:
+            listener.note_access("store", space, address, size)
         self.library.marks.begin(space)
         if not (
             self.patterned.store(space, address, size, values)
@@ -56,8 +66,8 @@ class Accesses:
 
     def atomic(self, space: str, op: str, type_: str, address: Num, operands: Sequence[Num]) -> Num:
         """What was there before."""
-        if self.rows is not None:
-            self.rows.note_atomic(space, op, type_, address)
+        for listener in self.listeners:
+            listener.note_atomic(space, op, type_, address)
         self.library.marks.begin(space)
         old: Num = 0
         if not self.sums.add(space, op, type_, address, operands):

@@ -56,8 +56,10 @@ from gpudbg.sm.engines.llvm.kernel.sites import Sites
 from gpudbg.sm.engines.llvm.kernel.special import COMPILED_SREGS, SpecialRegisters
 from gpudbg.sm.engines.llvm.kernel.tensors import Tensors
 from gpudbg.sm.engines.llvm.kernel.trace_rows import TraceRows
+from gpudbg.sm.engines.llvm.kernel.watch_tests import WatchTests
 from gpudbg.sm.engines.llvm.layout import Left
 from gpudbg.sm.record import FIELDS
+from gpudbg.sm.selection import NO_TESTS, Tests
 from gpudbg.sm.semantics import registry
 from gpudbg.sm.semantics.control import PUSHES
 from gpudbg.sm.semantics.machine import Operations
@@ -107,6 +109,7 @@ class EmitterOptions:
         patterns: address of an access to the pattern that its lanes are guessed to lie in.
         first_site: cache entries before those of this code.
         traced: what is noted for observers, of `trace.BATCHED`.
+        tests: what observers have selected.
     """
 
     full: bool
@@ -123,6 +126,7 @@ class EmitterOptions:
     traced: tuple[str, ...] = ()
     marking: frozenset[str] = frozenset()
     uniform: int = 0
+    tests: Tests = NO_TESTS
 
 
 class _Revertible(Protocol):
@@ -195,6 +199,11 @@ class Emitter:
             if options.traced
             else None
         )
+        self.watch = (
+            WatchTests(ir, values, cursor, exits, options.tests, layout_for(listing.arch))
+            if options.tests
+            else None
+        )
         self.sites = Sites(ir, cursor, options.first_site)
         self.marks = Marks(ir, options.marking)
         self.addresses = Addresses(ir, values, ints, cursor, self.sites, self.marks, options.run)
@@ -221,6 +230,7 @@ class Emitter:
         sums = SharedSums(ir, values, cursor, runtime, self.addresses, library)
         about_flow = ir, values, ints, cursor, exits, self.edges, runtime, options.full
         flow = GroupFlow(*about_flow) if self._wide else KernelFlow(*about_flow)
+        listeners = [part for part in (self.rows, self.watch) if part is not None]
         made = WideKernelMachine if self._wide else KernelMachine
         return made(
             cursor,
@@ -235,10 +245,10 @@ class Emitter:
             Conversions(ir, values, ints, floats, doubles, runtime),
             Reciprocals(ir, floats, runtime, options.start),
             Shuffles(ir, values, ints, self.registers, runtime, options.wide_vectors),
-            Accesses(ir, patterned, regular, sums, library, self.rows),
+            Accesses(ir, patterned, regular, sums, library, listeners),
             library,
             flow,
-            Tensors(ir, cursor, exits, self.registers, runtime, library, self.rows),
+            Tensors(ir, cursor, exits, self.registers, runtime, library, listeners),
         )
 
     # ---- the function --------------------------------------------------------------------
@@ -270,6 +280,7 @@ class Emitter:
             f"  %actives = getelementptr i8, ptr %rec, i64 {ACTIVE}",
             f"  %markp = getelementptr i8, ptr %env, i64 {layout.MARKS}",
             "  %marks = load ptr, ptr %markp",
+            *(f"  {line}" for line in (self.watch.entry() if self.watch is not None else ())),
             # The loop calls what fits the lanes, and only for a turn.
             "  br label %seek",
             "dispatch:",
@@ -478,6 +489,8 @@ class Emitter:
         if self.rows is not None:
             self.rows.note_instruction()
             self.rows.note_order(insn)
+        if self.watch is not None:
+            self.watch.note_instruction(insn)
         goal = insn.o.get("d")
         self.cursor.wants_old = isinstance(goal, Reg) and goal.index != RZ
         function(self.machine, insn)

@@ -10,12 +10,12 @@ from gpudbg.isa.operands import RZ
 from gpudbg.sm.engines.llvm import layout
 from gpudbg.sm.engines.llvm.ir.builder import Builder
 from gpudbg.sm.engines.llvm.ir.values import FULL, Mask, Num, Slow, Val
+from gpudbg.sm.engines.llvm.kernel.accesses import AccessListener
 from gpudbg.sm.engines.llvm.kernel.cursor import Cursor
 from gpudbg.sm.engines.llvm.kernel.exits import Exits
 from gpudbg.sm.engines.llvm.kernel.library_access import LibraryAccess
 from gpudbg.sm.engines.llvm.kernel.registers import Registers
 from gpudbg.sm.engines.llvm.kernel.runtime_calls import RuntimeCalls
-from gpudbg.sm.engines.llvm.kernel.trace_rows import TraceRows
 from gpudbg.sm.fragments import Multiplication
 
 
@@ -30,12 +30,12 @@ class Tensors:
         registers: Registers,
         runtime: RuntimeCalls,
         library: LibraryAccess,
-        rows: TraceRows | None,
+        listeners: Sequence[AccessListener],
     ) -> None:
-        """Args: rows: of traces, where observers read them."""
+        """Args: listeners: emit code for observers before an access."""
         self.ir, self.cursor, self.exits = ir, cursor, exits
         self.registers, self.runtime, self.library = registers, runtime, library
-        self.rows = rows
+        self.listeners = listeners
 
     def _whole_warp(self) -> None:
         if self.cursor.exec != FULL:
@@ -72,10 +72,10 @@ class Tensors:
 
     def _note(self, how: str, address: Num, count: int) -> None:
         """Tell observers of the lanes that give addresses."""
-        if self.rows is not None:
-            self.cursor.exec = FULL >> (32 - 8 * count)
-            self.rows.note_access(how, "shared", address, 16)
-            self.cursor.exec = FULL
+        self.cursor.exec = FULL >> (32 - 8 * count)
+        for listener in self.listeners:
+            listener.note_access(how, "shared", address, 16)
+        self.cursor.exec = FULL
 
     def matrix_multiply(self, i: Any, shape: Multiplication, accumulates: Mask) -> None:
         """D = A * B + C of the warp's fragments."""

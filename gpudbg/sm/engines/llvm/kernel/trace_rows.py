@@ -37,8 +37,10 @@ SIZES = {
     "ordered": (ACCESSES, ACCESS_BYTES),
     "near_ordered": (ACCESSES, ACCESS_BYTES),
 }
-_ORDERED = ("ordered", "near_ordered")
 """Rows of a trace and bytes of one."""
+MOST = 2 * LONGEST
+"""Rows of a block."""
+_ORDERED = ("ordered", "near_ordered")
 
 
 @dataclass(slots=True)
@@ -50,7 +52,7 @@ class _Taken:
         first: their number before.
         next: the first one taken.
         count: how many are taken, where that is written.
-        by: index in the block of the instruction each one belongs to; one at most of each.
+        by: index in the block of the instruction each one belongs to; LDGSTS has two accesses.
     """
 
     place: str
@@ -127,7 +129,7 @@ class TraceRows:
         place = ir.get("ptr", "%env", layout.TRACES[kind])
         first = ir.get("i64", place)
         full = self.exits.exit_at(self.exits.point, Left.FULL)
-        ir.unless(ir.op(f"icmp ugt i64 {first}, {SIZES[kind][0] - LONGEST}"), full)
+        ir.unless(ir.op(f"icmp ugt i64 {first}, {SIZES[kind][0] - MOST}"), full)
         return _Taken(place, first, "")
 
     def _rows(self, executed: int) -> tuple[tuple[str, str, int], ...]:
@@ -139,7 +141,6 @@ class TraceRows:
     def _row_here(self, kind: str) -> str:
         """A pointer to the present instruction's row."""
         rows = self._taken[kind]
-        assert self.cursor.index not in rows.by
         rows.by.append(self.cursor.index)
         return self.ir.at(rows.next, SIZES[kind][1] * (len(rows.by) - 1))
 
@@ -200,6 +201,6 @@ class TraceRows:
     def finish_block(self) -> None:
         """Write how many rows the block takes, where it takes them."""
         for rows in self._taken.values():
-            assert len(rows.by) <= LONGEST
+            assert len(rows.by) <= MOST
             assert rows.count is not None
             rows.count.settle(len(rows.by))
