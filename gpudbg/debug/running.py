@@ -97,13 +97,15 @@ class Runner(Attached["Inferior"]):
         """Run past breakpoints; see `DebugSession.run`.
 
         Args:
-            prove_hangs: look for hangs although there is a limit.
+            prove_hangs: look for hangs although there is a limit, and early.
         """
         self.require_running()
         if (untold := self.untold()) is not None:
             return untold
         self._traps.running(stop_on_entry=False)
         check = self.hang_check() if most is None or prove_hangs else None
+        if prove_hangs:
+            self._inferior.grid.expect_hangs()
         return self.end_run(self._inferior.grid.run(max_instructions=most, hang_check=check))
 
     def run_to_stop(self, max_instructions: int | None) -> Stop:

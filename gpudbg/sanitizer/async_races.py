@@ -10,15 +10,20 @@ fence where both are but generic accesses come before such of the async proxy.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 import numpy as np
 
 from gpudbg.bits import lanes_of
+from gpudbg.errors import ModelGap
+from gpudbg.formats.tensor_map import SIZE as MAP_BYTES
+from gpudbg.isa.operands import Pred
+from gpudbg.mem.lanes import pack
 from gpudbg.sanitizer.clocks import EMPTY, Knowledge, Row, Rows, joined
-from gpudbg.sanitizer.facts import GPU, Facts
+from gpudbg.sanitizer.facts import CTA, GPU, Facts
+from gpudbg.sanitizer.hand_over import NO_HAND_OVERS, HandOvers
 from gpudbg.sanitizer.mbarriers import Mbarrier, MbarrierTable, nothing, ordered
 from gpudbg.sanitizer.monitor import EVENT_OPS, ExecutedInstruction, Touch
 from gpudbg.sanitizer.race_records import (
@@ -39,6 +44,7 @@ from gpudbg.sm.asynchronous.events import (
     MbarrierBegun,
     MbarrierChanged,
     MbarrierTested,
+    TensorMapUsed,
 )
 
 if TYPE_CHECKING:
@@ -59,6 +65,7 @@ class AsyncRaceCheck(RaceCheck):
     Args:
         races: whether races are reported.
         sync: what reports mistakes with mbarriers; None: nobody wants to know.
+        handed: accesses that are strong although their instructions do not say so.
         before: of launches that may still run when this one begins, the latest last.
     """
 
@@ -67,12 +74,14 @@ class AsyncRaceCheck(RaceCheck):
         *given: Any,
         races: bool = True,
         sync: MbarrierFindings | None = None,
+        handed: HandOvers = NO_HAND_OVERS,
         before: Sequence[AsyncRaceCheck] = (),
         **more: Any,
     ) -> None:
         super().__init__(*given, lock_step=False, **more)
         self._reports.silent = not races
         self._sync = sync
+        self._handed = handed
         self._before = tuple(before)
         self._numbers: dict[Any, int] = before[-1]._numbers if before else {}
         if before:
@@ -91,6 +100,7 @@ class AsyncRaceCheck(RaceCheck):
         self._cluster_waits: dict[int, tuple[int, tuple[int, int]]] = {}
         self._remote: dict[int, dict[Any, AccessRecord]] = {}
         self._exits: dict[int, AccessRecord] = {}
+        self._last_copies: dict[tuple[int, int], tuple[AccessRecord, Row]] = {}
 
     # ---- agents ------------------------------------------------------------------------
     def _number(self, *key: Any) -> int:
@@ -134,6 +144,10 @@ class AsyncRaceCheck(RaceCheck):
             issued = self._copies(clock).issued
             for lane in lanes_of(step.lanes):
                 issued[lane] += 1
+            self._copies(clock).note(step.lanes, of_threads=True)
+            if step.lanes:
+                made = self._made(clock, step, step.lanes, "store", None)
+                self._last_copies[step.pc, clock.number] = made, issued.copy()
         handler = _HANDLERS.get(op)
         if handler is not None:
             handler(self, clock, step)
@@ -172,6 +186,8 @@ class AsyncRaceCheck(RaceCheck):
         if found is None:
             return
         copies, pending = self._copies(clock), int(found[1], 16)
+        if self._sync is not None and copies.mixed(step.lanes):
+            self._sync.mixed_groups(self._made(clock, step, step.lanes, "wait", None))
         copies.wait(copies.copies, step.lanes, pending)
         copies.wait(copies.reads, step.lanes, pending)
         self._group_waits[clock.number] = (clock.tick, step.lanes, pending)
@@ -203,6 +219,8 @@ class AsyncRaceCheck(RaceCheck):
     def _touch(
         self, clock: WarpClock, step: ExecutedInstruction, touch: Touch, facts: Facts
     ) -> None:
+        if step.pc in self._handed.strong and not facts.strong:
+            facts = replace(facts, strong=CTA)
         for home, part in self._homes(step, touch):
             if home is not None:
                 if home is not step.warp.cta:
@@ -210,6 +228,30 @@ class AsyncRaceCheck(RaceCheck):
                 part = self._on_mbarriers(clock, step, home, part)
             super()._touch(clock, step, _given(home, part), facts)
             self._meet_ranges(clock, step, home, part, facts)
+        if step.pc in self._handed.takes:
+            for group in clock.parts(step.lanes):
+                clock.learn(group, group.knowledge.taken(near=True))
+            clock.tidy()
+
+    def _keys(self, step: ExecutedInstruction, touch: Touch) -> Iterator[tuple[int, Hashable]]:
+        words = touch.size // 4 if step.pc in self._handed.strong else 0
+        for lane, key in super()._keys(step, touch):
+            yield lane, key
+            for n in range(1, words):
+                home, address = cast("tuple[int | None, int]", key)
+                yield lane, (home, address + 4 * n)
+
+    def _release(self, clock: WarpClock, step: ExecutedInstruction, touch: Touch) -> None:
+        if step.pc in self._handed.strong and touch.size > 4:
+            # Who reads one word of it knows of the others.
+            for group in clock.parts(touch.lanes):
+                near, far = group.knowledge.released
+                mine = clock.published(group, group.lanes).seen
+                row = {clock.number: mine[clock.number]}
+                group.knowledge = replace(
+                    group.knowledge, released=(joined(near, row) if near else near, far)
+                )
+        super()._release(clock, step, touch)
 
     def _homes(self, step: ExecutedInstruction, touch: Touch) -> list[tuple[Cta | None, Touch]]:
         if isinstance(touch.space, _Home):
@@ -328,8 +370,15 @@ class AsyncRaceCheck(RaceCheck):
             verdict = super()._judge(old, made, known, row, space)
             if verdict is not None and self._in_time(old, made, known, row):
                 return None
-            if verdict is None and old.block != made.block and space == "global":
-                return None
+            if verdict is not None and verdict.cause == "mixed_size" and space == "shared":
+                if old.strong == made.strong == CTA and old.bytes == made.bytes:
+                    # Compilers join a release store with one before it.
+                    return None
+            if verdict is not None and old.block != made.block and space == "shared":
+                return self._scoped(old, made, known, row)
+            if verdict is None and space == "global" and (old.read_only or made.read_only):
+                # No order helps on that path.
+                return Verdict("read_only_path", "warning", _PLAIN_PATH)
             return verdict
         late = self._late(old, made, known, row)
         if late is not None:
@@ -356,17 +405,26 @@ class AsyncRaceCheck(RaceCheck):
         if agent is None:
             return self._scoped(old, made, known, row) if issue else None
         pending = agent.pending(seen.get(agent.number))
-        copies = self._warps[made.warp].copies if made.warp in self._warps else None
-        if pending and copies is not None and old.warp == made.warp:
-            waited = copies.waited.get(agent.number)
-            if waited is not None and made.lanes == pending:
-                pending = agent.pending(np.maximum(waited, 0)) & pending
         if not pending:
             return None
-        own = old.warp == made.warp and bool(old.lanes & made.lanes)
+        own = old.lanes & made.lanes if old.warp == made.warp else 0
+        waited = self._waited(agent, made) if own else None
+        if waited is not None:
+            # What its thread has waited for is complete for that thread.
+            left = agent.pending(waited)
+            if not left & own and not pending & ~made.lanes and not made.lanes & ~old.lanes:
+                return None
+            own &= left
         if issue and not own:
             return Verdict.of(old, made)
         return Verdict("pending", "error", _WAITS[agent.kind], self._state_of(old))
+
+    def _waited(self, agent: Agent, made: AccessRecord) -> Row | None:
+        """By lane, up to which of its own copies each has waited; None: of other agents."""
+        clock = self._warps.get(made.warp)
+        if clock is None or clock.copies is None:
+            return None
+        return clock.copies.waited.get(agent.number)
 
     def _scoped(self, old: AccessRecord, made: AccessRecord, known: Knowledge, row: Row) -> Verdict:
         """An access in no order; the cause says so where there is one of too small a scope."""
@@ -395,15 +453,7 @@ class AsyncRaceCheck(RaceCheck):
             return None
         if old.agent is not None and old.agent.proxied:
             return None
-        brought = known.proxied[0 if space == "shared" else 1]
-        if old.agent is not None:
-            missing = old.agent.pending(brought.get(old.agent.number))
-        else:
-            ticks = brought.get(old.warp)
-            missing = old.lanes if ticks is None else 0
-            for lane in lanes_of(old.lanes) if ticks is not None else ():
-                if ticks is not None and ticks[lane] < old.tick:
-                    missing |= 1 << lane
+        missing = _not_brought(old, known.proxied[0 if space == "shared" else 1])
         if not missing:
             return None
         return Verdict("proxy", "error" if old.writes else "warning", _FENCE)
@@ -462,6 +512,7 @@ class AsyncRaceCheck(RaceCheck):
 
     def _copy(self, clock: WarpClock, step: ExecutedInstruction, event: BytesCopied) -> None:
         """A bulk or tensor copy, a store to another CTA."""
+        self._operands(clock, step, event)
         lanes, copies = 1 << event.lane, self._copies(clock)
         written = "atomic" if event.reduces else "store"
         strong = GPU if event.reduces else 0
@@ -469,6 +520,7 @@ class AsyncRaceCheck(RaceCheck):
         counted = [bar for _, bar in event.writes if bar is not None]
         if not counted:
             copies.issued[event.lane] += 1
+            copies.note(lanes, of_threads=False)
             label = int(copies.issued[event.lane])
             reads = Agent(kind, copies.reads, lanes, label, True)
             agents = [Agent(kind, copies.full, lanes, label, True)] * len(event.writes)
@@ -481,6 +533,17 @@ class AsyncRaceCheck(RaceCheck):
             record = self._made(clock, step, lanes, written, agent, strong)
             self._range(clock, step, extent, record)
 
+    def _operands(self, clock: WarpClock, step: ExecutedInstruction, event: BytesCopied) -> None:
+        """Places that an operation cannot have."""
+        cta, text = step.warp.cta, ""
+        if event.remote and len(cta.cluster.ctas) == 1:
+            text = "a store to the cluster's shared memory in a block without a cluster"
+        elif not event.remote and any(r.home is cta for r in event.reads):
+            if any(w.home is cta for w, _ in event.writes):
+                text = "a copy from the block's shared memory to itself"
+        if text and self._sync is not None:
+            self._sync.bad_operand(self._made(clock, step, 1 << event.lane, "store", None), text)
+
     def _counted(
         self, clock: WarpClock, step: ExecutedInstruction, event: BytesCopied,
         bar: tuple[Cta, int] | None, kind: str,
@@ -490,6 +553,37 @@ class AsyncRaceCheck(RaceCheck):
         found = self._use(clock, step, bar[0], bar[1], event.lane, "arrive")
         what = f"counted in phase {found.phase} of the mbarrier at shared 0x{bar[1]:x}"
         return Agent(kind, found.number, 1, found.phase + 1, not event.remote, what)
+
+    def _unknown(self, clock: WarpClock, step: ExecutedInstruction) -> None:
+        raise ModelGap(f"the checks do not know what {step.insn.op} reads and writes")
+
+    # ---- tensor maps -----------------------------------------------------------------------
+    def _map_fence(self, clock: WarpClock, step: ExecutedInstruction) -> None:
+        """UTMACCTL.IV: what the thread knows of is there for copies that read maps after it."""
+        if "IV" not in step.insn.m:
+            return
+        for group in clock.parts(step.lanes):
+            known = clock.published(group, group.lanes).seen
+            group.knowledge = group.knowledge.mapped(known)
+
+    def _map(self, clock: WarpClock, step: ExecutedInstruction, event: TensorMapUsed) -> None:
+        """A copy reads its map, through a proxy of its own."""
+        record = self._made(clock, step, 1 << event.lane, "load", None)
+        record = replace(record, size=MAP_BYTES, agent=Agent("bulk", 0, 1, 0, True))
+        group = self._of_lane(clock, record.lanes)
+        for number in range(event.address >> 2, event.address + MAP_BYTES >> 2):
+            cell = self._global.get(number)
+            for old in cell.writes if cell is not None else ():
+                if old.agent is not None:
+                    continue
+                if unordered(old, record, group.knowledge.seen, group.row()):
+                    self._reports.add(old, record, Verdict.of(old, record), "global", number)
+                elif _not_brought(old, group.knowledge.proxied[2]):
+                    verdict = Verdict("proxy", fix=_MAP_FENCE)
+                    self._reports.add(old, record, verdict, "global", number)
+        if event.boundary > 1 and event.offset % event.boundary and event.size >= event.boundary:
+            if self._sync is not None:
+                self._sync.swizzle(record, event)
 
     # ---- products of warp groups -----------------------------------------------------------
     def _matrices(self, clock: WarpClock, step: ExecutedInstruction, event: MatricesRead) -> None:
@@ -625,12 +719,18 @@ class AsyncRaceCheck(RaceCheck):
         home = step.warp.cta
         by_offset: dict[int, int] = {}
         for lane in lanes_of(event.lanes):
-            offset = int(event.offsets[lane])
+            offset, rank = int(event.offsets[lane]), int(event.ranks[lane])
             by_offset[offset] = by_offset.get(offset, 0) | 1 << lane
+            if self._sync is not None and rank not in (0, home.rank):
+                record = self._mbarrier_record(clock, step, 1 << lane, "wait")
+                self._sync.bad_operand(record, "a test of the mbarrier of another block")
         for offset, lanes in by_offset.items():
             first = next(iter(lanes_of(lanes)))
             found = self._use(clock, step, home, offset, first, "wait")
-            if lanes & event.passed:
+            if _unused(step.insn):
+                if self._sync is not None:
+                    self._sync.ignored(found, self._mbarrier_record(clock, step, lanes, "wait"))
+            elif lanes & event.passed:
                 self._passed(clock, step, found, lanes & event.passed)
 
     def _passed(
@@ -644,9 +744,8 @@ class AsyncRaceCheck(RaceCheck):
             knowledge = group.knowledge
             if last is not None:
                 knowledge = knowledge.join(last.near).heard({}, last.far.seen)
-                apart = Knowledge(
-                    {}, proxied=last.far.proxied, timed=last.far.timed, narrow=last.far.narrow
-                )
+                narrow = joined(last.far.narrow, last.far.seen)
+                apart = Knowledge({}, proxied=last.far.proxied, timed=last.far.timed, narrow=narrow)
                 knowledge = knowledge.join(apart)
             clock.learn(group, knowledge.learned({found.number: row}))
         clock.tidy()
@@ -764,11 +863,25 @@ class AsyncRaceCheck(RaceCheck):
                 self._reports.add(record, end, Verdict("exit", fix=_CLUSTER), "shared", 0)
         for held in self._ranges.pop(cta.number, {}).values():
             self._left(cta, held, known, end)
+        self._left_copies(cta, known)
         if self._sync is not None:
             for one in self._mbarriers.of(cta).values():
                 self._sync.left(one, end)
         self._mbarriers.drop(cta)
         super().cta_end(cta)
+
+    def _left_copies(self, cta: Cta, known: Knowledge) -> None:
+        """Copies of threads that nobody has waited for when their CTA ends."""
+        first = self._first_of(cta)
+        for (pc, warp), (record, issued) in list(self._last_copies.items()):
+            if not first <= warp < first + len(cta.warps):
+                continue
+            del self._last_copies[pc, warp]
+            row = known.seen.get(self._number("copies", warp))
+            late = record.lanes if row is None else record.lanes & _behind(row, issued)
+            if late and self._sync is not None:
+                agent = Agent("copy", self._number("copies", warp), late, 0, False)
+                self._sync.pending_copy(replace(record, lanes=late, agent=agent))
 
     def _left(
         self, cta: Cta, held: RangeRecord, known: Knowledge, end: AccessRecord | None
@@ -783,6 +896,11 @@ class AsyncRaceCheck(RaceCheck):
             self._reports.add(held.record, end, Verdict("exit", fix=_CLUSTER), "shared", 0)
         elif self._sync is not None:
             self._sync.pending_copy(held.record)
+
+
+def _behind(row: Row, issued: Row) -> int:
+    """Lanes whose row is less than what they have issued."""
+    return pack(row < issued)
 
 
 class _Home(str):
@@ -800,6 +918,20 @@ def _given(home: Cta | None, touch: Touch) -> Touch:
 def replace_kind(touch: Touch, kind: str) -> Touch:
     """The same access as if of another kind."""
     return Touch(touch.space, kind, touch.size, touch.lanes, touch.addresses)
+
+
+def _not_brought(old: AccessRecord, brought: Rows) -> int:
+    """Lanes of an access that no proxy fence has brought to another proxy."""
+    if old.agent is not None:
+        return old.agent.pending(brought.get(old.agent.number))
+    ticks = brought.get(old.warp)
+    return old.lanes if ticks is None else old.lanes & _behind(ticks, np.full(32, old.tick))
+
+
+def _unused(insn: Any) -> bool:
+    """Whether nothing takes the result of a test: what it found is not known to its thread."""
+    target = insn.o.get("p")
+    return isinstance(target, Pred) and target.is_true
 
 
 def _one_by_one(a: AccessRecord, b: AccessRecord) -> bool:
@@ -823,6 +955,10 @@ _WAITS: Final = {
 _FENCE: Final = (
     "fence.proxy.async between the two: by the writer before the barrier, or by the issuer after it"
 )
+_PLAIN_PATH: Final = "a plain load: no __restrict__, no __ldg of what the launch writes"
+_MAP_FENCE: Final = (
+    "fence.proxy.tensormap::generic.acquire of the map between its change and the copy"
+)
 _LAUNCH: Final = 1 << 40
 """Numbers of warps of one launch."""
 _GRID: Final = "griddepcontrol.wait (cudaGridDependencySynchronize) before the access"
@@ -840,6 +976,8 @@ _HANDLERS: Final = {
     "UCGABAR_WAIT": AsyncRaceCheck._cluster_begins_waiting,
     "EXIT": AsyncRaceCheck._exit,
     "ACQBULK": AsyncRaceCheck._waits_for_grid,
+    "UGETNEXTWORKID": AsyncRaceCheck._unknown,
+    "UTMACCTL": AsyncRaceCheck._map_fence,
     "PREEXIT": AsyncRaceCheck._lets_dependents_begin,
 }
 _EVENTS: Final[dict[type, Any]] = {
@@ -848,4 +986,5 @@ _EVENTS: Final[dict[type, Any]] = {
     MbarrierBegun: AsyncRaceCheck._begins,
     MbarrierChanged: AsyncRaceCheck._changes,
     MbarrierTested: AsyncRaceCheck._tests,
+    TensorMapUsed: AsyncRaceCheck._map,
 }

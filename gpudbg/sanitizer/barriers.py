@@ -59,6 +59,7 @@ class _Phase:
     warps: set[int] = field(default_factory=set)
     counts: set[int | None] = field(default_factory=set)
     first: ExecutedInstruction | None = None
+    mode: str = ""
     places: dict[int, int] = field(default_factory=dict)
 
 
@@ -96,10 +97,10 @@ class BarrierCheck(RunCheck):
         phase.counts.add(count)
         came_from = phase.places.setdefault(warp.index, step.pc)
         if phase.first is None:
-            phase.first = step
+            phase.first, phase.mode = step, arrival.mode
         elif came_from != step.pc and self._for_whole_warps(step):
             self._add(step, "error", "split_barrier", **parts)
-        elif phase.first.pc != step.pc:
+        elif phase.first.pc != step.pc and "ARV" not in (arrival.mode, phase.mode):
             self._add(step, "note", "different_barriers")
         if len(phase.counts) > 1:
             words = " and ".join(str(c or "all") for c in sorted(phase.counts, key=str))

@@ -49,6 +49,17 @@ def joined(a: Rows, b: Rows) -> Rows:
     return a if made is None else made
 
 
+Proxies = tuple[Rows, Rows, Rows]
+"""Of generic accesses to shared memory, to global memory, to tensor maps."""
+NO_PROXIES: Proxies = (EMPTY, EMPTY, EMPTY)
+
+
+def _proxies(a: Proxies, b: Proxies) -> Proxies:
+    if a is b or b is NO_PROXIES:
+        return a
+    return joined(a[0], b[0]), joined(a[1], b[1]), joined(a[2], b[2])
+
+
 def _both(a: tuple[Rows, Rows], b: tuple[Rows, Rows]) -> tuple[Rows, Rows]:
     first, second = joined(a[0], b[0]), joined(a[1], b[1])
     return a if first is a[0] and second is a[1] else (first, second)
@@ -63,7 +74,7 @@ class Knowledge:
         released: by scope (cta, gpu), what their fences have published.
         acquired: by scope, what their strong reads have seen and a fence has yet to take.
         proxied: of generic accesses to shared and to global memory, what a proxy fence has brought
-            to the async proxy.
+            to the async proxy; of those to tensor maps, what one has brought to their proxy.
         timed: what has happened before them without its memory being visible (relaxed arrivals).
         narrow: what they heard of with too small a scope.
     """
@@ -71,7 +82,7 @@ class Knowledge:
     seen: Rows
     released: tuple[Rows, Rows] = (EMPTY, EMPTY)
     acquired: tuple[Rows, Rows] = (EMPTY, EMPTY)
-    proxied: tuple[Rows, Rows] = (EMPTY, EMPTY)
+    proxied: Proxies = NO_PROXIES
     timed: Rows = field(default_factory=lambda: EMPTY)
     narrow: Rows = field(default_factory=lambda: EMPTY)
 
@@ -83,7 +94,7 @@ class Knowledge:
             joined(self.seen, other.seen),
             _both(self.released, other.released),
             _both(self.acquired, other.acquired),
-            _both(self.proxied, other.proxied),
+            _proxies(self.proxied, other.proxied),
             joined(self.timed, other.timed),
             joined(self.narrow, other.narrow),
         )
@@ -95,9 +106,12 @@ class Knowledge:
             seen = joined(seen, self.acquired[1])
         return replace(self, seen=seen, released=(seen, seen if device else self.released[1]))
 
-    def taken(self) -> Knowledge:
-        """After what makes strong reads acquire: their caches have been emptied."""
-        seen = joined(joined(self.seen, self.acquired[0]), self.acquired[1])
+    def taken(self, near: bool = False) -> Knowledge:
+        """After what makes strong reads acquire (`near`: of the block's scope): their caches have
+        been emptied."""
+        seen = joined(self.seen, self.acquired[0])
+        if not near:
+            seen = joined(seen, self.acquired[1])
         return self if seen is self.seen else replace(self, seen=seen)
 
     def heard(self, in_block: Rows, anywhere: Rows) -> Knowledge:
@@ -112,11 +126,17 @@ class Knowledge:
 
     def brought(self, known: Rows, shared: bool, everywhere: bool) -> Knowledge:
         """After a proxy fence for shared memory, global memory or both."""
-        first, second = self.proxied
+        first, second, maps = self.proxied
         return replace(
             self,
             proxied=(
                 joined(first, known) if shared or everywhere else first,
                 joined(second, known) if not shared or everywhere else second,
+                maps,
             ),
         )
+
+    def mapped(self, known: Rows) -> Knowledge:
+        """After a fence of the proxy that reads tensor maps."""
+        first, second, maps = self.proxied
+        return replace(self, proxied=(first, second, joined(maps, known)))

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from gpudbg.sanitizer.collector import FindingCollector
     from gpudbg.sanitizer.places import AccessPlaces
     from gpudbg.sanitizer.race_records import AccessRecord
-    from gpudbg.sm.asynchronous.events import MbarrierChanged
+    from gpudbg.sm.asynchronous.events import MbarrierChanged, TensorMapUsed
 
 _FIXES: Final = {
     "mbarrier_uninitialised": "mbarrier.init before it, and a barrier or fence between the two",
@@ -24,6 +24,10 @@ _FIXES: Final = {
     "ambiguous_phase": "let who ends the next phase come after this test: by a barrier, or by an "
     "arrival on another mbarrier",
     "phase_skipped": "wait for each phase before anybody arrives at the next one",
+    "ignored_wait": "repeat the test until it is true",
+    "mixed_groups": "wait for both kinds apart, with none left",
+    "bad_operand": "an address that the operation can have",
+    "": "align the buffer to the swizzle's pattern: 256, 512 or 1024 bytes",
     "missing_grid_wait": "griddepcontrol.wait before the end",
     "pending_at_exit": "wait for the copy before the block ends",
 }
@@ -36,10 +40,16 @@ class MbarrierFindings:
         self._findings, self._places = findings, places
 
     def _add(
-        self, cause: str, severity: Severity, text: str, *records: AccessRecord | None
+        self,
+        cause: str,
+        severity: Severity,
+        text: str,
+        *records: AccessRecord | None,
+        kind: str = "sync",
+        space: str | None = None,
     ) -> None:
         given = [r for r in records if r is not None]
-        key = ("sync", cause, *(r.pc for r in given))
+        key = (kind, cause, *(r.pc for r in given))
 
         def make() -> CheckFinding:
             sides = tuple(
@@ -52,7 +62,7 @@ class MbarrierFindings:
             )  # fmt: skip
             place = sides[-1].place if sides else ""
             return CheckFinding(
-                "sync", severity, cause, None, None, sides,
+                kind, severity, cause, space, None, sides,
                 where=f"{place}: {text}" if place else text, fix=_FIXES.get(cause, ""),
             )  # fmt: skip
 
@@ -106,6 +116,28 @@ class MbarrierFindings:
             "too: then it seems incomplete again"
         )
         self._add("ambiguous_phase", "warning", text, test)
+
+    def ignored(self, one: Mbarrier, test: AccessRecord) -> None:
+        """A test whose result nobody takes."""
+        text = f"nothing takes the result of the test of the mbarrier at shared 0x{one.offset:x}"
+        self._add("ignored_wait", "note", text, test)
+
+    def bad_operand(self, record: AccessRecord, what: str) -> None:
+        """A place that the operation cannot have."""
+        self._add("bad_operand", "error", what, record)
+
+    def mixed_groups(self, wait: AccessRecord) -> None:
+        """A wait with copies of threads and bulk copies pending, which count apart in PTX."""
+        text = "cp.async groups and bulk groups are pending: the machine has one count for both"
+        self._add("mixed_groups", "note", text, wait)
+
+    def swizzle(self, copy: AccessRecord, event: TensorMapUsed) -> None:
+        """A box that does not lie where its swizzle's pattern begins."""
+        text = (
+            f"the box at shared 0x{event.offset:x} is swizzled by a pattern of {event.boundary} "
+            f"bytes, which begins at multiples of that"
+        )
+        self._add("", "warning", text, copy, kind="misaligned", space="shared")
 
     def no_grid_wait(self, end: AccessRecord | None) -> None:
         """A dependent launch that never waits for the one before it."""

@@ -79,6 +79,8 @@ class MemoryCheck(RunCheck):
             return "misaligned", ""
         if fault.space == "local":
             return "out_of_bounds", "frame"
+        if fault.space == "shared" and "in rank" in fault.detail:
+            return "out_of_bounds", "no_allocation"
         if fault.space in ("shared", "const"):
             return "out_of_bounds", "past_end"
         address = fault.address

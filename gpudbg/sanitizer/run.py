@@ -32,18 +32,21 @@ from gpudbg.sanitizer.findings import (
     PerfSite,
     Severity,
 )
+from gpudbg.sanitizer.hand_over import hand_overs
 from gpudbg.sanitizer.mbarrier_findings import MbarrierFindings
 from gpudbg.sanitizer.memory import HeapSites, MemoryCheck, report_leaks
 from gpudbg.sanitizer.monitor import Monitor, RefusedMonitor, RunCheck
 from gpudbg.sanitizer.performance import PerformanceCheck
 from gpudbg.sanitizer.places import AccessPlaces
 from gpudbg.sanitizer.races import RaceCheck, emulated_atomics
+from gpudbg.sanitizer.register_pool import RegisterPoolCheck
 from gpudbg.sanitizer.report import CheckReport
 from gpudbg.sanitizer.schedules import RunOutcome, outcome_of, plan_of, shortened
 from gpudbg.sanitizer.screening import can_screen, screening_of
 from gpudbg.sanitizer.settings import DEFAULTS, CheckSettings
 from gpudbg.sanitizer.suppressions import Suppressions
 from gpudbg.sanitizer.views import ViewCheck, promised, storage_of
+from gpudbg.sanitizer.warpgroups import PRODUCTS, WarpgroupCheck
 
 if TYPE_CHECKING:
     from gpudbg.debug.session import DebugSession
@@ -52,6 +55,10 @@ if TYPE_CHECKING:
     from gpudbg.device.device import DeviceBuffer
     from gpudbg.sanitizer.findings import FindingAccess
 
+_BAD_ACCESSES: Final = {
+    "MISALIGNED_ADDR": "misaligned", "OOR_ADDR": "out_of_bounds", "MMU_FAULT": "out_of_bounds",
+}  # fmt: skip
+"""Warp errors that are bad accesses, by name."""
 _FREES: Final = {True: "double_free", False: "invalid_free"}
 
 
@@ -388,7 +395,9 @@ class _Run:
             try:
                 stop = session.runner.run(self.settings.max_instructions, prove_hangs=True)
             except ModelGap as gap:
-                self.gap = str(gap)
+                monitor.finish()
+                explained = any(isinstance(m, WarpgroupCheck) and m.explains for m in members)
+                self.gap = "" if explained else str(gap)
                 return False
             monitor.finish()
         if self.unfinished:
@@ -422,13 +431,14 @@ class _Run:
             if not (number < len(self.launches.overlap) and self.launches.overlap[number]):
                 # An ordinary launch begins when those before it have ended.
                 self.unfinished.clear()
+            code = list(_code(session))
             beside = AsyncRaceCheck(
-                findings, places, memory, emulated=emulated_atomics(list(_code(session))),
+                findings, places, memory, emulated=emulated_atomics(code), handed=hand_overs(code),
                 volatile_data=settings.volatile_data, races="race" in settings.checks, sync=sync,
                 before=self.unfinished,
             )  # fmt: skip
             self.unfinished.append(beside)
-            members.append(beside)
+            members += [beside, *self._groups(session, places, code)]
         elif "race" in settings.checks:
             emulated = emulated_atomics(list(_code(session)))
             members.append(
@@ -460,6 +470,21 @@ class _Run:
             members.append(BarrierCheck(findings, places))
         return members
 
+    def _groups(
+        self, session: DebugSession, places: AccessPlaces, code: Sequence[tuple[int, Any]]
+    ) -> list[RunCheck]:
+        """What looks at warp groups, where code has instructions of them."""
+        checks, ops = self.settings.checks, {insn.op for _, insn in code}
+        members: list[RunCheck] = []
+        if ops & PRODUCTS:
+            races, sync = "race" in checks, "sync" in checks
+            members.append(WarpgroupCheck(self.findings, places, races=races, sync=sync))
+        if "USETMAXREG" in ops and "sync" in checks:
+            registers = session.symbols.kernel.num_regs
+            pool = RegisterPoolCheck(self.findings, places, registers, init="init" in checks)
+            members.append(pool)
+        return members
+
     def _views(self, session: DebugSession, places: AccessPlaces) -> list[RunCheck]:
         """What holds accesses against the launch's views, where it has any."""
         number = len(self.launched)
@@ -481,9 +506,30 @@ class _Run:
                 return False
         if isinstance(stop, DeadlockStop):
             self._add_deadlock(stop, places)
-        else:
+        elif any(error.detail.startswith("tensor map at") for error in stop.errors):
+            self.gap = stop.errors[0].detail
+        elif not [e for e in stop.errors if self._add_access(e, places)]:
             self.faults.append(stop.message)
         return False
+
+    def _add_access(self, error: ErrorRecord, places: AccessPlaces) -> bool:
+        """A bad access that ended its warp as a finding; whether the error is one."""
+        kind = _BAD_ACCESSES.get(error.name)
+        if kind is None or error.space is None:
+            return False
+        one = places.access_of(
+            error.access or "load", error.pc + places.base, error.block or (0, 0, 0),
+            error.thread or (0, 0, 0), next(iter(error.lanes), 0), error.warp,
+            address=error.address, size=error.size,
+        )  # fmt: skip
+        cause = "" if kind == "misaligned" else "no_allocation"
+        space = "global" if error.space == "generic" else error.space
+        text = f"{one.place}: {error.detail or error.nearest or error.name}"
+        found = CheckFinding(
+            kind, "error", cause, space, None, (one,), allocation=error.nearest, where=text
+        )
+        self.findings.add((kind, cause, one.pc), lambda: found)
+        return True
 
     def _add_free(self, error: ErrorRecord, kind: str, site: FindingAccess | None) -> None:
         sides = (replace(site, address=error.address),) if site is not None else ()

@@ -57,6 +57,7 @@ class CopyGroups:
         issued: by lane, how many.
         closed: (lanes, `issued` when they closed a group), the newest last.
         waited: by agent, up to which copy each lane has waited.
+        of_threads, bulk: by lane, the latest copy of each kind.
     """
 
     copies: int
@@ -65,6 +66,23 @@ class CopyGroups:
     issued: Row = field(default_factory=lambda: np.zeros(32, np.int64))
     closed: list[tuple[int, Row]] = field(default_factory=list)
     waited: dict[int, Row] = field(default_factory=dict)
+    of_threads: Row = field(default_factory=lambda: np.zeros(32, np.int64))
+    bulk: Row = field(default_factory=lambda: np.zeros(32, np.int64))
+
+    def note(self, lanes: int, *, of_threads: bool) -> None:
+        """Lanes have issued a copy of that kind."""
+        row = self.of_threads if of_threads else self.bulk
+        chosen = bools(lanes)
+        row[chosen] = self.issued[chosen]
+
+    def mixed(self, lanes: int) -> bool:
+        """Whether a lane has both kinds of copies that it has not waited for."""
+        if not self.bulk.any():
+            return False
+        none = np.zeros(32, np.int64)
+        early = self.of_threads > self.waited.get(self.copies, none)
+        late = self.bulk > self.waited.get(self.reads, none)
+        return bool((early & late & bools(lanes)).any())
 
     def close(self, lanes: int) -> None:
         """What lanes have issued since they last closed a group is one."""

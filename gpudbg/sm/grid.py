@@ -331,6 +331,10 @@ class Grid:
         """One instruction of every ready warp of every SM, by (sm, slot)."""
         return self._step_each(self._residency.ring)
 
+    def expect_hangs(self) -> None:
+        """Runs ask early, and often, whether the launch hangs."""
+        self._hang_checks.sooner()
+
     @_advances
     def run(
         self,

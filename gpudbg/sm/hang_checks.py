@@ -6,6 +6,8 @@ from typing import Final
 
 FIRST: Final = 1 << 16
 """Warp instructions before the first look."""
+FIRST_SOON: Final = 1 << 12
+"""The same where the run is slow and wants to be ended."""
 FIRST_POLLS: Final = 256
 """Polls in a row before a look; each more needs twice as many."""
 AFTER_CHECK: Final = 8
@@ -22,11 +24,16 @@ class HangChecks:
         times: how many there were.
     """
 
-    __slots__ = ("_done", "_patience", "_polls", "at", "times")
+    __slots__ = ("_done", "_idle", "_patience", "_polls", "at", "times")
 
     def __init__(self) -> None:
         self.at, self.times, self._done = FIRST, 0, 0
+        self._idle = AFTER_CHECK
         self._polls, self._patience = 0, FIRST_POLLS
+
+    def sooner(self) -> None:
+        """Look early and often."""
+        self.at, self._idle = min(self.at, FIRST_SOON), AFTER_PROGRESS
 
     def polled(self, yes: bool, total: int) -> None:
         """A turn has ended, because its warp polls an mbarrier or for another reason: after many
@@ -40,6 +47,6 @@ class HangChecks:
         """Whether it is worth looking, now that the total has been reached: no CTA has ended since
         the last time.  Settles when the next is due."""
         progressed, self._done = ctas_done != self._done, ctas_done
-        self.at = total * (AFTER_PROGRESS if progressed else AFTER_CHECK)
+        self.at = total * (AFTER_PROGRESS if progressed else self._idle)
         self.times += not progressed
         return not progressed

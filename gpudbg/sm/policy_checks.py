@@ -101,6 +101,21 @@ CHECK_POLICIES: tuple[Policy, ...] = (
         "CUDA: programmatic dependent launch.",
     ),
     Policy(
+        "check-hand-over",
+        "inferred",
+        "From sm_70 on a store or atomic of shared memory behind a MEMBAR is strong, and a load or "
+        "atomic with a NOP behind it acquires, at the block's scope; so is a load that its loop "
+        "repeats until it changes.",
+        "Release and acquire of shared memory leave nothing else in the machine code.",
+    ),
+    Policy(
+        "check-swizzle",
+        "modelled",
+        "A swizzled box of at least one whole pattern lies where the pattern begins; else it is "
+        "misaligned, a warning.",
+        "The machine swizzles addresses, so such a box is whole; readers count from its begin.",
+    ),
+    Policy(
         "check-views",
         "modelled",
         "All views of a launch on one allocation promise together what is touched there; where the "

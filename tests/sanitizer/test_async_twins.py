@@ -99,9 +99,10 @@ def test_product_of_a_warp_group(kernel: str, want: set[Any]) -> None:
     assert all("gmma_read" in [a.kind for a in f.accesses] for f in report.findings)
 
 
-def line_of(kernel: str) -> int:
-    rows = (HERE / "async_twins.cu").read_text().splitlines()
-    return next(n for n, row in enumerate(rows, 1) if f" {kernel}(" in row)
+def line_of(kernel: str, source: str = "async_twins.cu") -> int:
+    rows = (HERE / source).read_text().splitlines()
+    heads = (f" {kernel}(", f" {kernel} (", f" {kernel} ARGS")
+    return next(n for n, row in enumerate(rows, 1) if any(head in row for head in heads))
 
 
 def build() -> None:

@@ -120,12 +120,14 @@ class MbarrierTested:
     Attributes:
         offsets, wanted: by lane: which mbarrier of the own CTA, what phase or parity in bit 31.
         lanes: mask of who asks; `passed` of those that found it complete.
+        ranks: by lane: of the CTA whose memory is named, in the cluster.
     """
 
     offsets: U32
     wanted: U32
     lanes: int
     passed: int
+    ranks: U32
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,4 +137,24 @@ class MatricesRead:
     extents: tuple[ByteRuns, ...]
 
 
-AsyncEvent = BytesCopied | MbarrierChanged | MbarrierBegun | MbarrierTested | MatricesRead
+@dataclass(frozen=True, slots=True)
+class TensorMapUsed:
+    """A copy of a tensor reads its map.
+
+    Attributes:
+        address: of the map.
+        offset: of the box in shared memory; `size`: its bytes.
+        boundary: where the pattern of its swizzle begins anew; 1: it has none.
+        lane: who issued the copy.
+    """
+
+    address: int
+    offset: int
+    size: int
+    boundary: int
+    lane: int
+
+
+AsyncEvent = (
+    TensorMapUsed | BytesCopied | MbarrierChanged | MbarrierBegun | MbarrierTested | MatricesRead
+)

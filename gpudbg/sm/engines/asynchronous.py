@@ -27,6 +27,7 @@ from gpudbg.sm.asynchronous.events import (
     MbarrierBegun,
     MbarrierChanged,
     MbarrierTested,
+    TensorMapUsed,
 )
 from gpudbg.sm.asynchronous.transfer import Bytes, check_unit, global_place, reduced, shared_place
 from gpudbg.sm.atomics.step import UPDATES
@@ -159,7 +160,8 @@ class AsyncOps(MemoryOps):
                 passed |= 1 << lane
         if self._observed:
             offsets = lanes32(address) & np.uint32(WINDOW_BYTES - 1)
-            self._tell(MbarrierTested(offsets, lanes32(wanted), self.exec, passed))
+            ranks = lanes32(address) >> np.uint32(RANK_SHIFT)
+            self._tell(MbarrierTested(offsets, lanes32(wanted), self.exec, passed, ranks))
         if passed != self.exec:
             self._let_others_run()
         return passed
@@ -183,6 +185,13 @@ class AsyncOps(MemoryOps):
             self._tell(MbarrierChanged(cta, offset, lane, *change, by_copy=True))
         self._mark_shared(cta, offset, 8)
         self._tell_range(cta, "atomic", offset, 8)
+
+    def _complete_rest(self, address: int) -> None:
+        """A copy whose size is not known was left out: all bytes that are to come have come."""
+        with suppress(MemoryFault):
+            cta, offset = shared_place(self.warp.cta, address, 8, "mbarrier", own=False)
+            word = int(cta.shared.data[offset : offset + 8].view(np.uint64)[0])
+            self._complete(address, max(mbarrier.read(word).bytes, 0), "tensor copy")
 
     def _mark_shared(self, cta: Cta, offset: int, size: int) -> None:
         if self.written is not None:
@@ -281,7 +290,8 @@ class AsyncOps(MemoryOps):
             counted: its bytes; 0: `size`.
         """
         fault.unmapped = False
-        access = "load" if "source" in fault.detail else "store"
+        reads = "source" in fault.detail or fault.detail.startswith("tensor map")
+        access = "load" if reads else "store"
         if self.observers is None or not self.observers.hooks["refused"]:
             raise self._error(fault, access, size) from None
         fault.lanes = 1 << first_lane(self.exec)
@@ -377,12 +387,16 @@ class AsyncOps(MemoryOps):
         given = self._tensor_map(place, 2 if rows else len(corner))
         what = "tensor copy"
         to, at = int(lanes32(target)[first]), int(lanes32(barrier)[first])
+        if given is None:
+            self._complete_rest(at)
+            return
         found = self._box(given, corner, shift, rows)
         ranks = [to >> RANK_SHIFT]
         if mask is not None:
             bits = int(lanes32(mask)[first]) >> 16
             ranks = [rank for rank in range(16) if bits >> rank & 1]
         box_bytes = len(found.inside) * given.element_bytes
+        self._tell_map(place, given, to, box_bytes)
         try:
             check_unit(to, "shared", f"{what} target", BOX_UNIT)
             data = box.delivered(self._elements(given, found, what), given).reshape(-1)
@@ -431,12 +445,15 @@ class AsyncOps(MemoryOps):
     ) -> None:
         first = first_lane(self.exec)
         given = self._tensor_map(place, 2 if rows else len(corner))
+        if given is None:
+            return
         what = "tensor reduction" if reduce else "tensor copy"
         start = int(lanes32(source)[first])
         shift = [0] * max(given.rank - 2, 0) if columns else None
         found = self._box(given, corner, shift, rows)
         size = given.element_bytes
         count = len(found.inside) * size
+        self._tell_map(place, given, start, count)
         try:
             check_unit(start, "shared", f"{what} source", BOX_UNIT)
             cta, offset = shared_place(self.warp.cta, start, count, f"{what} source", own=True)
@@ -461,6 +478,14 @@ class AsyncOps(MemoryOps):
         except MemoryFault as fault:
             self._refuse(fault, size, [])
 
+    def _tell_map(self, place: Wide, given: TensorMap, address: int, size: int) -> None:
+        """Tell observers of the map of a copy, and where its box lies."""
+        if self._observed:
+            first = first_lane(self.exec)
+            offset = address & (WINDOW_BYTES - 1)
+            boundary = 128 << given.swizzle if given.swizzle else 1
+            self._tell(TensorMapUsed(int(lanes64(place)[first]), offset, size, boundary, first))
+
     def _tell_elements(self, owner: Allocation, places: Any, kind: str, size: int) -> None:
         """Tell observers of elements of a tensor, 32 at a time."""
         if self.observers is None:
@@ -478,15 +503,15 @@ class AsyncOps(MemoryOps):
             text = f"{what}: the swizzle reaches shared address 0x{last:x}, outside the block's"
             raise MemoryFault("OOR_ADDR", 0, last, "shared", text)
 
-    def _tensor_map(self, place: Wide, dimensions: int) -> TensorMap:
-        """The tensor map at a generic address."""
+    def _tensor_map(self, place: Wide, dimensions: int) -> TensorMap | None:
+        """The tensor map at a generic address; None: the copy is left out."""
         address = int(lanes64(place)[first_lane(self.exec)])
         try:
             check_unit(address, "global", "tensor map", MAP_UNIT)
             found, offset = global_place(self.memory, address, MAP_BYTES, "tensor map")
         except MemoryFault as fault:
-            fault.unmapped = False
-            raise self._error(fault, "load", MAP_BYTES) from None
+            self._refuse(fault, MAP_BYTES, [])
+            return None
         self._tell_range(found, "load", offset, MAP_BYTES)
         given = decode(found.data[offset : offset + MAP_BYTES].tobytes())
         trouble = given.trouble()
