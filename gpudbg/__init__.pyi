@@ -11,6 +11,8 @@ from .debug.focus.focus import Focus as Focus
 from .debug.inspection import InstructionInfo as InstructionInfo
 from .debug.inspection import Memory as Memory
 from .debug.inspection import SpecialValue as SpecialValue
+from .debug.provenance.causes import Derivation as Derivation
+from .debug.provenance.touches import PlaceTouch as PlaceTouch
 from .debug.registry import Output as Output
 from .debug.session import DebugSession as DebugSession
 from .debug.snapshot import Snapshot as Snapshot

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from functools import cached_property
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, get_args, overload
 
 from gpudbg import html
 from gpudbg.answers.words import dim
@@ -61,6 +61,7 @@ if TYPE_CHECKING:
 
     from gpudbg.debug.breakpoints.table import Breakpoint
     from gpudbg.debug.inspection import InstructionInfo, SpecialValue
+    from gpudbg.debug.provenance import Derivation, PlaceTouch, Provenance
     from gpudbg.debug.snapshot import Snapshot
     from gpudbg.debug.trace.log import TraceLog
     from gpudbg.debug.values.fragment_view import FragmentView
@@ -135,7 +136,8 @@ class DebugSession(Inferior):
         """arguments_changed carry_out checks command_table complete_expression
         context dispatch displays examine_state focused forget_interrupt frame_level grid
         halted history integer interpreter killed lane last_line launching list_state location_text
-        note_write observing opening origin ownership plain_command plan quit_code
+        note_write observing opening origin ownership plain_command plan provenance
+        quit_code
         quit_requested require_launchable require_launched require_open require_stopped
         run_to_stop runner running scope scripting shown_pc shows_code_addresses
         skipped_inline sources special special_names symbols timeline traps use_settings
@@ -433,20 +435,95 @@ class DebugSession(Inferior):
         """
         return self.history.reverse_cont()
 
-    @interruptible
-    def who_wrote(self, expression: str) -> Stop:
-        """Go back to the instruction that changed a variable, an element or a register last; the
+    @cached_property
+    def provenance(self) -> Provenance:
+        """Who wrote and read places, and what values were computed from."""
+        from gpudbg.debug.provenance import Provenance
+
+        return Provenance(self, self.runner, self.history)
+
+    @overload
+    def who_wrote(self, expression: str) -> Stop: ...
+
+    @overload
+    def who_wrote(
+        self, expression: str, n: int | None = None, *, lanes: bool = False
+    ) -> Stop | tuple[PlaceTouch, ...]: ...
+
+    def who_wrote(
+        self, expression: str, n: int | None = None, *, lanes: bool = False
+    ) -> Stop | tuple[PlaceTouch, ...]:
+        """Go back to the instruction that wrote a variable, an element or a register last; the
         launch stands before it, the focus on the lane that did it.
 
+        Args:
+            n: do not go there: the last `n` writers, the latest first.
+            lanes: do not go there: the last writer for each of the warp's 32 lanes.
+
         Raises:
-            CommandError: it is no place, or nothing has changed it.
+            CommandError: it is no place, or nothing has written it.
 
         >>> stop = session.run()
         >>> stop = session.who_wrote("out[2]")
         >>> stop.block, stop.line, session.instruction().text
         ((2, 0, 0), 24, 'STG.E [R2], R4')
         """
-        return self.history.who_wrote(given_text(expression, "expression", "out[2]"))
+        return self._who("write", expression, "out[2]", n, lanes)
+
+    @overload
+    def who_read(self, expression: str) -> Stop: ...
+
+    @overload
+    def who_read(
+        self, expression: str, n: int | None = None, *, lanes: bool = False
+    ) -> Stop | tuple[PlaceTouch, ...]: ...
+
+    def who_read(
+        self, expression: str, n: int | None = None, *, lanes: bool = False
+    ) -> Stop | tuple[PlaceTouch, ...]:
+        """Go back to the instruction that read a place last; as `who_wrote`.
+
+        >>> stop = session.run()
+        >>> session.who_read("in[5]", n=1)[0].instruction
+        'LDG.E R2, [R2]'
+        """
+        return self._who("read", expression, "in[5]", n, lanes)
+
+    @interruptible
+    def why(
+        self, expression: str | Derivation, depth: int = 4, *, control: bool = False
+    ) -> Derivation:
+        """What a value was computed from: a tree back to loads and parameters.
+
+        A register's value goes on at what its writer read, a load's at who wrote the memory, a
+        shuffle's in the other lane; constants, special registers and what was there at the launch
+        are leaves.  Nothing moves.
+
+        Args:
+            expression: a place, as for `who_wrote`, or a value of a tree to go on from.
+            depth: how many values stand below one another.
+            control: the branches that led to an instruction are causes, too.
+
+        Raises:
+            CommandError: it is no place.
+
+        >>> stop = session.run()
+        >>> [cause.what for cause in session.why("out[2]", depth=3).walk()][:3]
+        ['out[2]', 'R4', 'shared 0x0']
+        """
+        asked = expression
+        if isinstance(expression, str):
+            asked = given_text(expression, "expression", "$R4")
+        return self.provenance.why(asked, whole(depth, "depth", 1), control)
+
+    @interruptible
+    def _who(
+        self, how: str, expression: str, example: str, n: int | None, lanes: bool
+    ) -> Stop | tuple[PlaceTouch, ...]:
+        asked, most = given_text(expression, "expression", example), maybe_whole(n, "n", 1)
+        if most is None and not lanes:
+            return self.provenance.jump(asked, how)
+        return self.provenance.touches(asked, how, most or 1, lanes)
 
     @interruptible
     def goto(self, tick: int) -> Stop:

@@ -312,6 +312,21 @@ def test_watchpoints() -> None:
         assert stop["CudaFocus"]["blockIdx"] == "(1,0,0)"
 
 
+def test_writers_readers_and_causes(walk: Client) -> None:
+    """Our own commands: lists of tuples, a tree of them, and the way to a writer."""
+    walk.ok("-break-insert digits")
+    walk.go("-exec-run")
+    touches = walk.ok("-gpudbg-who-wrote -n 9 $R1")["touches"]
+    assert [row["kind"] for row in touches][-1] == "launch"
+    assert touches[-2]["instruction"].startswith("MOV R1")
+    assert touches[0]["pc"].startswith("0x")
+    cause = walk.ok("-gpudbg-why --depth 2 --control $R1")["cause"]
+    assert cause["children"][0]["what"].startswith(("R1", "c["))
+    assert "Usage" in walk.fails("-gpudbg-why --depth 0 $R1")
+    assert "Usage" in walk.fails("-gpudbg-who-read -n")
+    assert walk.go("-gpudbg-who-wrote $R1")["reason"] == "watchpoint-trigger"
+
+
 def test_reverse_execution(walk: Client) -> None:
     """`--reverse` of the -exec commands; the beginning is told as gdb does."""
     walk.ok("-break-insert digits")

@@ -38,6 +38,7 @@ FAMILIES = (
     "fragments",
     "timeline",
     "history",
+    "provenance",
     "symbols",
 )
 """Modules of this package that enter commands."""

@@ -121,22 +121,6 @@ def reverse_until(session: DebugSession, argument: str) -> Card:
 
 
 @command(
-    "who-wrote",
-    usage="who-wrote EXPRESSION",
-    help="go back to the instruction that changed a place last",
-    group="running",
-    details="The launch stands before it, the focus on the lane that did it.\n"
-    "A store of the value that was there changes nothing.\n" + _DETAILS,
-    completer=lambda s, text: s.complete_expression(text),
-)
-def who_wrote(session: DebugSession, argument: str) -> Card:
-    """The last writer."""
-    if not argument.strip():
-        raise CommandError("whose writer?", "who-wrote out[2], who-wrote $R4, who-wrote shared[3]")
-    return stop_answer(session, session.who_wrote(argument.strip()))
-
-
-@command(
     "goto",
     "goto-bookmark",
     usage="goto TICK|BOOKMARK",

@@ -29,7 +29,6 @@ from gpudbg.debug.history.replay import (
     executed,
     who_acts,
 )
-from gpudbg.debug.stops.stop import InterruptStop, WatchpointStop
 from gpudbg.debug.views.format import parse_int
 from gpudbg.errors import CommandError
 from gpudbg.sm.events import StopEvent
@@ -118,12 +117,12 @@ class LaunchHistory(Attached["Inferior"]):
                 last = f"it has {self.replay.end.tick:,} warp instructions"
                 raise CommandError(f"the launch does not come to tick {tick:,}", last)
             if replay.at < self.replay.end:
-                self._go(Destination(self.replay.end))
+                self.arrive(Destination(self.replay.end))
             return self._runner.run(left)
         if tick < replay.first.tick:
             since = f"what is kept begins at tick {replay.first.tick:,}"
             raise CommandError(f"tick {tick:,} is too long ago", since)
-        return self._go(Destination(replay.latest(tick)))
+        return self.arrive(Destination(replay.latest(tick)))
 
     def goto_text(self, text: str) -> Stop:
         """`goto` with a tick as people write it: 1,200, `begin`, `end`."""
@@ -148,7 +147,7 @@ class LaunchHistory(Attached["Inferior"]):
             return self._at_beginning()
         if last != replay.present():
             self._travel(last)
-        return self._go(Destination(target), after=executed(replay.grid))
+        return self.arrive(Destination(target), after=executed(replay.grid))
 
     def reverse_instruction(self, over: bool, count: int = 1) -> Stop:
         """Back by instructions of the focused warp; over calls, if asked."""
@@ -179,15 +178,15 @@ class LaunchHistory(Attached["Inferior"]):
             low = replay.latest(high.tick - size) if high.tick > size else replay.first
             low = max(low, replay.earlier(high, needed=True))
             try:
-                self._pass(low)
+                self.pass_by(low)
                 past.scan(low, high)
             except SearchInterruptedError as stop:
-                return self._interrupted(stop.event)
+                return self.interrupted(stop.event)
             found, size, high = find(past), 4 * size, low
         found = found or past.first
         if found is None:
             return self._at_beginning()
-        return self._go(Destination(replay.latest(found.tick), past.who), lane=past.lane)
+        return self.arrive(Destination(replay.latest(found.tick), past.who), lane=past.lane)
 
     def reverse_cont(self) -> Stop:
         """Back to the last breakpoint or watchpoint that was met, a fault, or the beginning."""
@@ -197,33 +196,14 @@ class LaunchHistory(Attached["Inferior"]):
         while low > replay.first:
             low = replay.earlier(low)
             try:
-                self._pass(low)
+                self.pass_by(low)
                 met = Meetings(self._runner, replay).last(high)
             except SearchInterruptedError as stop:
-                return self._interrupted(stop.event)
+                return self.interrupted(stop.event)
             if met is not None:
-                return self._go(met)
+                return self.arrive(met)
             high = low
         return self._at_beginning()
-
-    def who_wrote(self, expression: str) -> Stop:
-        """Back to the instruction that changed a place last; see `DebugSession.who_wrote`."""
-        self._require()
-        here, runner = self.replay.present(), self._runner
-        if self._inferior.focus is None:
-            self.reverse_step()
-        try:
-            with runner.breakpoints.alone(lambda: runner.watchpoints.add(expression)):
-                stop = self.reverse_cont()
-        except CommandError:
-            self._go(Destination(here))
-            raise
-        if isinstance(stop, InterruptStop):
-            return stop
-        if not isinstance(stop, WatchpointStop):
-            self._go(Destination(here))
-            raise CommandError(f"nothing has changed {expression} before this")
-        return stop
 
     @contextmanager
     def excursion(self) -> Iterator[None]:
@@ -238,50 +218,10 @@ class LaunchHistory(Attached["Inferior"]):
 
     def stand_at_end(self) -> Stop:
         """Stand at the present."""
-        return self._go(Destination(self.replay.end))
+        return self.arrive(Destination(self.replay.end))
 
-    # ---- the pieces --------------------------------------------------------------------
-    def _require(self) -> None:
-        self._inferior.require_launched()
-        if self._inferior.killed:
-            raise CommandError("the launch was given up", "`run` launches it again")
-        replay = self.replay
-        if replay.log.edited(replay.grid):
-            # What was changed here is there again when somebody comes back.
-            if replay.in_past:
-                self._fork()
-            else:
-                replay.mark(replay.end, needed=True)
-
-    def _faulted_at_end(self) -> bool:
-        moves = self.replay.moves
-        return bool(moves) and moves[-1].by_itself
-
-    def _at_beginning(self) -> Stop:
-        first = self.replay.first
-        return self._go(Destination(first), note=(NO_MORE if not first.tick else FORGOTTEN,))
-
-    def _travel(self, target: Position) -> StopEvent | None:
-        """Have the launch stand at a position; the session's parts take its grid over."""
-        replay, inferior = self.replay, self._inferior
-        event = replay.go(target)
-        if inferior.grid is not replay.grid:
-            inferior.grid = replay.grid
-        self._runner.adopt()
-        self._follow()
-        return event
-
-    def _follow(self) -> None:
-        """The launch moves by what was recorded where it stands in the past, else by itself."""
-        replay = self.replay
-        if replay.at < replay.end:
-            replay.grid.past = Follower(replay, self._fork)
-            replay.log.settle(replay.grid)
-            self._timeline.hold()
-        else:
-            replay.resume()
-
-    def _pass(self, target: Position) -> None:
+    # ---- for those who look for something in the past ----------------------------------
+    def pass_by(self, target: Position) -> None:
         """Stand at a position on the way to somewhere else.
 
         Raises:
@@ -291,12 +231,12 @@ class LaunchHistory(Attached["Inferior"]):
         if event is not None and event.kind == "interrupted":
             raise SearchInterruptedError(event)
 
-    def _interrupted(self, event: StopEvent) -> Stop:
+    def interrupted(self, event: StopEvent) -> Stop:
         """The stop of a way through the past that somebody has interrupted, where that was."""
         self._follow()
         return self._runner.end_run(event)
 
-    def _go(
+    def arrive(
         self,
         target: Destination,
         after: dict[tuple[int, int], int] | None = None,
@@ -322,6 +262,47 @@ class LaunchHistory(Attached["Inferior"]):
         stop = self._runner.end_run(self._event(target, warp, arrived, note))
         replay.show_words()
         return stop
+
+    # ---- the pieces --------------------------------------------------------------------
+    def _require(self) -> None:
+        self._inferior.require_launched()
+        if self._inferior.killed:
+            raise CommandError("the launch was given up", "`run` launches it again")
+        replay = self.replay
+        if replay.log.edited(replay.grid):
+            # What was changed here is there again when somebody comes back.
+            if replay.in_past:
+                self._fork()
+            else:
+                replay.mark(replay.end, needed=True)
+
+    def _faulted_at_end(self) -> bool:
+        moves = self.replay.moves
+        return bool(moves) and moves[-1].by_itself
+
+    def _at_beginning(self) -> Stop:
+        first = self.replay.first
+        return self.arrive(Destination(first), note=(NO_MORE if not first.tick else FORGOTTEN,))
+
+    def _travel(self, target: Position) -> StopEvent | None:
+        """Have the launch stand at a position; the session's parts take its grid over."""
+        replay, inferior = self.replay, self._inferior
+        event = replay.go(target)
+        if inferior.grid is not replay.grid:
+            inferior.grid = replay.grid
+        self._runner.adopt()
+        self._follow()
+        return event
+
+    def _follow(self) -> None:
+        """The launch moves by what was recorded where it stands in the past, else by itself."""
+        replay = self.replay
+        if replay.at < replay.end:
+            replay.grid.past = Follower(replay, self._fork)
+            replay.log.settle(replay.grid)
+            self._timeline.hold()
+        else:
+            replay.resume()
 
     def _event(
         self,
@@ -387,8 +368,8 @@ class LaunchHistory(Attached["Inferior"]):
         self._require()
         branches, replay = self.branches, self.replay
         if number == branches.current:
-            return self._go(Destination(replay.end))
+            return self.arrive(Destination(replay.end))
         wanted = branches.get(number)
         branches.exchange(number, Branch(list(replay.moves), list(replay.marks), replay.end))
         replay.take(wanted.moves, wanted.marks)
-        return self._go(Destination(replay.end))
+        return self.arrive(Destination(replay.end))

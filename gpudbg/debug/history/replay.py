@@ -120,6 +120,8 @@ class Replay:
         self._mid: tuple[tuple[int, ...], ...] | None = None
         self._left: list[WarpState] | None = None
         self._elsewhere = self.crossed = False
+        self._away = False
+        """Somebody has it go through its past, and has not let it move by itself again."""
         grid.log = self.log
 
     @property
@@ -129,7 +131,7 @@ class Replay:
 
     def present(self) -> Position:
         """Where the launch stands."""
-        return self.at if self.in_past else self.end
+        return self.at if self.in_past or self._away else self.end
 
     def last_event(self) -> StopEvent | None:
         """How the move that ended where the launch stands did, where nothing outside ended it."""
@@ -252,7 +254,7 @@ class Replay:
         Raises:
             DepartureError: the run does not come there again.
         """
-        self.at = self.present()
+        self.at, self._away = self.present(), True
         with self.quiet():
             if self._elsewhere or self.crossed or not self._leads_to(target):
                 self._begin_at(target)
@@ -392,8 +394,12 @@ class Replay:
         finally:
             self.grid.past, self.grid.log = past, log
             self.log.settle(self.grid)
-            mark = self._mark_before(self.at)
-            self.crossed = mark is not None and mark.needed and mark.at == self.at
+            self._note_crossing()
+
+    def _note_crossing(self) -> None:
+        """The launch has gone on: where something was changed here, that is not done yet."""
+        mark = self._mark_before(self.at)
+        self.crossed = mark is not None and mark.needed and mark.at == self.at
 
     def _run_on(self, move: Move, to: int, asked: dict[str, Any]) -> StopEvent | None:
         """Go on in a recorded run with arguments of one's own."""
@@ -426,19 +432,27 @@ class Replay:
 
     def resume(self) -> None:
         """The launch stands at its present: it moves by itself again, and that is noted."""
-        self._mid = None
+        self._mid, self._away = None, False
         self.grid.past, self.grid.log = None, self.log
         self.log.settle(self.grid)
         self._onward()
 
     # ---- looking on the way --------------------------------------------------------------
-    def scan(self, high: Position, note: Callable[[WarpState, int], None]) -> None:
+    def scan(
+        self,
+        high: Position,
+        note: Callable[[WarpState, int], None],
+        observer: Observer | None = None,
+    ) -> None:
         """Go on to a position, and tell of each instruction: its warp, and its number.
+
+        Args:
+            observer: observes what happens meanwhile.
 
         Raises:
             SearchInterruptedError: somebody has interrupted it.
         """
-        with self.quiet():
+        with self.quiet(observer):
             while self.at < high:
                 move = self.moves[self.at.moves]
                 whole = high.moves > self.at.moves
@@ -449,6 +463,7 @@ class Replay:
                     self._scan_steps(move, to, note)
                 if whole:
                     self._perform(move, to, True)
+                self._note_crossing()
 
     def _scan_run(self, move: Move, to: int, note: Callable[[WarpState, int], None]) -> None:
         tick = self.grid.total

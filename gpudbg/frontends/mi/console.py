@@ -132,7 +132,8 @@ def plain_line(bridge: Bridge, ui: Ui, text: str) -> Answer:
         return own(bridge, ui, argument) or DONE
     command, argument = load().resolve(line)
     ui.repeat = line if command.repeats else ""
-    resumes = _RESUMES.get(command.name)
+    # `who-wrote/3` lists, and moves nothing.
+    resumes = None if argument.startswith("/") else _RESUMES.get(command.name)
     if resumes is not None:
         answer = resumes(bridge, argument)
         if bridge.run is not None:
@@ -270,7 +271,8 @@ _RESUMES: dict[str, Resume] = {
     "reverse-step": _back(lambda s, text: s.reverse_step_line(_count(text))),
     "reverse-stepi": _back(lambda s, text: s.reverse_step(_count(text))),
     "reverse-until": _back(lambda s, text: s.reverse_until(text)),
-    "who-wrote": _back(lambda s, text: s.who_wrote(text)),
+    "who-wrote": _back(lambda s, text: s.provenance.jump(text, "write")),
+    "who-read": _back(lambda s, text: s.provenance.jump(text, "read")),
     "goto": _back(lambda s, text: s.history.goto_text(text)),
 }
 """Commands of the table that run the machine: here they run in the engine's thread."""

@@ -6,7 +6,7 @@ from importlib import import_module
 
 from gpudbg.frontends.mi.commands.registry import TABLE, MiCommand
 
-FAMILIES = ("general", "breakpoints", "execution", "stack", "data", "variables", "files", "cuda")
+FAMILIES = tuple("general breakpoints execution stack data variables files cuda provenance".split())
 
 
 def load() -> dict[str, MiCommand]:

@@ -1,0 +1,298 @@
+"""What one executed instruction read to make a value: registers, memory, constants, other lanes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from gpudbg.dataclass import dataclass
+from gpudbg.debug.focus.focus import thread_of
+from gpudbg.debug.provenance.places import (
+    FLOAT,
+    AskedPlace,
+    WarpKey,
+    access_of,
+    find_warp,
+    key_of,
+    memory_place,
+    register_place,
+)
+from gpudbg.debug.provenance.search import run_to
+from gpudbg.debug.values.access import resolve
+from gpudbg.expr.types import Scalar
+from gpudbg.isa.family import has_modifier
+from gpudbg.isa.operands import Address, CBankAddress, Const, Imm, Reg, SReg
+from gpudbg.sm.observer import Observer
+
+if TYPE_CHECKING:
+    from gpudbg.debug.history.history import LaunchHistory
+    from gpudbg.debug.inferior import Inferior
+    from gpudbg.debug.provenance.listening import Hit
+    from gpudbg.isa.family import Instruction
+    from gpudbg.sm.state import WarpState
+
+_SHARED_FILES: Final = ("uniform", "uniform predicate")
+_MODES: Final = ("IDX", "UP", "DOWN", "BFLY")
+_MOVES: Final = frozenset("MOV SEL SHFL ST STG STS STL RED ATOM ATOMG ATOMS".split())
+"""Instructions whose values are what their result is; loads are, too."""
+_FLOATS: Final = frozenset(
+    "FADD FADD32I FMUL FMUL32I FFMA FFMA32I FSETP FSET FMNMX FSEL FCMP FCHK MUFU F2I F2F".split()
+)
+"""Instructions that read floats."""
+_ROWS: Final = frozenset(("LDSM", "MOVM"))
+"""Loads whose result in a lane comes by other lanes' addresses."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReadSource:
+    """Something an instruction read.
+
+    Attributes:
+        role: what it is to the result.
+        place: where it was, in `lane`; None: it is no place, and the rest says what it is.
+        what, value, kind: its name, its value and what kind of thing it is.
+    """
+
+    role: str
+    place: AskedPlace | None
+    lane: int
+    what: str = ""
+    value: str = ""
+    kind: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class LaneAccess:
+    """A lane's access: load, store or atomic."""
+
+    kind: str
+    space: str
+    address: int
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Visit:
+    """What was seen of an instruction while it was carried out again.
+
+    Attributes:
+        key, block, thread: of the lane.
+        accesses: of the lane.
+        registers: values of R before it, for all lanes.
+        after: the same afterwards.
+    """
+
+    key: WarpKey
+    block: tuple[int, int, int] | None
+    thread: tuple[int, int, int] | None
+    accesses: tuple[LaneAccess, ...]
+    registers: npt.NDArray[np.uint32]
+    after: npt.NDArray[np.uint32]
+
+
+class _OfLane(Observer):
+    """Keeps the accesses of one lane."""
+
+    looks_only = True
+
+    def __init__(self, inferior: Inferior, key: WarpKey, lane: int) -> None:
+        self._inferior, self._key, self._lane = inferior, key, lane
+        self.found: list[LaneAccess] = []
+
+    def access(
+        self, warp: WarpState, space: str, kind: str, address: Any, lanes: int, size: int
+    ) -> None:
+        """Keep it."""
+        if key_of(warp) != self._key or not lanes >> self._lane & 1:
+            return
+        at = np.broadcast_to(np.asarray(address), (32,))
+        space, place = resolve(self._inferior, space, int(at[self._lane]))
+        self.found.append(LaneAccess(kind, space, place, size))
+
+
+def visit(inferior: Inferior, history: LaunchHistory, hit: Hit, lane: int) -> Visit:
+    """Carry an instruction out again; the launch stands behind it."""
+    replay = history.replay
+    history.pass_by(replay.latest(hit.tick))
+    warp = find_warp(replay.grid, hit.key)
+    none = np.zeros((1, 32), np.uint32)
+    before = none if warp is None else np.asarray(warp.R).copy()
+    seen = _OfLane(inferior, hit.key, lane)
+    with replay.quiet(seen):
+        run_to(replay, replay.latest(hit.tick + 1))
+    warp = warp or find_warp(replay.grid, hit.key)
+    if warp is None:
+        return Visit(hit.key, None, None, tuple(seen.found), before, none)
+    after = np.asarray(warp.R).copy()
+    where = warp.cta.block, thread_of(warp, lane)
+    return Visit(hit.key, *where, tuple(seen.found), before, after)
+
+
+def sources_of(insn: Instruction, seen: Visit, place: AskedPlace, lane: int) -> list[ReadSource]:
+    """What an instruction read that made the value of a place of a lane."""
+    out = [
+        *_memory(insn, seen, place, lane),
+        *_registers(insn, seen, place, lane),
+        *_others(insn, seen, place, lane),
+        *_predicates(insn, seen, lane),
+    ]
+    different: dict[tuple[object, ...], ReadSource] = {}
+    for source in out:
+        what = source.what if source.place is None else source.place.text
+        different.setdefault((what, source.lane), source)
+    return list(different.values())
+
+
+# ---- memory ----------------------------------------------------------------------------
+def _memory(insn: Instruction, seen: Visit, place: AskedPlace, lane: int) -> Iterator[ReadSource]:
+    if insn.op in _ROWS:
+        yield ReadSource("value", None, lane, "rows of a matrix", "?", f"{insn.op}, by other lanes")
+        return
+    loads = [a for a in seen.accesses if a.kind in ("load", "atomic")]
+    for access in loads:
+        offset, size = _part(insn, access, seen, place)
+        if offset >= access.size:
+            continue
+        role = "old" if access.kind == "atomic" else "value"
+        at = access.address + offset
+        size = min(size, access.size - offset)
+        word = memory_place(access.space, at, size, seen.key, lane, place.type)
+        yield ReadSource(role, word, lane)
+
+
+def _part(insn: Instruction, access: LaneAccess, seen: Visit, place: AskedPlace) -> tuple[int, int]:
+    """Which bytes of a load the place is."""
+    if place.in_memory:
+        # A copy, or an atomic of the place itself.
+        into = [a for a in seen.accesses if a.kind != "load" and a.space == place.space]
+        return (max(place.address - into[0].address, 0), place.size) if into else (0, access.size)
+    destination = next((o for o in insn.operands if isinstance(o, Reg) and o.file == "R"), None)
+    if destination is None or place.space != "register":
+        return 0, access.size
+    return max(place.numbers[0] - destination.index, 0) * 4, 4
+
+
+# ---- registers -------------------------------------------------------------------------
+def _registers(
+    insn: Instruction, seen: Visit, place: AskedPlace, lane: int
+) -> Iterator[ReadSource]:
+    if insn.op == "SHFL":
+        yield from _shuffled(insn, seen, lane, _type(insn, place))
+        return
+    address = set(_address_registers(insn))
+    read = insn.reads().registers
+    data = sorted(read - address)
+    if place.in_memory:
+        data = [n for n in data if n in _stored(insn, seen, place, data)]
+    type_ = _type(insn, place)
+    for number in data:
+        word = register_place("register", (number,), seen.key, lane, type_)
+        yield ReadSource("operand", word, lane)
+    for number in sorted(address & read):
+        yield ReadSource("address", register_place("register", (number,), seen.key, lane), lane)
+    for space in _SHARED_FILES:
+        for number in sorted(access_of(insn.reads(), space)):
+            yield ReadSource("operand", register_place(space, (number,), seen.key, lane), lane)
+
+
+def _address_registers(insn: Instruction) -> Iterator[int]:
+    for operand in insn.operands:
+        if isinstance(operand, Address):
+            yield from operand.base.registers()
+        elif isinstance(operand, CBankAddress) and operand.base is not None:
+            yield from operand.base.registers()
+
+
+def _stored(
+    insn: Instruction, seen: Visit, place: AskedPlace, data: list[int]
+) -> set[int] | list[int]:
+    """The registers that became the bytes of a place, where a store has several."""
+    stores = [a for a in seen.accesses if a.kind == "store" and a.space == place.space]
+    operands = [o for o in insn.operands if isinstance(o, Reg) and o.count > 1]
+    if not stores or len(operands) != 1:
+        return data
+    first = (place.address - stores[0].address) // 4
+    last = (place.address + place.size - 1 - stores[0].address) // 4
+    index = operands[0].index
+    return set(range(index + max(first, 0), index + last + 1))
+
+
+def _type(insn: Instruction, place: AskedPlace) -> Any:
+    """How the registers are shown that an instruction read; None: as integers."""
+    if insn.op in _FLOATS:
+        return FLOAT
+    like = place.type
+    return like if insn.op in _MOVES and isinstance(like, Scalar) and like.size == 4 else None
+
+
+def _shuffled(insn: Instruction, seen: Visit, lane: int, type_: Any) -> Iterator[ReadSource]:
+    operands = [o for o in insn.operands if isinstance(o, Reg | Imm)][1:4]
+    if len(operands) < 3:
+        return
+    value, index, control = operands
+    source = _source_lane(insn, seen, lane, _word(index, seen, lane), _word(control, seen, lane))
+    if isinstance(value, Reg):
+        for number in value.registers():
+            place = register_place("register", (number,), seen.key, source, type_)
+            yield ReadSource(f"lane {source}", place, source)
+    for operand in (index, control):
+        if isinstance(operand, Reg):
+            for number in operand.registers():
+                yield ReadSource(
+                    "index", register_place("register", (number,), seen.key, lane), lane
+                )
+
+
+def _word(operand: Any, seen: Visit, lane: int) -> int:
+    if isinstance(operand, Reg):
+        return 0 if operand.is_zero else int(seen.registers[operand.index][lane])
+    return int(operand.value)
+
+
+def _source_lane(insn: Instruction, seen: Visit, lane: int, index: int, control: int) -> int:
+    """The lane that a shuffle reads (documented: shfl)."""
+    mode = next((m for m in _MODES if has_modifier(insn, m)), "IDX")
+    index &= 31
+    segment = control >> 8 & 31
+    base = lane & segment
+    limit = base | (control & 31 & ~segment)
+    source = {
+        "IDX": base | (index & ~segment & 31),
+        "UP": lane - index,
+        "DOWN": lane + index,
+        "BFLY": lane ^ index,
+    }[mode]
+    inside = source >= limit if mode == "UP" else source <= limit
+    return source if inside and 0 <= source < 32 else lane
+
+
+# ---- constants, special registers, predicates ------------------------------------------
+def _others(insn: Instruction, seen: Visit, place: AskedPlace, lane: int) -> Iterator[ReadSource]:
+    for operand in insn.operands:
+        if isinstance(operand, Const) and operand.handle is None:
+            address = operand.bank << 32 | operand.offset
+            like = _type(insn, place)
+            word = memory_place("constant", address, 4 * operand.count, seen.key, lane, like)
+            yield ReadSource("operand", word, lane)
+        elif isinstance(operand, CBankAddress):
+            base = 0 if operand.base is None else _word(operand.base, seen, lane)
+            address = operand.bank << 32 | (base + operand.offset & 0xFFFF)
+            yield ReadSource("value", memory_place("constant", address, 4, seen.key, lane), lane)
+        elif isinstance(operand, SReg):
+            value = "?"
+            if place.space == "register" and place.numbers[0] < len(seen.after):
+                value = str(int(seen.after[place.numbers[0]][lane]))
+            yield ReadSource("operand", None, lane, operand.name, value, "special register")
+
+
+def _predicates(insn: Instruction, seen: Visit, lane: int) -> Iterator[ReadSource]:
+    guard = insn.guard[0]
+    reads = insn.reads()
+    for number in sorted(reads.predicates):
+        role = "guard" if number == guard else "operand"
+        yield ReadSource(role, register_place("predicate", (number,), seen.key, lane), lane)
+    if reads.cc:
+        yield ReadSource("operand", register_place("cc", (), seen.key, lane), lane)

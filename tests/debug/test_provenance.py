@@ -1,0 +1,112 @@
+"""Who wrote and read a place, and what a value was computed from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import gpudbg
+from gpudbg.debug.provenance import search
+from tests import kernel_cases as kc
+from tests.debug.provenance_oracle import trouble_of
+
+FIRST = str(Path("sessions/first_steps/first_steps.cubin"))
+CASES = {case.name: case for case in kc.cases()}
+
+
+@pytest.fixture(params=["step", "run"])
+def session(request: pytest.FixtureRequest) -> Iterator[Any]:
+    """A session of a small program at its end, on each engine."""
+    with gpudbg.open(FIRST, engine=request.param) as opened:
+        opened.run()
+        yield opened
+
+
+@pytest.mark.parametrize(("number", "engine"), [(0, "run"), (1, "step")])
+def test_answers_are_what_was_noted_on_the_way(
+    number: int, engine: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By an observer of the step engine; `make fuzz` asks about a hundred launches."""
+    monkeypatch.setattr(search, "NEAR", 32)
+    names = sorted(name for name in CASES if name in ("base", "ids", "n40"))
+    assert not trouble_of(CASES[names[number % len(names)]], engine, number, 3)
+
+
+def test_same_values_host_writes_and_the_launch_are_writers(session: Any) -> None:
+    session.restart()
+    session.step(4)
+    session.command("set var in[5] = 12345")
+    session.run()
+    rows = session.who_wrote("in[5]", n=5)
+    assert [(row.kind, row.value, row.tick) for row in rows][:1] == [("edit", "12345", 4)]
+    assert rows[1].kind == "launch"
+    assert "buffer in" in rows[1].note
+    (read,) = session.who_read("in[5]", n=5)
+    assert (read.kind, read.thread, read.value) == ("load", (5, 0, 0), "12345")
+    assert session.tick == session.history.end_tick
+
+
+def test_lanes_that_differ_have_each_their_own_writer(session: Any) -> None:
+    """All 32 at once: no lane twice, and each value is the lane's."""
+    session.goto(900)
+    values = session.warp().R[4]
+    rows = session.who_wrote("$R4", lanes=True)
+    asked = [lane for row in rows for lane in range(32) if row.asked >> lane & 1]
+    assert sorted(asked) == list(range(32))
+    assert len(rows) > 1
+    for row in rows:
+        lanes = [lane for lane in range(32) if row.asked >> lane & 1]
+        assert [int(value) for value in row.values] == [int(values[lane]) for lane in lanes]
+
+
+def test_a_list_moves_nothing_and_a_jump_does(session: Any) -> None:
+    before = session.state_hash()
+    text = session.command("who-wrote/3 out[2]").text
+    assert "STG.E [R2], R4" in text
+    assert "buffer out" in text
+    assert session.state_hash() == before
+    stop = session.who_read("in[5]")
+    assert isinstance(stop, gpudbg.WatchpointStop)
+    assert (stop.thread, session.instruction().text) == ((5, 0, 0), "LDG.E R2, [R2]")
+    assert stop.watch[0].kind == "read"
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("who-wrote", "whose writer"),
+        ("who-read", "whose reader"),
+        ("who-wrote/0 $R4", "at least one row"),
+        ("who-wrote/z $R4", "no option"),
+        ("who-wrote 3 + 4", "not a place"),
+        ("who-read out[1]", "nothing has read"),
+        ("why", "which value"),
+        ("why/0 $R4", "one value deep"),
+    ],
+)
+def test_what_cannot_be_asked_is_said(line: str, words: str) -> None:
+    with gpudbg.open(FIRST, engine="run") as session:
+        session.run()
+        with pytest.raises(gpudbg.CommandError, match=words):
+            session.command(line)
+
+
+def test_why_goes_through_registers_and_memory_to_the_leaves(session: Any) -> None:
+    """To parameters and special registers; a tree goes on where its depth ended it."""
+    tree = session.why("out[2]", depth=3)
+    assert (tree.what, tree.instruction) == ("out[2]", "STG.E [R2], R4")
+    value = tree.children[0].children[0]
+    assert (value.role, value.what, value.kind, value.cut) == ("value", "shared 0x0", "store", True)
+    further = session.why(value, depth=2)
+    assert further.instruction == value.instruction
+    assert {child.role for child in further.children} == {"operand", "address", "guard"}
+    whole = session.why("out[2]", depth=8)
+    kinds = {cause.kind for cause in whole.walk() if not cause.children and not cause.cut}
+    assert {"constant", "special register"} <= kinds
+    ticks = [(c.tick, child.tick) for c in whole.walk() for child in c.children if child.tick]
+    assert all(tick is not None and later < tick for tick, later in ticks)
+    assert "control: P4" in session.command("why/3/c out[2]").text
+    assert session.tick == session.history.end_tick
