@@ -176,10 +176,10 @@ def test_entry_breakpoints_steps_and_watchpoints() -> None:
 
 def session_lines(session: gpudbg.DebugSession) -> list[str]:
     """The card of the last stop, as the console prints it."""
-    from gpudbg.debug.views.text import stop_card
+    from gpudbg.debug.stops.cards import StopCard
 
     assert session.stop is not None
-    return stop_card(session, session.stop)
+    return StopCard.of(session, session.stop).lines()
 
 
 def test_interrupts() -> None:

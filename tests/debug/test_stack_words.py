@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from gpudbg.debug.stops.cards import StopCard
 from gpudbg.debug.stops.fault_cards import fault_card
 from gpudbg.debug.stops.stack_sizes import stack_words
-from gpudbg.debug.views.text import stop_card
 from gpudbg.sm.launch import MAX_LOCAL_BYTES
 from tests.narrowing import there
 from tests.tui.helpers import open_kernel
@@ -25,7 +25,7 @@ def test_recursion_names_the_stack_and_the_option() -> None:
     assert "calls are open" in first
     assert "--stack 2048" in last
     assert "stack_bytes = 2048" in last
-    assert f"  stack   {last}" in stop_card(session, stop)
+    assert f"  stack   {last}" in StopCard.of(session, stop).lines()
     card = fault_card(session, stop)
     assert there(card).why[-2:] == (first, last)
     assert (

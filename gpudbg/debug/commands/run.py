@@ -18,6 +18,7 @@ from gpudbg.errors import CommandError
 
 if TYPE_CHECKING:
     from gpudbg.debug.session import DebugSession
+    from gpudbg.debug.stops.cards import StopCard
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,12 +27,13 @@ class StopReport:
 
     stop: Stop
     printed: tuple[str, ...]
-    card: tuple[str, ...] = ()
+    card: StopCard | None = None
     displays: tuple[DisplayedValue, ...] = ()
 
     def lines(self) -> list[str]:
         """The stop for people."""
-        return [*self.printed, *self.card, *(t for shown in self.displays for t in shown.lines())]
+        card = self.card.lines() if self.card is not None else []
+        return [*self.printed, *card, *(t for shown in self.displays for t in shown.lines())]
 
     def to_json(self) -> dict[str, Any]:
         """The stop."""
@@ -40,11 +42,11 @@ class StopReport:
 
 def stop_answer(session: DebugSession, stop: Stop) -> Card:
     """The stop, its card and the displays; the card is left out where commands are silent."""
-    from gpudbg.debug.views.text import stop_card
+    from gpudbg.debug.stops.cards import StopCard
 
     report = StopReport(stop, tuple(session.breakpoints.take_printed()))
     if not (session.scripting.silent and isinstance(stop, BreakpointStop)):
-        card, shown = tuple(stop_card(session, stop)), session.displays.shown()
+        card, shown = StopCard.of(session, stop), session.displays.shown()
         report = replace(report, card=card, displays=shown)
     return Card(report, StopReport.lines)
 

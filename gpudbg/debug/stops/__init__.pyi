@@ -1,3 +1,5 @@
+from .cards import ErrorCard as ErrorCard
+from .cards import StopCard as StopCard
 from .cuda_exceptions import signal_of as signal_of
 from .fault_cards import FaultCard as FaultCard
 from .fault_cards import fault_card as fault_card

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gpudbg.dataclass import dataclass
+from gpudbg.debug.stops.cards import ErrorCard, StopPlace, place_of, resident
 from gpudbg.debug.stops.records import ErrorRecord
-from gpudbg.debug.stops.stack_sizes import stack_words
 from gpudbg.debug.stops.stop import DeadlockStop, Stop, TrapStop
 from gpudbg.debug.values.operands import OperandValue, operand_values
 from gpudbg.errors import GpudbgError
@@ -94,18 +94,11 @@ class StatusWord:
 
 @dataclass(frozen=True, slots=True)
 class FaultCard:
-    """One fault, trap or deadlock; masks are lane masks, `-1` coordinates are unknown."""
+    """One fault, trap or deadlock and its place; masks are lane masks."""
 
+    place: StopPlace
     title: str
     what: str
-    where: str
-    line: str
-    block: tuple[int, int, int] | None
-    thread: tuple[int, int, int] | None
-    sm: int
-    warp: int
-    lane: int
-    pc: int
     number: int = 1
     total: int = 1
     guilty: int = 0
@@ -113,7 +106,6 @@ class FaultCard:
     exited: int = 0
     valid: int = 0xFFFFFFFF
     before: CodeLine | None = None
-    code: CodeLine | None = None
     operands: tuple[OperandValue, ...] = ()
     address_operand: str = ""
     address: int | None = None
@@ -141,36 +133,22 @@ def title(error: ErrorRecord) -> str:
     return _TITLES.get(error.name, error.name.replace("_", " ").capitalize())
 
 
-def _warp(session: DebugSession, sm: int, slot: int) -> WarpState | None:
-    return next((w for w in session.grid.warps() if (w.sm, w.slot) == (sm, slot)), None)
-
-
 def _stop_card(session: DebugSession, stop: Stop) -> FaultCard:
     assert stop.pc is not None
-    pc = session.symbols.pc(stop.pc)
-    line = session.symbols.line(pc)
-    code = session.symbols.instruction(pc)
-    warp = _warp(session, stop.sm or 0, stop.warp or 0)
+    place = place_of(session, stop)
+    warp = resident(session, place.sm, place.warp)
     trap = isinstance(stop, TrapStop)
     why = _trap_why(session, warp) if trap else tuple(stop.detail)
     inside = warp is not None and warp.in_trap
     return FaultCard(
+        place=place,
         title=("Trap handler" if inside else "Trap") if trap else "Deadlock",
-        what=(code.text if code else "") if trap else "no warp can go on",
-        where=session.symbols.describe(pc),
-        line=str(line) if line else "",
-        block=stop.block,
-        thread=stop.thread,
-        sm=stop.sm or 0,
-        warp=stop.warp or 0,
-        lane=stop.lane or 0,
-        pc=pc,
+        what=(place.code.text if place.code else "") if trap else "no warp can go on",
         guilty=warp.active if warp is not None and trap and not inside else 0,
         active=warp.active if warp is not None else 0,
         exited=warp.exited if warp is not None else 0,
         valid=warp.valid if warp is not None else 0,
-        code=code,
-        operands=operand_values(session, warp, stop.lane or 0, pc) if warp is not None else (),
+        operands=operand_values(session, warp, place.lane, place.pc) if warp is not None else (),
         lane_words=_trap_lanes(warp) if warp is not None and trap and not inside else "",
         status=(_live_status(session, warp) or ()) if trap else (),
         why=why,
@@ -194,29 +172,19 @@ def _trap_lanes(warp: WarpState) -> str:
 
 
 def _error_card(session: DebugSession, stop: Stop, number: int) -> FaultCard:
-    error = stop.errors[number]
-    pc = session.symbols.pc(error.pc)
-    line = session.symbols.line(pc)
-    warp = _warp(session, error.sm, error.warp)
-    lane = error.lanes[0] if error.lanes else 0
-    operands = operand_values(session, warp, lane, pc) if warp is not None else ()
+    found = ErrorCard.of(session, stop.errors[number])
+    error, place = found.error, found.place
+    warp = resident(session, place.sm, place.warp)
+    operands = operand_values(session, warp, place.lane, place.pc) if warp is not None else ()
     nearest = _nearest(session, error, warp)
     guilty = sum(1 << n for n in error.lanes)
     base = next((o.name for o in operands if o.kind == "address"), "")
     sum_text, cause = _explain(session, error, nearest)
-    cause = (*cause, *stack_words(session, error, warp))
-    around = session.symbols.around(pc, 1, 0)
+    around = session.symbols.around(place.pc, 1, 0)
     return FaultCard(
+        place=place,
         title=title(error),
         what=_what(error),
-        where=session.symbols.describe(pc),
-        line=str(line) if line else "",
-        block=error.block,
-        thread=error.thread,
-        sm=error.sm,
-        warp=error.warp,
-        lane=lane,
-        pc=pc,
         number=number + 1,
         total=len(stop.errors),
         guilty=guilty,
@@ -224,7 +192,6 @@ def _error_card(session: DebugSession, stop: Stop, number: int) -> FaultCard:
         exited=warp.exited if warp is not None else 0,
         valid=warp.valid if warp is not None else 0xFFFFFFFF,
         before=around[0] if len(around) == 2 else None,
-        code=session.symbols.instruction(pc),
         operands=operands,
         address_operand=base,
         address=error.address,
@@ -233,7 +200,7 @@ def _error_card(session: DebugSession, stop: Stop, number: int) -> FaultCard:
         lane_words=_lane_words(error, warp),
         status=_status(session, error, warp),
         cuda_gdb=_CUDA_GDB.get(error.name, ""),
-        why=cause,
+        why=(*cause, *found.stack),
     )
 
 

@@ -104,10 +104,10 @@ def make_stop(
     if words := arrival_words(stop):
         stop = replace(stop, message=f"{stop.message}; {words}")
     if stop.failed:
-        from gpudbg.debug.views.text import stop_card
+        from gpudbg.debug.stops.cards import StopCard
 
         # Now, while the warp stands there: `Stop.check` may be asked when the session is gone.
-        stop = replace(stop, card=tuple(stop_card(inferior, stop)))
+        stop = replace(stop, card=tuple(StopCard.of(inferior, stop).lines()))
     return stop
 
 

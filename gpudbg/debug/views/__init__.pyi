@@ -22,10 +22,8 @@ from .memory import read_prefix as read_prefix
 from .registers import register_names as register_names
 from .registers import register_text as register_text
 from .text import buffer_text as buffer_text
-from .text import error_lines as error_lines
 from .text import number_text as number_text
 from .text import output_lines as output_lines
 from .text import shape_words as shape_words
-from .text import stop_card as stop_card
 from .text import value_text as value_text
 from .traps import LogRow as LogRow

@@ -9,12 +9,6 @@ from numpy.typing import NDArray
 
 from gpudbg.analysis.contents import not_finite
 from gpudbg.analysis.lane_shape import comparable, line_of, strange_words
-from gpudbg.answers.words import dim, lane_list
-from gpudbg.debug.stops.records import ErrorRecord
-from gpudbg.debug.stops.spinning import spin_lines
-from gpudbg.debug.stops.stack_sizes import stack_words
-from gpudbg.debug.stops.standing import standing_pc
-from gpudbg.debug.stops.stop import DeadlockStop, ExitStop, Stop
 from gpudbg.debug.values.unwritten import buffer_words
 from gpudbg.debug.views.format import float_text, format_value
 from gpudbg.expr.evaluation import OPTIMIZED_OUT, Result
@@ -44,50 +38,7 @@ def shape_words(values: NDArray[Any], mask: int, dtype_kind: str = "u") -> str:
     return f"{int(chosen.min())}..{int(chosen.max())}, {distinct} values"
 
 
-# ---- stops -----------------------------------------------------------------------------
-def stop_card(inferior: Inferior, stop: Stop) -> list[str]:
-    """A stop for the console: why, where and who, then the instruction or the fault."""
-    lines = [stop.message]
-    for error in stop.errors:
-        lines += error_lines(inferior, error)
-    if not stop.errors:
-        lines += list(stop.detail)
-    if not stop.errors and inferior.focus is not None and not isinstance(stop, ExitStop):
-        state = inferior.focused()
-        pc = standing_pc(inferior, state, isinstance(stop, DeadlockStop))
-        code = inferior.symbols.instruction(pc)
-        if code is not None:
-            lines.append(f"=> {code.offset:04x}  {code.text}")
-        lines += spin_lines(inferior)
-    if isinstance(stop, ExitStop):
-        lines += output_lines(inferior)
-    return lines
-
-
-def error_lines(inferior: Inferior, error: ErrorRecord) -> list[str]:
-    """What, where, who, the instruction's operands, the address and its nearest allocation."""
-    pc = inferior.symbols.pc(error.pc)
-    code = inferior.symbols.instruction(pc)
-    lines = [
-        f"  error   {error.name} (0x{error.code:02x})"
-        + (f": {error.detail}" if error.detail else ""),
-        f"  where   {inferior.symbols.describe_line(pc)}",
-        f"  who     block {dim(error.block)} thread {dim(error.thread)}"
-        f"  sm {error.sm} warp {error.warp} lanes {lane_list(sum(1 << n for n in error.lanes))}",
-    ]
-    if code is not None:
-        lines.append(f"  insn    {code.offset:04x}  {code.text}")
-    if error.address is not None:
-        what = " ".join(str(w) for w in (error.space, error.access) if w)
-        lines.append(f"  address 0x{error.address:x}  {what}, {error.size} bytes")
-    if error.nearest:
-        lines.append(f"  nearest {error.nearest}")
-    place = (error.sm, error.warp)
-    warp = next((w for w in inferior.grid.warps() if (w.sm, w.slot) == place), None)
-    lines += [f"  stack   {words}" for words in stack_words(inferior, error, warp)]
-    return lines
-
-
+# ---- buffers -------------------------------------------------------------------------
 def output_lines(inferior: Inferior) -> list[str]:
     """The output buffers: those the launch marks, else every buffer the kernel was given."""
     rows = [a for a in inferior.launch.arguments if a.buffer is not None]

@@ -25,15 +25,13 @@ from gpudbg.debug import (
     warp_row,
 )
 from gpudbg.debug.breakpoints import Breakpoint
-from gpudbg.debug.stops import ErrorRecord, Stop, standing_pc
+from gpudbg.debug.stops import ErrorCard, ErrorRecord, Stop, StopCard, standing_pc
 from gpudbg.debug.trace import TraceEntry
 from gpudbg.debug.values import FragmentView
 from gpudbg.debug.views import (
     buffer_text,
-    error_lines,
     fragment_lines,
     shape_words,
-    stop_card,
     value_text,
 )
 from gpudbg.device import DeviceBuffer
@@ -46,12 +44,12 @@ REGISTERS_SHOWN = 16
 
 def _stop(stop: Stop, dbg: DebugSession) -> list[str]:
     if stop is dbg.stop:
-        return stop_card(dbg, stop)
+        return StopCard.of(dbg, stop).lines()
     return [stop.message, *stop.detail]
 
 
 def _error(error: ErrorRecord, dbg: DebugSession) -> list[str]:
-    return error_lines(dbg, error)
+    return ErrorCard.of(dbg, error).lines()
 
 
 def _warp(warp: WarpView, dbg: DebugSession) -> list[str]:
@@ -116,7 +114,7 @@ def _session(session: DebugSession, dbg: DebugSession) -> list[str]:
     grid, block = map(dim, (launch_shape(session).grid, launch_shape(session).block))
     lines = [f"session of {session.kernel.name} in {session.program.path}, <<<{grid}, {block}>>>"]
     if session.stop is not None:
-        lines += stop_card(session, session.stop)
+        lines += StopCard.of(session, session.stop).lines()
     return lines
 
 

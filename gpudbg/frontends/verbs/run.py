@@ -12,8 +12,7 @@ from gpudbg.answers import ROWS, Card, Format, column, typed_row
 from gpudbg.api import add_launch_flags, open_session
 from gpudbg.arguments import Parser
 from gpudbg.debug import CHECKS, engine_trouble, interrupts, progress_shown
-from gpudbg.debug.stops import ExitStop, Stop
-from gpudbg.debug.views import stop_card
+from gpudbg.debug.stops import ExitStop, Stop, StopCard
 from gpudbg.errors import EXIT_CLEAN, EXIT_FAULT, EXIT_FINDINGS
 from gpudbg.frontends.verbs.common import emit
 from gpudbg.launch import whole
@@ -84,14 +83,14 @@ def exit_code(stop: Stop) -> int:
 class RunResult:
     """How a run ended: the stop, the output buffers, what was printed, what checks found.
 
-    `card` and `reports` are the lines of the stop and of the checks.
+    `card` is the stop in full, `reports` are the lines of the checks.
     """
 
     stop: Stop = column(show=ROWS)
     outputs: dict[str, NDArray[Any]] = column()
     printed: str = column()
     findings: dict[str, tuple[ReportedFinding, ...]] = column(show=FINDINGS)
-    card: tuple[str, ...] = column(key="")
+    card: StopCard = column(key="")
     reports: tuple[str, ...] = column(key="")
 
     @classmethod
@@ -104,10 +103,10 @@ class RunResult:
             {a.name: a.buffer.array() for a in marked},
             session.output.text,
             {name: tuple(check.findings) for name, check in checks.items()},
-            tuple(stop_card(session, stop)),
+            StopCard.of(session, stop),
             tuple(line for name, check in checks.items() for line in report(name, check)),
         )
 
     def lines(self) -> list[str]:
         """The result for people."""
-        return [*self.card, *self.reports]
+        return [*self.card.lines(), *self.reports]

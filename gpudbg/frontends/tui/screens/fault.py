@@ -49,9 +49,9 @@ def gap_words(card: FaultCard) -> str:
 def operand_rows(card: FaultCard, column: int, glyphs: Glyphs) -> list[Row]:
     """The operands under the instruction: a rule under each, and lines down to their values."""
     found = sorted((o for o in card.operands if o.column >= 0), key=lambda o: o.column)
-    if not found or card.code is None:
+    if not found or card.place.code is None:
         return []
-    under = [" "] * (column + len(card.code.text) + 2)
+    under = [" "] * (column + len(card.place.code.text) + 2)
     for o in found:
         name = o.name.split(":")[0]
         under[column + o.column : column + o.column + len(name)] = glyphs.rule * len(name)
@@ -152,16 +152,16 @@ def card_rows(
         )
     )
     rows += gap
-    where = LABEL.format("Where")
-    rows.append(row((where, "muted"), (card.where, "text"), (f"  {card.line}", "muted")))
-    cta = coordinates(card.block, view.snapshot.grid)
-    thread = coordinates(card.thread, view.snapshot.block)
+    where, at = LABEL.format("Where"), card.place
+    rows.append(row((where, "muted"), (at.where, "text"), (f"  {at.line}", "muted")))
+    cta = coordinates(at.block, view.snapshot.grid)
+    thread = coordinates(at.thread, view.snapshot.block)
     live = card.valid.bit_count()
-    sm = f"SM {card.sm}  " if view.snapshot.num_sms > 1 else ""
+    sm = f"SM {at.sm}  " if view.snapshot.num_sms > 1 else ""
     rows.append(
         row(
             (LABEL.format("Who"), "muted"),
-            (f"{sm}CTA {cta}  warp {card.warp}  lane {card.lane}", "text"),
+            (f"{sm}CTA {cta}  warp {at.warp}  lane {at.lane}", "text"),
             (f"   thread {thread}", "muted"),
             (f"   {card.active.bit_count()} of {live} lanes active", "muted"),
         )
@@ -185,10 +185,10 @@ def _code_rows(card: FaultCard, glyphs: Glyphs, tight: bool) -> list[Row]:
         guard, name, rest = text_spans(card.before.text, quiet=True)
         guard = (guard[0] if guard[0].strip() else "", guard[1])
         rows.append(row((f"   {card.before.offset:04x}   ", "muted"), guard, name, *rest))
-    if card.code is not None:
-        guard, name, rest = text_spans(card.code.text)
+    if card.place.code is not None:
+        guard, name, rest = text_spans(card.place.code.text)
         guard = (f"{guard[0].strip()} " if guard[0].strip() else "", guard[1])
-        place = f"{card.code.offset:04x}   "
+        place = f"{card.place.code.offset:04x}   "
         parts: list[Span] = [(f" {glyphs.pc} ", "stop"), (place, "stop.b"), guard, name, *rest]
         rows.append(row(*parts, key="go"))
         rows += operand_rows(card, 10, glyphs)
@@ -258,7 +258,7 @@ def plain_lines(card: FaultCard, view: ScreenView) -> list[str]:
     """The card as text for the clipboard."""
     from gpudbg.frontends.tui.glyphs import UNICODE
 
-    head = f"{card.title}, block {dim(card.block)} thread {dim(card.thread)}"
+    head = f"{card.title}, block {dim(card.place.block)} thread {dim(card.place.thread)}"
     return [head, *(r.text for r in card_rows(card, view, UNICODE, 100, False)[:-2])]
 
 

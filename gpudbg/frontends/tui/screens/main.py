@@ -407,7 +407,7 @@ class MainScreen(Screen[None]):
 
     def _after_fault(self, answer: str | None) -> None:
         if answer == "go" and self.current is not None and self.current.fault is not None:
-            self.query_one(CodePane).go_to(self.current.code.row(self.current.fault.pc))
+            self.query_one(CodePane).go_to(self.current.code.row(self.current.fault.place.pc))
             if self.focused_pane() != "notes":
                 # A story goes on where it asked to run into the fault.
                 self.set_focus(self.query_one(CodePane))
@@ -416,7 +416,7 @@ class MainScreen(Screen[None]):
         elif answer and answer.startswith("lane "):
             card = self.current.fault if self.current is not None else None
             if card is not None:
-                self.quick(lambda s: s.focus_on(card.sm, card.warp, int(answer[5:])))
+                self.quick(lambda s: s.focus_on(card.place.sm, card.place.warp, int(answer[5:])))
         elif answer:
             self.action_do(answer)
 

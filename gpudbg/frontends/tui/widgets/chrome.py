@@ -143,8 +143,8 @@ class StopLine(OneLine):
         if view.stop_line:
             left.append((f"  {view.stop_line}", "muted"))
         who = self._who(view, width)
-        if view.fault is not None and view.fault.code is not None:
-            text = f"  {view.fault.code.text}"
+        if view.fault is not None and view.fault.place.code is not None:
+            text = f"  {view.fault.place.code.text}"
             if _spans_width(left) + len(text) + _spans_width(who) < width:
                 left.insert(2, (text, "text"))
         return Row(tuple(left), tint=tint, right=tuple(who))
