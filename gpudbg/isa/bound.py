@@ -16,7 +16,7 @@ _COMMENT = re.compile(r"/\*.*?\*/|//.*", re.DOTALL)
 _FIRST_PC = 8
 """Address of the first instruction of a bundle; 128-bit words begin at 0."""
 
-Insn = TypeVar("Insn", spa5.Instruction, volta.Instruction)
+Insn = TypeVar("Insn", spa5.Instruction, volta.WideInstruction)
 
 __all__ = ["BoundInstruction", "BoundWideInstruction", "assemble", "decode"]
 
@@ -104,7 +104,7 @@ class BoundInstruction(_Bound[spa5.Instruction]):
         return self.insn.m
 
 
-class BoundWideInstruction(_Bound[volta.Instruction]):
+class BoundWideInstruction(_Bound[volta.WideInstruction]):
     """A decoded 128-bit instruction (sm_70 and later) at an address."""
 
     __slots__ = ()

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Instruction", "decode", "destination_bit", "has_modifier", "patterns", "timing_of"]
 
-Instruction: TypeAlias = "spa5.Instruction | volta.Instruction"
+Instruction: TypeAlias = "spa5.Instruction | volta.WideInstruction"
 
 
 def decode(word: int, arch: str) -> Instruction:

@@ -31,7 +31,7 @@ from gpudbg.plugin.contract import (
     InstructionSet,
     MemoryModel,
     Plugin,
-    RegisterFile,
+    PluginRegisters,
     Verb,
     View,
 )
@@ -54,7 +54,7 @@ __all__ = [
     "Option",
     "Plugin",
     "PluginInfo",
-    "RegisterFile",
+    "PluginRegisters",
     "Registry",
     "Verb",
     "View",
@@ -67,3 +67,15 @@ __all__ = [
     "text",
     "unsigned",
 ]
+
+
+def __getattr__(name: str) -> object:
+    """Names that other names have replaced: each works, with a warning, for two releases."""
+    if name == "RegisterFile":
+        import warnings
+
+        warnings.warn(
+            "gpudbg.plugin.RegisterFile is gpudbg.plugin.PluginRegisters", DeprecationWarning, 2
+        )
+        return PluginRegisters
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

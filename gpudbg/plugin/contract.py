@@ -27,7 +27,7 @@ KINDS: Mapping[str, str] = MappingProxyType(
         "panes": "a Textual widget class, imported only by the terminal interface",
         "observers": "a class whose instances receive SM events",
         "memory_models": "callable(**config) -> MemoryModel: position <-> address",
-        "register_files": "callable(**config) -> RegisterFile: names and values",
+        "register_files": "callable(**config) -> PluginRegisters: names and values",
         "isa": "an InstructionSet, for `gpudbg dis --isa NAME`",
         "formats": "a FileFormat: sniff(data) and load(data, path)",
     }
@@ -93,7 +93,7 @@ class MemoryModel(Protocol):
         ...
 
 
-class RegisterFile(Protocol):
+class PluginRegisters(Protocol):
     """A file of registers with views (halves, pairs, flags) by name."""
 
     def names(self) -> Sequence[str]:

@@ -20,7 +20,7 @@ from gpudbg.errors import DecodeError
 from gpudbg.isa.volta import ARCHS as TABLES
 from gpudbg.isa.volta import decode
 from gpudbg.isa.volta.decode import candidates_of
-from gpudbg.isa.volta.spec import Form
+from gpudbg.isa.volta.spec import WideForm
 from gpudbg.sm.launch_constants import launch_words
 from gpudbg.sm.semantics import registry
 from tests.engine.random_programs import BLOCKS, RandomProgram, data_of
@@ -57,8 +57,8 @@ _GAPS = re.compile(
 
 
 @cache
-def _pool(arch: str) -> dict[str, list[Form]]:
-    pool: dict[str, list[Form]] = {}
+def _pool(arch: str) -> dict[str, list[WideForm]]:
+    pool: dict[str, list[WideForm]] = {}
     for form in candidates_of(TABLES[arch]):
         op = form.op
         if op not in LEFT_OUT and not op.startswith(_APART) and not registry.why_not_wide(op, arch):
@@ -70,7 +70,7 @@ def _put(word: int, low: int, width: int, value: int) -> int:
     return word & ~(((1 << width) - 1) << low) | value << low
 
 
-def _filled(form: Form, arch: str, rng: random.Random) -> int:
+def _filled(form: WideForm, arch: str, rng: random.Random) -> int:
     """A word of a form: values of its fields that are accepted, registers that exist."""
     word = rng.getrandbits(105)
     for low in (16, 24, 32, 64):

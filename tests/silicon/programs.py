@@ -13,7 +13,7 @@ import numpy as np
 
 from gpudbg.assembler import assemble_file
 from gpudbg.isa.volta import decode
-from gpudbg.isa.volta.insn import Instruction
+from gpudbg.isa.volta.insn import WideInstruction
 from tests.engine.random_modern import _pool
 from tests.engine.random_programs import SPECIALS
 from tests.silicon.pack import Pack, one_launch
@@ -72,7 +72,7 @@ class Writer:
             return [*lines, SLEEP, SLEEP] if op in TENSOR else lines
         return []
 
-    def chained(self, word: int, insn: Instruction) -> int:
+    def chained(self, word: int, insn: WideInstruction) -> int:
         """Operands are results of earlier words now and then."""
         if self.rng.random() < 0.3:
             return word

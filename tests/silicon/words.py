@@ -20,9 +20,9 @@ from gpudbg.isa.control import Control
 from gpudbg.isa.volta import ARCHS as TABLES
 from gpudbg.isa.volta import CONTROL_MASK, WideControl, decode
 from gpudbg.isa.volta.assemble import assemble
-from gpudbg.isa.volta.insn import Instruction
+from gpudbg.isa.volta.insn import WideInstruction
 from gpudbg.isa.volta.latency import TIMING
-from gpudbg.isa.volta.spec import Form
+from gpudbg.isa.volta.spec import WideForm
 from tests.engine.random_modern import _GAPS, GLOBAL, SHARED, _filled, _pool, _put
 from tests.engine.random_programs import SPECIALS
 from tests.silicon.pack import Pack, one_launch
@@ -111,14 +111,14 @@ def kernel(name: str, word: int) -> str:
     return "\n".join(lines)
 
 
-def controlled(word: int, insn: Instruction) -> int:
+def controlled(word: int, insn: WideInstruction) -> int:
     """With control bits that wait long enough, and a barrier where the unit sets one."""
     barrier = 0 if TIMING.unit(insn).variable else None
     control = Control(15, True, barrier, None, 0, 0)
     return word & ~CONTROL_MASK | WideControl.decode(control.encode()).bits
 
 
-def _shaped(form: Form, arch: str, rng: random.Random) -> int:
+def _shaped(form: WideForm, arch: str, rng: random.Random) -> int:
     """A word with operands where inputs and results are."""
     word = _filled(form, arch, rng)
     even = 2 if rng.random() < 0.9 else 1
@@ -140,7 +140,7 @@ def _shaped(form: Form, arch: str, rng: random.Random) -> int:
     return word & ~form.mask | form.value | 0x7E1 << 105
 
 
-def _fits(insn: Instruction) -> bool:
+def _fits(insn: WideInstruction) -> bool:
     """Whether it reads and writes what the kernel fills and stores."""
     reads, writes = insn.reads(), insn.writes()
     return (
@@ -153,7 +153,7 @@ def _fits(insn: Instruction) -> bool:
     )
 
 
-def random_word(form: Form, arch: str, rng: random.Random) -> int | None:
+def random_word(form: WideForm, arch: str, rng: random.Random) -> int | None:
     """A word of a form for the kernel, or None."""
     word = _shaped(form, arch, rng)
     try:

@@ -7,7 +7,7 @@ import pytest
 
 import gpudbg
 from gpudbg.isa.family import decode
-from gpudbg.isa.volta.insn import Instruction
+from gpudbg.isa.volta.insn import WideInstruction
 from gpudbg.sm import fragments
 from gpudbg.sm.engines import tensor_product
 
@@ -41,9 +41,9 @@ INSTRUCTIONS = {
 CASES = [(arch, text) for arch, texts in INSTRUCTIONS.items() for text in texts]
 
 
-def instruction(text: str, arch: str) -> Instruction:
+def instruction(text: str, arch: str) -> WideInstruction:
     found = decode(gpudbg.assemble(text, arch=arch), arch)
-    assert isinstance(found, Instruction)
+    assert isinstance(found, WideInstruction)
     return found
 
 

@@ -26,7 +26,7 @@ from gpudbg.isa.control import SCOREBOARDS, Control
 from gpudbg.isa.family import Instruction, decode, timing_of
 from gpudbg.isa.operands import PT, RZ, Access
 from gpudbg.isa.timing import Timing
-from gpudbg.isa.volta import Instruction as WideInstruction
+from gpudbg.isa.volta import WideInstruction
 
 PREDICATE = 256
 CC = 263

@@ -19,7 +19,7 @@ from gpudbg.sm import fragments
 
 if TYPE_CHECKING:
     from gpudbg.debug.inferior import Inferior
-    from gpudbg.isa.volta.insn import Instruction
+    from gpudbg.isa.volta.insn import WideInstruction
     from gpudbg.sm.state import WarpState
 
 SEARCHED = 4000
@@ -146,7 +146,7 @@ def _plain(values: NDArray[Any]) -> Any:
 
 
 # ---- finding one -------------------------------------------------------------------------
-def is_tensor(insn: Instruction | Any) -> bool:
+def is_tensor(insn: WideInstruction | Any) -> bool:
     """Whether an instruction multiplies or moves matrices of known layout."""
     op = getattr(insn, "op", "")
     if op in fragments.MULTIPLIES or op in fragments.WARPGROUP:

@@ -9,6 +9,14 @@ from __future__ import annotations
 
 from .assemble import assemble, notes_for
 from .decode import ARCHS, decode
-from .insn import CONTROL_MASK, Instruction, WideControl
+from .insn import CONTROL_MASK, WideControl, WideInstruction
 
-__all__ = ["ARCHS", "CONTROL_MASK", "Instruction", "WideControl", "assemble", "decode", "notes_for"]
+__all__ = [
+    "ARCHS",
+    "CONTROL_MASK",
+    "WideControl",
+    "WideInstruction",
+    "assemble",
+    "decode",
+    "notes_for",
+]

@@ -21,7 +21,7 @@ from ..operands import PT
 from .decode import ARCHS, candidates_of, decode
 from .insn import CONTROL_MASK, WideControl
 from .parts import Part, Reading
-from .spec import Form
+from .spec import WideForm
 
 _GUARD = re.compile(r"@(!?)(U?P)(T|[0-6])\s+")
 _OPCODE = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
@@ -79,7 +79,7 @@ def squeeze(text: str) -> str:
 
 
 @cache
-def _forms_of(op: str, tables: str) -> tuple[Form, ...]:
+def _forms_of(op: str, tables: str) -> tuple[WideForm, ...]:
     return tuple(form for form in candidates_of(tables) if form.op == op)
 
 
@@ -140,7 +140,7 @@ def _reads_as(word: int, text: str, pc: int, arch: str) -> bool:
     return plain == shown or squeeze(plain).upper() == squeeze(shown).upper()
 
 
-def _form_of(word: int | None, arch: str) -> Form | None:
+def _form_of(word: int | None, arch: str) -> WideForm | None:
     try:
         return None if word is None else decode(word, arch).form
     except DecodeError:
@@ -208,7 +208,7 @@ class _Maker:
         self._like_form = _form_of(like, arch)
         self.near: int | None = None
 
-    def word(self, form: Form) -> int | None:
+    def word(self, form: WideForm) -> int | None:
         """The word of `form` whose text is exactly the source, None where there is none."""
         for reading in self._readings(form):
             word = reading.bits | (self._idle(form) & ~reading.mask) | self._guard | self._control
@@ -226,13 +226,13 @@ class _Maker:
                     self.near = word
         return None
 
-    def _idle(self, form: Form) -> int:
+    def _idle(self, form: WideForm) -> int:
         """What bits that the text does not show get."""
         if self._like is None or form is not self._like_form:
             return form.idle
         return self._like & ~(CONTROL_MASK | _GUARD_MASK)
 
-    def _readings(self, form: Form) -> Iterator[Reading]:
+    def _readings(self, form: WideForm) -> Iterator[Reading]:
         """Readings of modifiers and operands."""
         start = Reading(0, form.value, form.mask)
         for alias in ("", *_ALIASES.get(self._op, ())):
@@ -241,7 +241,7 @@ class _Maker:
                 for head in self._scan(form.heads[1], begin):
                     yield from self._operands(form, head)
 
-    def _operands(self, form: Form, head: Reading) -> Iterator[Reading]:
+    def _operands(self, form: WideForm, head: Reading) -> Iterator[Reading]:
         parts, _ = form.parts(ARCHS[self._arch])
         optional = [n for n, part in enumerate(parts) if self._unseen(part)]
         for there in product((True, False), repeat=min(len(optional), _OPTIONAL_LIMIT)):

@@ -6,16 +6,16 @@ from functools import cache
 
 from ...architectures import WIDE
 from ...errors import DecodeError
-from .insn import Instruction
-from .spec import NO_UNIFORM, Form, forms_of
+from .insn import WideInstruction
+from .spec import NO_UNIFORM, WideForm, forms_of
 
 ARCHS = WIDE
 """Architectures and whose tables they share."""
 
 
 @cache
-def _index(tables: str) -> dict[int, list[Form]]:
-    out: dict[int, list[Form]] = {}
+def _index(tables: str) -> dict[int, list[WideForm]]:
+    out: dict[int, list[WideForm]] = {}
     for form in forms_of(tables):
         out.setdefault(form.value & 0xFFF, []).append(form)
     if tables in NO_UNIFORM:
@@ -25,7 +25,7 @@ def _index(tables: str) -> dict[int, list[Form]]:
     return out
 
 
-def _scheduled(form: Form, tables: str, others: list[Form]) -> None:
+def _scheduled(form: WideForm, tables: str, others: list[WideForm]) -> None:
     """What the bits of reuse mean in a form that accepts any, from the same form of sm_75.
 
     sm_70 accepts all their values in every form, sm_72 those that sm_75 accepts.
@@ -42,24 +42,24 @@ def _scheduled(form: Form, tables: str, others: list[Form]) -> None:
 
 
 @cache
-def _candidates(code: int, tables: str) -> tuple[Form, ...]:
+def _candidates(code: int, tables: str) -> tuple[WideForm, ...]:
     """Forms of an opcode, those that fix and use the most bits first."""
     found = _index(tables).get(code, [])
 
-    def narrow(form: Form) -> tuple[int, int]:
+    def narrow(form: WideForm) -> tuple[int, int]:
         return -form.mask.bit_count(), -form.used(tables).bit_count()
 
     return tuple(sorted(found, key=narrow))
 
 
 @cache
-def candidates_of(tables: str) -> tuple[Form, ...]:
+def candidates_of(tables: str) -> tuple[WideForm, ...]:
     """Every form of an architecture's tables, in the order of the rows."""
     return tuple(form for forms in _index(tables).values() for form in forms)
 
 
 @cache
-def _refusals(form: Form, tables: str) -> tuple[tuple[int, frozenset[int]], ...]:
+def _refusals(form: WideForm, tables: str) -> tuple[tuple[int, frozenset[int]], ...]:
     """(mask, patterns under it) of every field with refused values."""
     out = []
     for site in form.parts(tables)[1]:
@@ -72,7 +72,7 @@ def _refusals(form: Form, tables: str) -> tuple[tuple[int, frozenset[int]], ...]
     return tuple(out)
 
 
-def decode(word: int, arch: str) -> Instruction:
+def decode(word: int, arch: str) -> WideInstruction:
     """The instruction that a 128-bit word encodes.
 
     Args:
@@ -98,5 +98,5 @@ def decode(word: int, arch: str) -> Instruction:
         if mask and word & mask != (value & ~(0x3F << 116)):
             reason = f"{form.op}: takes no barrier"
             break
-        return Instruction(word, form, arch, tables)
+        return WideInstruction(word, form, arch, tables)
     raise DecodeError(f"illegal instruction {word:#034x}: {reason}", word=word, reason=reason)

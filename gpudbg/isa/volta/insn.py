@@ -10,7 +10,7 @@ from ..control import CONTROL_LOW, GROUP_BITS, Control
 from ..operands import PT, Access, Address, CBankAddress, Const, Imm, Name, Operand, Pred, Reg
 from .counts import register_counts
 from .operands import OperandSlot, slots
-from .spec import Form
+from .spec import WideForm
 
 _LARGEST_SHIFTED, _NOT_SHIFTED = 0x40000000, 0x10000
 """Powers of two that IMAD prints as .SHL: up to the first, without the second (measured)."""
@@ -45,12 +45,12 @@ class WideControl(Control):
         return self.encode() << CONTROL_LOW
 
 
-class Instruction:
+class WideInstruction:
     """One word as a form understands it; immutable, shared, without an address."""
 
     __slots__ = ("_m", "_o", "arch", "form", "op", "tables", "word")
 
-    def __init__(self, word: int, form: Form, arch: str, tables: str) -> None:
+    def __init__(self, word: int, form: WideForm, arch: str, tables: str) -> None:
         """Args: tables: the architecture whose tables are read."""
         self.word = word
         self.form = form
@@ -208,7 +208,7 @@ _PREDICATE_FILES = {"PR": "predicates", "UPR": "uniform_predicates"}
 
 
 @cache
-def _slots(form: Form, tables: str) -> tuple[OperandSlot, ...]:
+def _slots(form: WideForm, tables: str) -> tuple[OperandSlot, ...]:
     return slots(form, tables)
 
 
@@ -247,7 +247,7 @@ class _Touched:
         )
 
 
-def _access(insn: Instruction, written: bool) -> Access:
+def _access(insn: WideInstruction, written: bool) -> Access:
     found = _Touched()
     for slot, operand in insn.o.items():
         match operand:
@@ -274,7 +274,7 @@ def _access(insn: Instruction, written: bool) -> Access:
     return found.access()
 
 
-def _named_predicates(insn: Instruction) -> Iterable[int]:
+def _named_predicates(insn: WideInstruction) -> Iterable[int]:
     """Predicates that P2R and R2P take: those in the mask that stands last, all without one."""
     last = insn.operands[-1]
     mask = last.value if isinstance(last, Imm) else (1 << PT) - 1

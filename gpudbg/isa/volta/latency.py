@@ -13,7 +13,7 @@ from functools import cache
 
 from ..operands import Imm, Name
 from ..timing import Unit
-from .insn import Instruction
+from .insn import WideInstruction
 from .result_latency import file_of, reader_class, result_cycles
 
 UNITS = {
@@ -78,7 +78,7 @@ class WideTiming:
     unpaired_unit = ""
     read_before_bar = ("memory",)
 
-    def unit(self, insn: Instruction) -> Unit:
+    def unit(self, insn: WideInstruction) -> Unit:
         """Where an instruction executes; variable where its form takes no reuse marks."""
         name = _UNIT_OF.get(insn.op)
         variable = _is_variable(insn)
@@ -88,27 +88,27 @@ class WideTiming:
             return UNITS["alu"]
         return UNITS[name]
 
-    def accepts_barriers(self, insn: Instruction) -> bool:
+    def accepts_barriers(self, insn: WideInstruction) -> bool:
         """Yes: nvdisasm takes them in forms of fixed latency, too, and compilers set some."""
         return True
 
-    def is_flow(self, insn: Instruction) -> bool:
+    def is_flow(self, insn: WideInstruction) -> bool:
         """Whether control may go elsewhere after it."""
         return _UNIT_OF.get(insn.op) == "flow"
 
-    def settles(self, insn: Instruction) -> bool:
+    def settles(self, insn: WideInstruction) -> bool:
         """Barriers and fences."""
         return insn.op == "BAR" or _UNIT_OF.get(insn.op) == "system"
 
-    def tests(self, insn: Instruction) -> bool:
+    def tests(self, insn: WideInstruction) -> bool:
         """Flow instructions test what they read."""
         return self.is_flow(insn)
 
-    def holds_operands(self, insn: Instruction) -> bool:
+    def holds_operands(self, insn: WideInstruction) -> bool:
         """A barrier that blocks has read its operands when the warp goes on."""
         return insn.op == "BAR" and any(m in _BARRIER_BLOCKING for m in insn.m)
 
-    def depbar(self, insn: Instruction) -> tuple[tuple[int, int], ...]:
+    def depbar(self, insn: WideInstruction) -> tuple[tuple[int, int], ...]:
         """`DEPBAR.LE SBn, k`, and the set of scoreboards beside it."""
         if insn.op != "DEPBAR":
             return ()
@@ -120,16 +120,16 @@ class WideTiming:
                 out[-1] = (out[-1][0], operand.value)
         return tuple(out)
 
-    def read_queue(self, insn: Instruction) -> str:
+    def read_queue(self, insn: WideInstruction) -> str:
         """Memory, shared memory and what goes with them read their operands in order."""
         name = self.unit(insn).name
         return "memory" if name in _ONE_QUEUE else name
 
-    def in_order(self, insn: Instruction) -> bool:
+    def in_order(self, insn: WideInstruction) -> bool:
         """Not loads and moves from outside: compiled code gives each of them a barrier."""
         return self.unit(insn).name not in _OUT_OF_ORDER
 
-    def tracks_results(self, insn: Instruction) -> bool:
+    def tracks_results(self, insn: WideInstruction) -> bool:
         """Not those of asynchronous instructions, B2R and the S2UR of sm_100 and later.
 
         Compilers for sm_120 set no scoreboard for the last two in places (measured).
@@ -138,11 +138,11 @@ class WideTiming:
             return insn.tables not in _NEW_TABLES
         return _UNIT_OF.get(insn.op) != "async" and insn.op != "B2R"
 
-    def result(self, insn: Instruction, resource: str) -> Mapping[str, int]:
+    def result(self, insn: WideInstruction, resource: str) -> Mapping[str, int]:
         """Cycles to each class of readers."""
         return result_cycles(insn, resource)
 
-    def reader(self, insn: Instruction, resource: str, guard: bool) -> str:
+    def reader(self, insn: WideInstruction, resource: str, guard: bool) -> str:
         """Its class as a reader."""
         unit = self.unit(insn)
         kind = unit.name if unit.name == "flow" else ""
@@ -164,7 +164,7 @@ def _variable_ops() -> frozenset[str]:
     return frozenset(op for n in names for op in _OPS.get(n, "").split())
 
 
-def _is_variable(insn: Instruction) -> bool:
+def _is_variable(insn: WideInstruction) -> bool:
     if insn.tables == "70":
         # Its forms take every value of the reuse bits.
         return insn.op in _variable_ops() and insn.op not in _DOUBLE

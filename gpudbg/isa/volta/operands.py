@@ -32,8 +32,8 @@ from ..operands import (
     SReg,
     Target,
 )
-from .parts import WORD_BYTES, Core, Part, Sign
-from .spec import Form, site_part
+from .parts import WORD_BYTES, Core, Part, WideSign
+from .spec import WideForm, site_part
 from .sregs import special_name
 
 Read = Callable[[int], Operand]
@@ -57,7 +57,7 @@ class OperandSlot(NamedTuple):
     read: Read
 
 
-def slots(form: Form, tables: str) -> tuple[OperandSlot, ...]:
+def slots(form: WideForm, tables: str) -> tuple[OperandSlot, ...]:
     """The operands of a form in text order, for an architecture's tables."""
     namer = _Namer()
     out = []
@@ -173,7 +173,7 @@ class _Signs:
     """What stands around an operand: signs, and the suffix that chooses a piece of it."""
 
     def __init__(self, attributes: list[str]) -> None:
-        made = [Sign.parse(a) for a in attributes if a[0] in "-|~!"]
+        made = [WideSign.parse(a) for a in attributes if a[0] in "-|~!"]
         self._by = {sign.mark: sign for sign in made}
         self._suffix = [site_part(a[1:]) for a in attributes if a[0] == "+"]
 

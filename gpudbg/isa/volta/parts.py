@@ -101,7 +101,7 @@ class Part:
     separator: str = ", "
     registers: tuple[RegisterField, ...] = ()
     expected: str = "modifier"
-    refusals: tuple[Site, ...] = ()
+    refusals: tuple[WideSite, ...] = ()
 
 
 def fixed(text: str) -> Part:
@@ -130,7 +130,7 @@ def _after(first: Reading, scans: Sequence[Scan], source: str, pc: int) -> Itera
 
 
 @dataclass(frozen=True)
-class Site:
+class WideSite:
     """A modifier field and the texts of its values; None is refused."""
 
     bits: Bits
@@ -464,12 +464,12 @@ class Member:
             out |= part.mask
         return out
 
-    def refusal(self) -> Site | None:
+    def refusal(self) -> WideSite | None:
         """The field with its refused value, where it has one."""
         if self.mark != REFUSED:
             return None
         zero = self.core.zero
-        return Site(self.core.bits, (*("" for _ in range(zero)), None))
+        return WideSite(self.core.bits, (*("" for _ in range(zero)), None))
 
     def is_zero(self, word: int) -> bool:
         """Whether it is nothing."""
@@ -548,7 +548,7 @@ class Bracket:
         return out
 
     @property
-    def refusals(self) -> list[Site]:
+    def refusals(self) -> list[WideSite]:
         """Fields with refused values."""
         return [site for m in self._members if (site := m.refusal()) is not None]
 
@@ -581,7 +581,7 @@ def with_suffix(show: Show, suffix: Sequence[Part]) -> Show:
 
 # ---- signs around an operand -----------------------------------------------------------
 @dataclass(frozen=True)
-class Sign:
+class WideSign:
     """A sign bit: `-`, `|`, `~` or `!`, printed when the bit is set (clear: `acts` False).
 
     A sign that always prints has no bit (-1).
@@ -592,7 +592,7 @@ class Sign:
     acts: bool = True
 
     @classmethod
-    def parse(cls, text: str) -> Sign:
+    def parse(cls, text: str) -> WideSign:
         """The notation `-63`, `!^63` (when clear) or `~always`."""
         mark, where = text[0], text[1:]
         if where == "always":
@@ -629,7 +629,7 @@ class Signed:
     def __init__(
         self,
         core: Part,
-        signs: Sequence[Sign],
+        signs: Sequence[WideSign],
         suffix: Sequence[Part],
         reuse: tuple[int, int],
         inside: bool,
@@ -692,7 +692,7 @@ class Signed:
             yield Reading(pos + len(_REUSE), both, both)
 
 
-def _mark(sign: Sign) -> Scan:
+def _mark(sign: WideSign) -> Scan:
     """A sign that is there, or not."""
 
     def scan(source: str, pos: int, pc: int) -> Iterator[Reading]:
@@ -708,7 +708,7 @@ def _mark(sign: Sign) -> Scan:
     return scan
 
 
-def _silent(sign: Sign, on: bool) -> Scan:
+def _silent(sign: WideSign, on: bool) -> Scan:
     """A sign whose marks are read elsewhere."""
 
     def scan(source: str, pos: int, pc: int) -> Iterator[Reading]:

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from functools import cache
 
 from ..operands import Const, Reg
-from .insn import Instruction
+from .insn import WideInstruction
 from .rows import parse_archs, table_lines
 
 _FILES = {
@@ -59,7 +59,7 @@ def cycles_between(tables: str, file: str, writer: str, reader: str) -> int:
     return _grid(tables, file)[writer][reader]
 
 
-def _class(insn: Instruction) -> str:
+def _class(insn: WideInstruction) -> str:
     """The class of a vector instruction, as a writer and mostly as a reader."""
     name = _CLASS_OF.get(insn.op, "alu")
     if insn.op == "IMAD" and ("WIDE" in insn.m or "HI" in insn.m):
@@ -73,7 +73,7 @@ def _class(insn: Instruction) -> str:
     return name
 
 
-def result_cycles(insn: Instruction, resource: str) -> Mapping[str, int]:
+def result_cycles(insn: WideInstruction, resource: str) -> Mapping[str, int]:
     """Cycles to each class of readers of a result, by the name of a resource it writes."""
     file = file_of(resource)
     grid = _grid(insn.tables, file)
@@ -86,12 +86,12 @@ def result_cycles(insn: Instruction, resource: str) -> Mapping[str, int]:
     return grid.get(name) or grid.get(name.removesuffix("32")) or grid.get(fallback, {})
 
 
-def _is_first(insn: Instruction, resource: str) -> bool:
+def _is_first(insn: WideInstruction, resource: str) -> bool:
     d = insn.o.get("d")
     return isinstance(d, Reg) and resource == f"R{d.index}"
 
 
-def reader_class(insn: Instruction, resource: str, unit: str, guard: bool) -> str:
+def reader_class(insn: WideInstruction, resource: str, unit: str, guard: bool) -> str:
     """The class of an instruction as a reader of a resource.
 
     Args:
@@ -113,7 +113,7 @@ def reader_class(insn: Instruction, resource: str, unit: str, guard: bool) -> st
     return name if name in _VECTOR or name == "half32" else "alu"
 
 
-def _wide_reader(insn: Instruction, resource: str) -> str:
+def _wide_reader(insn: WideInstruction, resource: str) -> str:
     """Which part of the sum of IMAD.WIDE a register is: the least demanding of its uses."""
     c = insn.o.get("c")
     held = c.registers() if isinstance(c, Reg) else ()
@@ -123,7 +123,7 @@ def _wide_reader(insn: Instruction, resource: str) -> str:
     return "fma" if number in held[:1] else "factor"
 
 
-def _uniform_reader(insn: Instruction, resource: str, unit: str, guard: bool) -> str:
+def _uniform_reader(insn: WideInstruction, resource: str, unit: str, guard: bool) -> str:
     name = _CLASS_OF.get(insn.op, "")
     if unit == "flow":
         return "branch"

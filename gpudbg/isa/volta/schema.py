@@ -17,10 +17,10 @@ from construct import BitsInteger, BitStruct, ByteSwapped, Construct, Padding
 from ...bits import Field
 from ..bitsets import Bits
 from ..control import CONTROL_LOW, NO_YIELD, READ_BARRIER, REUSE, STALL, WAIT_MASK, WRITE_BARRIER
-from .insn import Instruction, WideControl
+from .insn import WideControl, WideInstruction
 from .operands import slots
-from .parts import Core, Member, Sign, Site
-from .spec import Form, site_part, value_lists
+from .parts import Core, Member, WideSign, WideSite
+from .spec import WideForm, site_part, value_lists
 from .spec import site as table_site
 
 WORD_BITS = 128
@@ -45,7 +45,7 @@ class NamedField(NamedTuple):
     name: str
     bits: Bits
     kind: str
-    site: Site | None = None
+    site: WideSite | None = None
     operand: int = -1
 
 
@@ -73,7 +73,7 @@ class ExplainedField(NamedTuple):
 
 
 @cache
-def named_fields(form: Form, tables: str) -> tuple[NamedField, ...]:
+def named_fields(form: WideForm, tables: str) -> tuple[NamedField, ...]:
     """Every field of a form for an architecture's tables; of shared bits the first one counts."""
     fixed = (Field(bit, bit) for bit in reversed(range(WORD_BITS)) if form.mask >> bit & 1)
     out = [NamedField("opcode", Bits(tuple(fixed)), "opcode")]
@@ -83,7 +83,7 @@ def named_fields(form: Form, tables: str) -> tuple[NamedField, ...]:
     out += [NamedField(name, bits, "guard") for name, bits in _GUARD.items()]
     for token in form.modifiers.split():
         made = table_site(token)
-        if isinstance(made, Site):
+        if isinstance(made, WideSite):
             out.append(NamedField("modifier", made.bits, "modifier", made))
     texts = filter(None, form.operands.split(", "))
     for number, (slot, text) in enumerate(zip(slots(form, tables), texts, strict=True)):
@@ -98,7 +98,7 @@ def named_fields(form: Form, tables: str) -> tuple[NamedField, ...]:
     return tuple(out)
 
 
-_Found = Iterator[tuple[str, Bits, Site | None]]
+_Found = Iterator[tuple[str, Bits, WideSite | None]]
 
 
 def _core(slot: str, token: str, tables: str) -> _Found:
@@ -112,7 +112,7 @@ def _core(slot: str, token: str, tables: str) -> _Found:
     elif token[0] == "N":
         where, _, name = token[1:].partition("=")
         bits = Bits.parse(where)
-        yield slot, bits, Site(bits, value_lists()[name])
+        yield slot, bits, WideSite(bits, value_lists()[name])
     elif "[" in token:
         for group in _BRACKETS.findall(token):
             for member in filter(None, group.split(",")):
@@ -129,24 +129,24 @@ def _member(slot: str, token: str, tables: str) -> _Found:
     yield f"{slot}_{_MEMBERS.get(core.letter, 'number')}", core.bits, None
     for suffix in re.split(r"[<>]", token)[1:]:
         made = table_site(suffix) if "@" in suffix else ""
-        if isinstance(made, Site):
+        if isinstance(made, WideSite):
             yield f"{slot}_suffix", made.bits, made
 
 
 def _attributes(slot: str, attributes: list[str]) -> _Found:
     for text in attributes:
         if text[0] in _SIGNS and text[1:2] != "":
-            bit = Sign.parse(text).bit
+            bit = WideSign.parse(text).bit
             if bit >= 0:
                 yield f"{slot}_{_SIGNS[text[0]]}", Bits((Field(bit, bit),)), None
         elif text[0] == "+":
             made = table_site(text[1:])
-            if isinstance(made, Site):
+            if isinstance(made, WideSite):
                 yield f"{slot}_suffix", made.bits, made
 
 
 @cache
-def parts(form: Form, tables: str) -> tuple[WordRange, ...]:
+def parts(form: WideForm, tables: str) -> tuple[WordRange, ...]:
     """The word cut into contiguous named ranges, highest bits first, every bit exactly once."""
     ignored = NamedField("ignored", Bits(()), "ignored")
     owner = [ignored] * WORD_BITS
@@ -167,7 +167,7 @@ def parts(form: Form, tables: str) -> tuple[WordRange, ...]:
 
 
 @cache
-def schema(form: Form, tables: str) -> Construct[Any, Any]:
+def schema(form: WideForm, tables: str) -> Construct[Any, Any]:
     """`ByteSwapped(BitStruct(...))` of a form: parses a word's bytes as they lie in a file."""
     return ByteSwapped(
         BitStruct(
@@ -181,13 +181,13 @@ def schema(form: Form, tables: str) -> Construct[Any, Any]:
     )
 
 
-def parse_word(insn: Instruction) -> dict[str, int]:
+def parse_word(insn: WideInstruction) -> dict[str, int]:
     """The members of a word's construct view by name."""
     parsed = schema(insn.form, insn.tables).parse(insn.word.to_bytes(WORD_BITS // 8, "little"))
     return {key: int(value) for key, value in parsed.items() if not key.startswith("_")}
 
 
-def explain(insn: Instruction, pc: int = 0) -> tuple[ExplainedField, ...]:
+def explain(insn: WideInstruction, pc: int = 0) -> tuple[ExplainedField, ...]:
     """A word field by field, from high to low bits."""
     values = parse_word(insn)
     made, _ = insn.form.parts(insn.tables)
@@ -201,7 +201,7 @@ def explain(insn: Instruction, pc: int = 0) -> tuple[ExplainedField, ...]:
     return tuple(rows)
 
 
-def _meaning(insn: Instruction, of: NamedField, texts: list[str]) -> str:
+def _meaning(insn: WideInstruction, of: NamedField, texts: list[str]) -> str:
     """What a field says, in words."""
     if of.kind in _KINDS:
         return _KINDS[of.kind](insn, of)
@@ -212,17 +212,17 @@ def _meaning(insn: Instruction, of: NamedField, texts: list[str]) -> str:
     return f"{said} of {whole}" if said and of.name.endswith("_suffix") else whole
 
 
-def _choice(site: Site, word: int) -> str:
+def _choice(site: WideSite, word: int) -> str:
     return site.texts[site.bits.get(word)] or "prints nothing"
 
 
-def _guard(insn: Instruction, of: NamedField) -> str:
+def _guard(insn: WideInstruction, of: NamedField) -> str:
     index, negated = insn.guard
     file = "UP" if insn.uniform_guard else "P"
     return f"@{'!' if negated else ''}{file}{'T' if index == 7 else index}"
 
 
-def _scheduling(insn: Instruction, of: NamedField) -> str:
+def _scheduling(insn: WideInstruction, of: NamedField) -> str:
     control = insn.control
     match of.name:
         case "stall":
@@ -245,7 +245,7 @@ def _reuse(control: WideControl) -> str:
     return f"keeps source {' and '.join(kept)} for the next one" if kept else "keeps no source"
 
 
-_KINDS: dict[str, Callable[[Instruction, NamedField], str]] = {
+_KINDS: dict[str, Callable[[WideInstruction, NamedField], str]] = {
     "opcode": lambda insn, of: insn.op,
     "ignored": lambda insn, of: "ignored",
     "guard": _guard,

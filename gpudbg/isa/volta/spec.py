@@ -48,9 +48,9 @@ from .parts import (
     FloatField,
     Part,
     Show,
-    Sign,
     Signed,
-    Site,
+    WideSign,
+    WideSite,
     fixed,
     in_turn,
     numbered,
@@ -98,17 +98,17 @@ def _values(tokens: list[str]) -> tuple[str | None, ...]:
     return tuple(out)
 
 
-def site(token: str) -> Site | str:
+def site(token: str) -> WideSite | str:
     """A modifier token; fixed texts are themselves."""
     head, at, where = token.rpartition("@")
     if not at:
         return token
     if head[0] == "(":
-        return Site(Bits.parse(where), _values(head[1:-1].split("/")))
+        return WideSite(Bits.parse(where), _values(head[1:-1].split("/")))
     if head[0] == ".":
         clear = where[0] == "!"
-        return Site(Bits.parse(where.lstrip("!")), (head, "") if clear else ("", head))
-    return Site(Bits.parse(where), value_lists()[head])
+        return WideSite(Bits.parse(where.lstrip("!")), (head, "") if clear else ("", head))
+    return WideSite(Bits.parse(where), value_lists()[head])
 
 
 def site_part(token: str) -> Part:
@@ -122,7 +122,7 @@ _FLOAT = re.compile(r"(f32|f64h|f16|bf16|mufu)@(\d+)")
 _BRACKET = re.compile(r"\[([^\]]*)\]")
 
 
-def _core(token: str, form: Form, arch: str) -> tuple[Part, int]:
+def _core(token: str, form: WideForm, arch: str) -> tuple[Part, int]:
     """An operand without its attributes, and the lowest bit of a register's field (else -1)."""
     if token[0] == "'":
         return fixed(token[1:]), -1
@@ -131,7 +131,7 @@ def _core(token: str, form: Form, arch: str) -> tuple[Part, int]:
         return FloatField(found[1], int(found[2]), arch, *heads).part(), -1
     if token[0] == "N":
         where, _, name = token[1:].partition("=")
-        return Site(Bits.parse(where), value_lists()[name]).part(), -1
+        return WideSite(Bits.parse(where), value_lists()[name]).part(), -1
     if "[" in token:
         return _place(token, arch), -1
     core = Core(token, arch)
@@ -167,13 +167,13 @@ def _spaced(show: Show) -> Show:
     return lambda word, pc: show(word, pc).replace("][", "] [")
 
 
-def refused_zero(token: str, arch: str) -> Site:
+def refused_zero(token: str, arch: str) -> WideSite:
     """The field of a register that must not be RZ."""
     core = Core(token, arch)
-    return Site(core.bits, (*("" for _ in range(core.zero)), None))
+    return WideSite(core.bits, (*("" for _ in range(core.zero)), None))
 
 
-def _operand(text: str, form: Form, arch: str) -> tuple[Part, list[Site]]:
+def _operand(text: str, form: WideForm, arch: str) -> tuple[Part, list[WideSite]]:
     """An operand with its attributes."""
     token, *attributes = text.split()
     core, low = _core(token, form, arch)
@@ -196,9 +196,9 @@ def _operand(text: str, form: Form, arch: str) -> tuple[Part, list[Site]]:
         elif a[0] == "+":
             made = site(a[1:])
             suffix.append(fixed(made) if isinstance(made, str) else made.part())
-            sites += [made] if isinstance(made, Site) else []
+            sites += [made] if isinstance(made, WideSite) else []
         elif a[0] in "-|~!":
-            signs.append(Sign.parse(a))
+            signs.append(WideSign.parse(a))
     if suffix and token[0] == "c":
         core = replace(core, show=_spaced(core.show))
     mask, show, scan = core.mask, core.show, core.scan
@@ -213,7 +213,7 @@ def _operand(text: str, form: Form, arch: str) -> tuple[Part, list[Site]]:
 
 # ---- forms -----------------------------------------------------------------------------
 @dataclass(eq=False)
-class Form:
+class WideForm:
     """One instruction form of one row and variant.
 
     Attributes:
@@ -227,9 +227,9 @@ class Form:
     modifiers: str
     operands: str
     options: dict[str, str]
-    twin: Form | None = None
+    twin: WideForm | None = None
     _heads: dict[int, str] = field(default_factory=dict)
-    _texts: dict[str, tuple[list[Part], list[Site]]] = field(default_factory=dict)
+    _texts: dict[str, tuple[list[Part], list[WideSite]]] = field(default_factory=dict)
 
     @cached_property
     def fixed_latency(self) -> bool:
@@ -250,11 +250,11 @@ class Form:
         """Whether its text depends on where it stands."""
         return any(part.relative for part in self.parts(arch)[0])
 
-    def parts(self, arch: str) -> tuple[list[Part], list[Site]]:
+    def parts(self, arch: str) -> tuple[list[Part], list[WideSite]]:
         """Operands in text order and all modifier fields, for an architecture's tables."""
         if arch not in self._texts:
             made: list[Part] = []
-            sites = [s for s in map(site, self.modifiers.split()) if isinstance(s, Site)]
+            sites = [s for s in map(site, self.modifiers.split()) if isinstance(s, WideSite)]
             for text in filter(None, self.operands.split(", ")):
                 part, more = _operand(text, self, arch)
                 made.append(part)
@@ -267,8 +267,8 @@ class Form:
         """The mask of the modifiers, and how they print."""
         mask, out = 0, list[Part]()
         for made in map(site, self.modifiers.split()):
-            out.append(made.part() if isinstance(made, Site) else fixed(made))
-            mask |= made.bits.mask if isinstance(made, Site) else 0
+            out.append(made.part() if isinstance(made, WideSite) else fixed(made))
+            mask |= made.bits.mask if isinstance(made, WideSite) else 0
         return mask, out
 
     def head(self, word: int) -> str:
@@ -353,7 +353,7 @@ class Form:
         return mask | (0x3F << 116 if "m" in kinds else 0), mask
 
 
-def _form(row: FormRow, tables: str) -> Form:
+def _form(row: FormRow, tables: str) -> WideForm:
     """The form of a row."""
     code, *pairs = row.match.split(",")
     more, bits = fixed_bits(pairs)
@@ -367,7 +367,7 @@ def _form(row: FormRow, tables: str) -> Form:
         operands = _placed(operands.split(", "), row.letter)
     if tables in NO_UNIFORM or (tables == "75" and "loose" in options):
         mask, value = mask & ~_UNIFORM, value & ~_UNIFORM
-    return Form(row.op, mask, value, row.modifiers, operands, options)
+    return WideForm(row.op, mask, value, row.modifiers, operands, options)
 
 
 def _placed(operands: list[str], letter: str) -> str:
@@ -390,7 +390,7 @@ def _placed(operands: list[str], letter: str) -> str:
     return ", ".join(texts.get(o.split()[0], o) for o in operands)
 
 
-def forms_of(tables: str) -> Iterator[Form]:
+def forms_of(tables: str) -> Iterator[WideForm]:
     """Every form of an architecture's tables."""
     for row in rows_of(tables):
         yield _form(row, tables)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from ...errors import DecodeError
 from ..control import CONTROL_LOW
 from .decode import decode
-from .insn import CONTROL_MASK, GROUP_MASK, Instruction, WideControl
+from .insn import CONTROL_MASK, GROUP_MASK, WideControl, WideInstruction
 
 _KEPT = 1 << 16
 GUARD_COLUMN = 19
@@ -26,7 +26,7 @@ class WideLine(NamedTuple):
 
     address: int
     word: int
-    insn: Instruction | None
+    insn: WideInstruction | None
     error: str
 
     @property
@@ -67,7 +67,7 @@ def _body(text: str, word: int) -> str:
 
 
 @lru_cache(maxsize=_KEPT)
-def _decoded(word: int, arch: str) -> Instruction:
+def _decoded(word: int, arch: str) -> WideInstruction:
     """Code repeats its words: padding, loads of parameters, whole functions."""
     return decode(word, arch)
 

@@ -26,8 +26,8 @@ from gpudbg.formats.elf import read_elf
 from gpudbg.isa.bitsets import Bits
 from gpudbg.isa.volta import ARCHS, decode
 from gpudbg.isa.volta.decode import candidates_of
-from gpudbg.isa.volta.parts import Site
-from gpudbg.isa.volta.spec import Form
+from gpudbg.isa.volta.parts import WideSite
+from gpudbg.isa.volta.spec import WideForm
 from tests.isa.volta.nvdisasm import WORD_BYTES
 
 _FIELDS = (
@@ -118,7 +118,7 @@ def compiled_words(tables: str, folders: tuple[Path, ...]) -> list[int]:
 
 
 # ---- forms -----------------------------------------------------------------------------
-def _scheduling(form: Form, rng: random.Random) -> int:
+def _scheduling(form: WideForm, rng: random.Random) -> int:
     """Scheduling bits: mostly those the form accepts."""
     kind = rng.randrange(10)
     if kind == 0:
@@ -133,7 +133,7 @@ def _scheduling(form: Form, rng: random.Random) -> int:
     return code << CONTROL_LOW | reuse << 122 | barriers
 
 
-def _filled(form: Form, tables: str, rng: random.Random) -> int:
+def _filled(form: WideForm, tables: str, rng: random.Random) -> int:
     """A word of a form with random bits; values that are refused are rare."""
     word = rng.getrandbits(CONTROL_LOW)
     if rng.randrange(2):
@@ -149,7 +149,7 @@ def _filled(form: Form, tables: str, rng: random.Random) -> int:
     return word & ~form.mask | form.value | _scheduling(form, rng)
 
 
-def _accepted(site: Site, rng: random.Random) -> int:
+def _accepted(site: WideSite, rng: random.Random) -> int:
     count = 1 << site.bits.width
     good = [v for v, text in enumerate(site.texts[:count]) if text is not None]
     return rng.choice(good) if good else rng.getrandbits(site.bits.width)

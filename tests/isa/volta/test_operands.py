@@ -7,7 +7,7 @@ import re
 import pytest
 
 from gpudbg.isa.operands import Access, Address, CBankAddress, Const, Imm, Pred, Reg, Target
-from gpudbg.isa.volta import Instruction, assemble, decode
+from gpudbg.isa.volta import WideInstruction, assemble, decode
 from tests.isa.volta.test_words import TABLES, recorded
 
 NAMED = re.compile(r"(?<![\w.])(UR|UP|R|P)(\d+)(?![\w])")
@@ -15,7 +15,7 @@ TENSOR_CORES = ("HGMMA", "IGMMA", "BGMMA", "QGMMA", "UTC", "LDTM", "STTM", "LDT"
 """Instructions whose operands are written in part as bare words."""
 
 
-def insn(text: str, arch: str = "sm_80") -> Instruction:
+def insn(text: str, arch: str = "sm_80") -> WideInstruction:
     """The instruction of a text."""
     return decode(assemble(text, 0, arch), arch)
 
