@@ -32,6 +32,22 @@ _WORD_PART = np.uint32(0xFFFF_FFFC)
 _BYTE_PART = np.uint32(3)
 
 
+class Pairs:
+    """Elements of eight bytes in a lane's column of words."""
+
+    __slots__ = ("_words",)
+
+    def __init__(self, words: npt.NDArray[np.uint32]) -> None:
+        self._words = words
+
+    def __getitem__(self, index: int) -> int:
+        low, high = self._words[2 * index : 2 * index + 2].tolist()
+        return int(low | high << 32)
+
+    def __setitem__(self, index: int, value: int) -> None:
+        self._words[2 * index : 2 * index + 2] = value & 0xFFFF_FFFF, value >> 32 & 0xFFFF_FFFF
+
+
 class LocalMemory:
     """The local memory of the 32 lanes of a warp.
 
@@ -126,6 +142,11 @@ class LocalMemory:
         for k, value in enumerate(values):
             word = _interleave(places + np.uint32(4 * k))
             self._store.scatter(word, lanes, 4, [value])
+
+    def elements(self, lane: int, size: int) -> npt.NDArray[np.uint32] | Pairs:
+        """The elements of four or eight bytes in a lane's column, to be read and replaced."""
+        column = self.words[:, lane]
+        return column if size == 4 else Pairs(column)
 
     def read(self, lane: int, address: int, count: int) -> bytes:
         """Bytes of one thread.

@@ -100,7 +100,9 @@ class Layout:
 def elements(words: Sequence[Any], kind: str) -> npt.NDArray[np.uint64]:
     """Raw elements of registers, shape (registers, elements of a register, 32)."""
     size = bits_of(kind)
-    stack = np.stack([np.broadcast_to(w, 32) for w in words]).astype(np.uint64)
+    stack = np.empty((len(words), 32), np.uint64)
+    for row, word in zip(stack, words, strict=True):
+        row[:] = word
     if size == 64:
         return (stack[0::2] | stack[1::2] << np.uint64(32))[:, None, :]
     shifts = np.arange(32 // size, dtype=np.uint64) * np.uint64(size)

@@ -44,6 +44,7 @@ def arrive(
     pred: int = FULL,
 ) -> list[int]:
     arrival = Arrival(mode, barrier, count, reduce, lanes, pred)
+    barriers.check(cta.warps[warp], arrival)
     return [w.index for w in barriers.arrive(cta.warps[warp], arrival)]
 
 

@@ -12,19 +12,30 @@ from gpudbg.sm.faults import WarpErrorRaised
 from gpudbg.sm.state import Cta, WarpState
 
 
+def check(warp: WarpState, arrival: Arrival) -> None:
+    """Refuse an arrival that no barrier can take, before anything has changed.
+
+    Raises:
+        WarpErrorRaised: for a barrier that is not allocated, and, where lanes have pcs of their
+            own, a number of threads that is no multiple of a warp's (measured on H100).
+    """
+    number, allocated = arrival.barrier, warp.cta.barriers.allocated
+    code = "ILLEGAL_INSTR_PARAM" if warp.has_groups else "ILLEGAL_INSTR_PARAM2"
+    if number >= allocated:
+        text = f"barrier {number} is not one of the kernel's {allocated}"
+        raise WarpErrorRaised(code, arrival.lanes, text)
+    if warp.has_groups and (arrival.count or 0) % WARP_SIZE:
+        text = f"a barrier of {arrival.count} threads, which is no multiple of {WARP_SIZE}"
+        raise WarpErrorRaised(code, arrival.lanes, text)
+
+
 def arrive(warp: WarpState, arrival: Arrival) -> list[WarpState]:
     """A warp arrives at a barrier of its CTA; unless the mode is ARV it waits for the rest.
 
     Returns:
         The warps that this arrival released.
-
-    Raises:
-        WarpErrorRaised: ILLEGAL_INSTR_PARAM2 for a barrier that is not allocated.
     """
     number, barriers = arrival.barrier, warp.cta.barriers
-    if number >= barriers.allocated:
-        text = f"barrier {number} is not one of the kernel's {barriers.allocated}"
-        raise WarpErrorRaised("ILLEGAL_INSTR_PARAM2", arrival.lanes, text)
     slot = barriers.slots[number]
     slot.arrived += arrival.lanes.bit_count() if warp.has_groups else WARP_SIZE
     if arrival.count is not None:

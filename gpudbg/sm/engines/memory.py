@@ -223,7 +223,8 @@ class MemoryOps:
         """Offsets in the CTA's own shared memory; addresses there may have its rank above them.
 
         Raises:
-            MemoryFault: OOR_ADDR for the rank of another CTA.
+            MemoryFault: OOR_ADDR for the rank of another CTA, ILLEGAL_INSTR_PARAM for one that the
+                cluster does not have.
         """
         if not self.memory.layout.ranked:
             return address
@@ -235,28 +236,31 @@ class MemoryOps:
                 f"shared address 0x{first:x} is in block {first >> RANK_SHIFT} of the cluster; "
                 "this access reaches its own block only"
             )
-            raise MemoryFault("OOR_ADDR", foreign, first, "shared", text)
+            there = first >> RANK_SHIFT < len(self.warp.cta.cluster.ctas)
+            code = "OOR_ADDR" if there else "ILLEGAL_INSTR_PARAM"
+            raise MemoryFault(code, foreign, first, "shared", text)
         return address & np.uint32(WINDOW_BYTES - 1)
 
     def owners_in_cluster(self, address: U32, lanes: int, size: int) -> list[tuple[Cta, U32, int]]:
         """(CTA, offsets, lanes) of each CTA of the cluster that a checked access touches.
 
         Raises:
-            MemoryFault: OOR_ADDR for a rank that the cluster does not have, a CTA that has ended or
-                an offset outside its memory.
+            MemoryFault: ILLEGAL_INSTR_PARAM for a rank that the cluster does not have (measured on
+                H100), OOR_ADDR for a CTA that has ended or an offset outside its memory.
         """
         ctas = self.warp.cta.cluster.ctas
         found = []
         for rank, part in _groups(address >> np.uint32(RANK_SHIFT), lanes):
             first = int(address[first_lane(part)])
-            trouble = ""
+            code, trouble = "OOR_ADDR", ""
             if rank >= len(ctas):
-                trouble = f"rank {rank} of a cluster of {len(ctas)} block{'s'[: len(ctas) > 1]}"
+                code, many = "ILLEGAL_INSTR_PARAM", "s"[: len(ctas) > 1]
+                trouble = f"rank {rank} of a cluster of {len(ctas)} block{many}"
             elif ctas[rank].finished:
                 trouble = f"block {ctas[rank].block} of the cluster, which has ended"
             if trouble:
                 text = f"shared address 0x{first:x} is in {trouble}"
-                raise MemoryFault("OOR_ADDR", part, first, "shared", text)
+                raise MemoryFault(code, part, first, "shared", text)
             store = ctas[rank].shared
             offsets = address & np.uint32(WINDOW_BYTES - 1)
             offsets = check(
@@ -395,6 +399,9 @@ class MemoryOps:
             if where in ("shared", "cluster"):
                 for cta, offsets, owned in self._owning(where, lanes32(at), part, size):
                     self.written.note_shared(cta, offsets, owned, size)
+            elif where == "local":
+                local = self.warp.local
+                self.written.note_local(self.warp, local.place(at, part, size), part, size)
             elif self.memory.uninitialized:
                 self.written.note_device(self._owners(lanes64(at), part, size), size)
 
@@ -415,9 +422,10 @@ class MemoryOps:
             parts = [(space, address, lanes)]
         for where, given, part in parts:
             if where == "local":
-                text = "atomics do not work on local memory"
-                first = int(given[first_lane(part)])
-                raise MemoryFault("INVALID_ADDR_SPACE", part, first, "local", text)
+                for lane, place in enumerate(self._local_places(given, part, size).tolist()):
+                    if part >> lane & 1:
+                        places[lane] = self.warp.local.elements(lane, item), place // item
+                continue
             for store, offsets, owned in self._stores(where, given, part, size):
                 store.writable()
                 view = store.words if item == 4 else store.words.view(dtype)
@@ -425,6 +433,15 @@ class MemoryOps:
                     if owned >> lane & 1:
                         places[lane] = (view, offset // item)
         return places
+
+    def _local_places(self, address: U32, lanes: int, size: int) -> U32:
+        """Checked places of an atomic in local memory, which works where lanes have pcs of their
+        own (measured on H100)."""
+        if not self.warp.has_groups:
+            text = "atomics do not work on local memory"
+            first = int(address[first_lane(lanes)])
+            raise MemoryFault("INVALID_ADDR_SPACE", lanes, first, "local", text)
+        return self.warp.local.place(address, lanes, size)
 
     def _no_window(self, address: U64, lanes: int) -> None:
         """Atomics on global memory fail where an address looks into a window."""

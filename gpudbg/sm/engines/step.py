@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, NoReturn
 import numpy as np
 
 from gpudbg.architectures import age
+from gpudbg.bits import lanes_of
 from gpudbg.code_layout import BUNDLES, layout_of
 from gpudbg.dataclass import dataclass
 from gpudbg.errors import DecodeError, ModelGap
@@ -26,7 +27,7 @@ from gpudbg.mem.faults import MemoryFault
 from gpudbg.mem.lanes import FULL, U32, U64, bools, first_lane
 from gpudbg.sm import record as rec
 from gpudbg.sm.barriers.phase import Arrival
-from gpudbg.sm.barriers.step import arrive, warp_exited
+from gpudbg.sm.barriers.step import arrive, check, warp_exited
 from gpudbg.sm.convergence import step as convergence
 from gpudbg.sm.device_output import DeviceOutput, Heap
 from gpudbg.sm.divergence import step as divergence
@@ -511,6 +512,8 @@ class StepEngine(ValueOps, AsyncOps):
     def synchronize(self, value: Value, mask: Mask, exclusive: bool) -> None:
         if mask:
             masks = lanes32(value).tolist()
+            if not all(masks[lane] for lane in lanes_of(mask)):
+                self.warp_error("ILLEGAL_INSTR_PARAM", mask, "a WARPSYNC of no lanes")
             self._next = convergence.synchronize(self.warp, self._next, mask, masks, exclusive)
 
     def yield_turn(self, mask: Mask) -> None:
@@ -559,6 +562,7 @@ class StepEngine(ValueOps, AsyncOps):
             FULL if pred is None else pred,
         )
         warp = self.warp
+        check(warp, arrival)
         if warp.has_groups and mode != "ARV":
             self._next = convergence.wait_at_barrier(warp, self._next, arrival.barrier, self.exec)
         waits = warp.has_groups and not warp.groups.running

@@ -5,6 +5,7 @@ A branch that diverges splits the group of lanes; `gpudbg.sm.convergence` says h
 
 from __future__ import annotations
 
+from gpudbg.architectures import age
 from gpudbg.isa.operands import Const, Imm, Pred, Reg
 from gpudbg.sm.semantics.machine import Mask, Value, Wide, WideMachine
 from gpudbg.sm.semantics.operands import ALL_ONES
@@ -18,6 +19,8 @@ from gpudbg.sm.semantics.wide.operands import (
     write,
     write_predicate,
 )
+
+_HOPPER = 90
 
 
 def lanes(m: WideMachine, i: WideInsn) -> Mask:
@@ -108,7 +111,9 @@ def call(m: WideMachine, i: WideInsn) -> None:
 
 @register_wide("EXIT", "KILL")
 def exit_(m: WideMachine, i: WideInsn) -> None:
-    """End the lanes."""
+    """End the lanes; KILL is of the graphics pipeline alone (measured on H100)."""
+    if i.op == "KILL" and age(i.arch)[0] >= _HOPPER:
+        m.warp_error("ILLEGAL_INSTR_ENCODING", lanes(m, i), "KILL outside the graphics pipeline")
     m.exit(lanes(m, i))
 
 

@@ -7,6 +7,7 @@ The uniform cases go from block to block; the others change the stack in the rec
 from __future__ import annotations
 
 from gpudbg.code_layout import BUNDLES
+from gpudbg.mem.lanes import WARP_SIZE
 from gpudbg.sm.barriers import compiled as barriers
 from gpudbg.sm.engines.llvm import layout
 from gpudbg.sm.engines.llvm.ir.values import FULL, UNIFORM, Mask, Msk, Num, Slow, Val
@@ -177,6 +178,8 @@ class KernelFlow(FlowParts):
         threads = 0 if count is None else count
         if not isinstance(threads, int) or not isinstance(barrier_id, int) or barrier_id > 15:
             raise Slow("a barrier whose number or size is computed")
+        if threads % WARP_SIZE:
+            raise Slow("a barrier of threads that are no whole warps")
         lanes = values.mask_bits(cursor.exec)
         if cursor.guarded:
             ir.unless(ir.op(f"icmp eq i32 {lanes}, 0"), self.edges.edge(cursor.next_pc))

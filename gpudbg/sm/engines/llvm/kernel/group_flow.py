@@ -333,6 +333,8 @@ class GroupFlow(FlowParts):
         if self.cursor.guarded:
             ir.unless(ir.op(f"icmp eq i32 {lanes}, 0"), falls)
         wanted = values.scalar(value, 32) if values.uniform(value) else self._same(value, lanes)
+        if not isinstance(value, int) or not value:
+            self.exits.bail_unless(ir.op(f"icmp ne i32 {wanted}, 0"))
         waits = ir.op(f"or i32 {ir.get('i32', '%rec', DEPTH)}, {ir.get('i32', '%rec', APART)}")
         away = ir.op(f"xor i32 {lanes}, {self._active_bits()}")
         alone = ir.op(f"icmp eq i32 {ir.op(f'or i32 {waits}, {away}')}, 0")
