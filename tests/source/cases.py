@@ -104,7 +104,7 @@ def _wrong_frames(session: DebugSession, asked: Any) -> str:
 
 def _last(name: str) -> str:
     """The last part of a function's name, without template arguments and parameters."""
-    if "lambda" in name.partition("<")[0]:
+    if name.startswith("<lambda") or "lambda" in name.partition("<")[0]:
         return "lambda"
     return name.partition("<")[0].partition("(")[0].rpartition("::")[2]
 
