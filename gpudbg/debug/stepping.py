@@ -243,18 +243,23 @@ def _step_line(runner: Runner, over: bool) -> Stop:
             return False
         if symbols.line(w.pc) is None:
             return False
-        if now != depth:
-            return True
-        return line_in(symbols, w.pc, chain) != start
+        return now != depth or line_in(symbols, w.pc, chain) != start or entered(w.pc)
+
+    def entered(pc: int) -> bool:
+        """Whether a pc is in a call that the present line has inlined, and that is stepped into."""
+        return not over and bool(deeper(symbols, pc, chain)) and symbols.line(pc) != start
 
     def skips() -> int:
         warp = inferior.focused()
-        if call_depth(inferior, warp) == depth and line_in(symbols, warp.pc, chain) != start:
-            return deeper(symbols, warp.pc, chain)
-        return 0
+        if call_depth(inferior, warp) != depth:
+            return 0
+        inside = deeper(symbols, warp.pc, chain)
+        return inside if line_in(symbols, warp.pc, chain) != start else max(inside - 1, 0)
 
     def away(pc: int) -> bool:
-        return symbols.line(pc) is not None and line_in(symbols, pc, chain) != start
+        if symbols.line(pc) is None:
+            return False
+        return line_in(symbols, pc, chain) != start or entered(pc)
 
     def goals() -> frozenset[int]:
         return _entries(inferior, away, everywhere=not over)

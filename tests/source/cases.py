@@ -104,8 +104,8 @@ def _wrong_frames(session: DebugSession, asked: Any) -> str:
 
 def _last(name: str) -> str:
     """The last part of a function's name, without template arguments and parameters."""
-    if name.startswith("<lambda") or "lambda" in name.partition("<")[0]:
-        return "lambda"
+    if "operator()" in name or "lambda" in name.partition("<")[0]:
+        return "operator()"
     return name.partition("<")[0].partition("(")[0].rpartition("::")[2]
 
 

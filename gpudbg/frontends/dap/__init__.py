@@ -1,0 +1,1 @@
+"""The Debug Adapter Protocol, as VS Code and Neovim speak it."""

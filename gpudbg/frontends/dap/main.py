@@ -1,0 +1,58 @@
+"""One client on standard input and output, or one after the other on a loopback port."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import sys
+from contextlib import suppress
+from types import FrameType
+
+from gpudbg.errors import UsageError
+from gpudbg.frontends.dap.adapter import Adapter
+
+
+def on_streams() -> int:
+    """Serve standard input and output; what is printed by mistake goes to standard error."""
+    out = os.dup(1)
+    os.dup2(2, 1)
+    adapter = Adapter(lambda data: _write(out, data))
+    _pause_on_interrupt(adapter)
+    adapter.serve(sys.stdin.buffer)
+    return 0
+
+
+def on_port(port: int, host: str = "127.0.0.1") -> int:
+    """Serve clients on a port of this machine, one at a time, until Ctrl-C."""
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as door:
+        door.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            door.bind((host, port))
+        except OSError as e:
+            raise UsageError(f"--port {port}: {e.strerror}") from None
+        door.listen()
+        print(f"gpudbg: DAP on {host}:{door.getsockname()[1]}", file=sys.stderr, flush=True)
+        while True:
+            try:
+                client, _ = door.accept()
+            except KeyboardInterrupt:
+                return 0
+            with client, client.makefile("rb") as stream:
+                adapter = Adapter(client.sendall)
+                with suppress(OSError):
+                    adapter.serve(stream)
+
+
+def _write(fd: int, data: bytes) -> None:
+    """All of it; a client that has gone ends the loop by its input."""
+    with suppress(OSError):
+        while data:
+            data = data[os.write(fd, data) :]
+
+
+def _pause_on_interrupt(adapter: Adapter) -> None:
+    def paused(number: int, frame: FrameType | None) -> None:
+        adapter.pause()
+
+    signal.signal(signal.SIGINT, paused)

@@ -1,0 +1,1 @@
+"""Requests of the Debug Adapter Protocol by family."""

@@ -1,0 +1,203 @@
+"""Variables, expressions, console lines, completions, memory."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from typing import TYPE_CHECKING
+
+from gpudbg.debug import complete
+from gpudbg.debug.stops import Stop
+from gpudbg.errors import CommandError, GpudbgError
+from gpudbg.frontends.dap.adapter import Run
+from gpudbg.frontends.dap.handles import Node
+from gpudbg.frontends.dap.protocol import Body
+from gpudbg.frontends.dap.registry import LATER, request, text_of, whole_of
+from gpudbg.frontends.dap.values import described, of_result
+
+if TYPE_CHECKING:
+    from gpudbg.debug import Outcome, Output
+    from gpudbg.frontends.dap.adapter import Adapter
+
+MOST_BYTES = 1 << 22
+"""Bytes of one readMemory."""
+SPACES = ("global", "shared", "local", "generic", "const", "code")
+
+
+def _nothing(session: object, node: Node) -> list[Body]:
+    return []
+
+
+@request("variables")
+def variables(adapter: Adapter, arguments: Body) -> Body:
+    """What is in a scope or variable."""
+    node = adapter.handles.node(whole_of(arguments, "variablesReference"))
+    with adapter.selecting(node.thread, node.level) as session:
+        rows = node.children(session, node)
+    start, count = whole_of(arguments, "start", 0), whole_of(arguments, "count", 0)
+    if arguments.get("filter") == "indexed" or count:
+        rows = rows[start : start + count] if count else rows[start:]
+    return {"variables": rows}
+
+
+@request("setVariable")
+def set_variable(adapter: Adapter, arguments: Body) -> Body:
+    """Write a variable, member, element or register."""
+    node = adapter.handles.node(whole_of(arguments, "variablesReference"))
+    name = text_of(arguments, "name")
+    path = node.paths.get(name)
+    if path is None:
+        raise CommandError(f"{name} cannot be set")
+    return _assigned(adapter, node, path, text_of(arguments, "value"))
+
+
+@request("setExpression")
+def set_expression(adapter: Adapter, arguments: Body) -> Body:
+    """Write what an expression names."""
+    node = _node(adapter, arguments)
+    return _assigned(adapter, node, text_of(arguments, "expression"), text_of(arguments, "value"))
+
+
+def _assigned(adapter: Adapter, node: Node, path: str, value: str) -> Body:
+    with adapter.selecting(node.thread, node.level) as session:
+        session.execute(f"set var {path} = {value}")
+        body = described(session, adapter.handles, node, path)
+    adapter.afterwards.append(lambda: adapter.changed("variables"))
+    return body
+
+
+def _node(adapter: Adapter, arguments: Body) -> Node:
+    """The frame that a request is asked in; by default the focus."""
+    if arguments.get("frameId"):
+        thread, level = adapter.handles.frame_of(whole_of(arguments, "frameId"))
+        return Node(thread, level, _nothing)
+    session = adapter.opened()
+    return Node(adapter.ids.focused(session) or 1, session.frame_level, _nothing)
+
+
+@request("evaluate")
+def evaluate(adapter: Adapter, arguments: Body) -> Body:
+    """An expression; in the console, a command."""
+    text = text_of(arguments, "expression")
+    session = adapter.opened()
+    if arguments.get("context") == "repl" and session.command_table().knows(text):
+        return _command(adapter, arguments, text)
+    node = _node(adapter, arguments)
+    hexadecimal = bool((arguments.get("format") or {}).get("hex"))
+    if session.focus is None:
+        body = of_result(session, adapter.handles, node, text, session.evaluate(text), hexadecimal)
+        body["variablesReference"] = 0
+    else:
+        with adapter.selecting(node.thread, node.level) as session:
+            result = session.evaluate(text)
+            body = of_result(session, adapter.handles, node, text, result, hexadecimal)
+    body["result"] = body.pop("value")
+    return body
+
+
+def _command(adapter: Adapter, arguments: Body, text: str) -> Body:
+    """A console line: it may run the program, so the engine's thread carries it out."""
+    session, asked = adapter.opened(), adapter.current
+    if arguments.get("frameId") and session.focus is not None:
+        thread, level = adapter.handles.frame_of(whole_of(arguments, "frameId"))
+        adapter.ids.select(session, thread)
+        session.frame_level = level
+    before, tick = session.stop, session.tick
+
+    def done(outcome: Outcome[Output]) -> None:
+        if outcome.error is not None:
+            expected = isinstance(outcome.error, GpudbgError)
+            why = str(outcome.error)
+            adapter.writer.refuse(asked, why if expected else f"internal error: {why}")
+        else:
+            words = outcome.answer.text if outcome.answer is not None else ""
+            adapter.writer.answer(asked, {"result": words, "variablesReference": 0})
+        if session.quit_requested:
+            adapter.end()
+        elif session.stop is not before or session.tick != tick:
+            adapter.tell_stop(session.stop if isinstance(session.stop, Stop) else None, "step")
+        else:
+            adapter.changed("variables", "stacks")
+
+    adapter.start(Run(lambda: session.command(text), done=done))
+    return LATER
+
+
+@request("completions", running="ok")
+def completions(adapter: Adapter, arguments: Body) -> Body:
+    """What could end a console line."""
+    if adapter.run is not None or adapter.session is None:
+        return {"targets": []}
+    session = adapter.session
+    text = text_of(arguments, "text")[: max(whole_of(arguments, "column", 1) - 1, 0)]
+    lines = complete(session, text)
+    if not lines and session.focus is not None:
+        lines = session.complete_expression(text)
+    start = max((text.rfind(c) for c in " .$"), default=-1) + 1
+    return {
+        "targets": [
+            {
+                "label": line[start:] or line,
+                "text": line[start:] or line,
+                "start": start,
+                "length": len(text) - start,
+            }
+            for line in lines[:200]
+        ]
+    }
+
+
+def _memory(arguments: Body) -> tuple[str, int]:
+    """Address space and address of a memory reference (`shared:0x40`) and its offset.
+
+    Raises:
+        CommandError: it is none.
+    """
+    text = text_of(arguments, "memoryReference")
+    space, colon, number = text.partition(":")
+    if not colon:
+        space, number = "generic", text
+    try:
+        address = int(number, 0)
+    except ValueError:
+        raise CommandError(f"{text!r} is no memory reference", "shared:0x40, 0x705000000") from None
+    if space not in SPACES:
+        raise CommandError(f"there is no address space {space!r}", ", ".join(SPACES))
+    return space, address + whole_of(arguments, "offset", 0)
+
+
+@request("readMemory")
+def read_memory(adapter: Adapter, arguments: Body) -> Body:
+    """Bytes; as many as there are, the rest is told as unreadable."""
+    space, address = _memory(arguments)
+    count = whole_of(arguments, "count")
+    if not 0 <= count <= MOST_BYTES:
+        raise CommandError(f"count {count}: at most {MOST_BYTES}")
+    session = adapter.opened()
+    data = b""
+    low, high = 0, count
+    while low < high:
+        # The longest beginning that can be read.
+        middle = (low + high + 1) // 2
+        try:
+            data, low = session.memory.read(space, address, middle), middle
+        except GpudbgError:
+            high = middle - 1
+    return {
+        "address": f"0x{address:x}",
+        "unreadableBytes": count - low,
+        "data": base64.b64encode(data).decode() if low else "",
+    }
+
+
+@request("writeMemory")
+def write_memory(adapter: Adapter, arguments: Body) -> Body:
+    """Replace bytes."""
+    space, address = _memory(arguments)
+    try:
+        data = base64.b64decode(text_of(arguments, "data"), validate=True)
+    except binascii.Error as error:
+        raise CommandError(f"data is no base64: {error}") from None
+    adapter.stopped().memory.write(space, address, data)
+    adapter.afterwards.append(lambda: adapter.changed("variables"))
+    return {"bytesWritten": len(data)}

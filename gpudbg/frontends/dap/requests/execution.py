@@ -1,0 +1,137 @@
+"""Execution: continue, steps of lines and instructions, backwards, pause, goto."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gpudbg.errors import CommandError
+from gpudbg.frontends.dap.adapter import Run
+from gpudbg.frontends.dap.protocol import Body
+from gpudbg.frontends.dap.registry import request, text_of, whole_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from gpudbg.debug import DebugSession
+    from gpudbg.debug.stops import Stop
+    from gpudbg.frontends.dap.adapter import Adapter
+
+ALL: Body = {"allThreadsContinued": True}
+
+
+def _go(
+    adapter: Adapter,
+    arguments: Body,
+    work: Callable[[DebugSession], Stop],
+    reason: str = "step",
+    again: bool = False,
+    back: bool = False,
+) -> None:
+    """Run something with the thread that the client means."""
+    session = adapter.opened()
+    if not back and session.faulted:
+        raise CommandError("the kernel was stopped by an error: it goes back, or restarts")
+    if not back and session.focus is None:
+        raise CommandError("the program has ended: it goes back, or restarts")
+    thread = arguments.get("threadId")
+    if thread is not None and session.focus is not None and not session.faulted:
+        adapter.ids.sync(session)
+        adapter.ids.select(session, whole_of(arguments, "threadId"))
+    adapter.start(Run(lambda: work(session), again, reason))
+
+
+def _instructions(arguments: Body) -> bool:
+    return text_of(arguments, "granularity", "statement") == "instruction"
+
+
+@request("continue")
+def continue_(adapter: Adapter, arguments: Body) -> Body:
+    """Run on."""
+    _go(adapter, {}, lambda s: s.cont(), "pause", again=True)
+    return ALL
+
+
+@request("next")
+def next_(adapter: Adapter, arguments: Body) -> None:
+    """A line or instruction, over calls."""
+    if _instructions(arguments):
+        _go(adapter, arguments, lambda s: s.step(over=True))
+    else:
+        _go(adapter, arguments, lambda s: s.step_line(over=True))
+
+
+@request("stepIn")
+def step_in(adapter: Adapter, arguments: Body) -> None:
+    """A line or instruction, into calls and inlined code."""
+    if _instructions(arguments):
+        _go(adapter, arguments, lambda s: s.step())
+    else:
+        _go(adapter, arguments, lambda s: s.step_line())
+
+
+@request("stepOut")
+def step_out(adapter: Adapter, arguments: Body) -> None:
+    """Out of the function; of the kernel, to its end."""
+    session = adapter.opened()
+
+    def work(here: DebugSession) -> Stop:
+        from gpudbg.debug.values import frames
+
+        frame = frames(here)[0]
+        return here.cont() if frame.physical == 0 and not frame.inlined else here.finish()
+
+    if session.focus is None:
+        raise CommandError("the program has ended")
+    _go(adapter, arguments, work)
+
+
+@request("stepBack")
+def step_back(adapter: Adapter, arguments: Body) -> None:
+    """The line or instruction before."""
+    if _instructions(arguments):
+        _go(adapter, arguments, lambda s: s.reverse_step(), back=True)
+    else:
+        _go(adapter, arguments, lambda s: s.reverse_step_line(over=True), back=True)
+
+
+@request("reverseContinue")
+def reverse_continue(adapter: Adapter, arguments: Body) -> None:
+    """Back to a breakpoint, or the launch's beginning."""
+    _go(adapter, {}, lambda s: s.reverse_cont(), "entry", back=True)
+
+
+@request("pause", running="ok")
+def pause(adapter: Adapter, arguments: Body) -> None:
+    """Stop the program."""
+    adapter.pause()
+
+
+@request("gotoTargets")
+def goto_targets(adapter: Adapter, arguments: Body) -> Body:
+    """Where a line's code begins in the functions that it is in."""
+    from gpudbg.frontends.dap.requests.code import file_of
+
+    session = adapter.opened()
+    line = whole_of(arguments, "line")
+    starts = session.symbols.line_starts(file_of(session, arguments), line)
+    return {
+        "targets": [
+            {
+                "id": pc,
+                "label": session.symbols.describe(pc),
+                "line": line,
+                "instructionPointerReference": f"0x{pc:x}",
+            }
+            for pc in starts
+        ]
+    }
+
+
+@request("goto")
+def goto(adapter: Adapter, arguments: Body) -> None:
+    """Let the warp go on at another place."""
+    session = adapter.stopped()
+    adapter.ids.select(session, whole_of(arguments, "threadId"))
+    session.jump(f"*0x{whole_of(arguments, 'targetId'):x}")
+    adapter.handles.forget()
+    adapter.afterwards.append(lambda: adapter.tell_stop(None, "goto"))

@@ -1,0 +1,57 @@
+"""Stops as the protocol tells them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gpudbg.debug.stops import (
+    BreakpointStop,
+    DeadlockStop,
+    EntryStop,
+    ExitStop,
+    FaultStop,
+    InterruptStop,
+    LimitStop,
+    StepStop,
+    Stop,
+    TrapStop,
+    WatchpointStop,
+)
+
+if TYPE_CHECKING:
+    from gpudbg.debug import DebugSession
+    from gpudbg.frontends.dap.adapter import Adapter
+    from gpudbg.frontends.dap.protocol import Body
+
+REASONS: tuple[tuple[type[Stop], str], ...] = (
+    (WatchpointStop, "data breakpoint"),
+    (BreakpointStop, "breakpoint"),
+    (EntryStop, "entry"),
+    (FaultStop, "exception"),
+    (TrapStop, "exception"),
+    (DeadlockStop, "exception"),
+    (InterruptStop, "pause"),
+    (LimitStop, "pause"),
+    (ExitStop, "exit"),
+)
+"""Kinds of stops, the particular ones first -> the protocol's reason."""
+
+
+def stopped_body(adapter: Adapter, session: DebugSession, stop: Stop | None, reason: str) -> Body:
+    """The body of `stopped`; a step's reason is that of what was asked."""
+    kind = next((word for type_, word in REASONS if isinstance(stop, type_)), reason)
+    if reason == "goto" or (isinstance(stop, EntryStop) and reason != "entry"):
+        kind = reason
+    if kind == "breakpoint" and stop is not None:
+        kind = adapter.points.reason(stop.breakpoints)
+    words = stop.message if stop is not None else ""
+    body: Body = {
+        "reason": kind,
+        "threadId": adapter.ids.focused(session) or 1,
+        "allThreadsStopped": True,
+    }
+    if kind == "exception" or not isinstance(stop, StepStop):
+        body |= {"description": words, "text": words}
+    if stop is not None and stop.breakpoints:
+        body["hitBreakpointIds"] = adapter.points.known(stop.breakpoints)
+    return body

@@ -1,0 +1,25 @@
+"""gpudbg dap: a debug adapter for VS Code, Neovim and others."""
+
+from __future__ import annotations
+
+from gpudbg.errors import UsageError
+from gpudbg.frontends.dap.main import on_port, on_streams
+from gpudbg.frontends.verbs.common import Parser
+
+
+def main(argv: list[str]) -> int:
+    """Run the verb."""
+    p = Parser(
+        prog="gpudbg dap",
+        description="The Debug Adapter Protocol on standard input and output, as editors start it. "
+        "docs/editors/vscode has an extension for VS Code and a launch.json.",
+    )
+    p.add_argument(
+        "--port", type=int, help="listen on this port of the loopback instead; 0: a free one"
+    )
+    args = p.parse_args(argv)
+    if args.port is None:
+        return on_streams()
+    if not 0 <= args.port < 1 << 16:
+        raise UsageError(f"--port {args.port}: between 0 and 65535")
+    return on_port(args.port)

@@ -1,0 +1,249 @@
+"""Sessions of a debug adapter's client, and clients that say what makes no sense."""
+
+from __future__ import annotations
+
+import base64
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gpudbg.frontends.dap.protocol import framed, parsed
+from tests.dap.client import Client
+
+DATA = Path(__file__).resolve().parents[1] / "data" / "source"
+STORIES = Path(__file__).resolve().parents[2] / "sessions"
+SOURCE = str(DATA / "closures.cu")
+CLOSURES: dict[str, Any] = {
+    "program": str(DATA / "cubin" / "closures.sm_52-G.cubin"),
+    "kernel": "closures",
+    "grid": 1,
+    "block": [32],
+    "args": ["i32[64]:arange", "i32[64]:zeros"],
+}
+
+
+def test_frames_scopes_and_variables() -> None:
+    with Client() as client:
+        stop = client.launch({SOURCE: [34]}, **CLOSURES)
+        assert (stop["reason"], stop["hitBreakpointIds"]) == ("breakpoint", [1])
+        frames = client.frames(stop["threadId"])
+        assert [(f["name"].partition("(this")[0], f["line"]) for f in frames[:1]] == [
+            ("closures::{lambda(int)#2}::operator()", 34)
+        ]
+        assert [f["line"] for f in frames] == [34, 6, 33]
+        assert frames[1]["name"].endswith("[inlined]")
+        assert frames[0]["source"]["path"] == SOURCE
+        local = client.scope("Locals", frames[2]["id"])
+        assert (local["count"]["value"], local["acc"]["value"]) == ("0", local["acc"]["value"])
+        lanes = client.children(
+            client.children(local["i"]["variablesReference"])["32 lanes"]["variablesReference"]
+        )
+        assert [row["value"] for row in lanes.values()] == [str(n) for n in range(32)]
+        assert list(client.scope("Arguments", frames[0]["id"])) == ["this", "k"]
+        assert client.scope("Registers", frames[0]["id"])["R1"]["value"].startswith("0x")
+        assert "SR_LANEID" in client.scope("Special registers", frames[0]["id"])
+        lane = client.scope("Lanes", frames[2]["id"])["lane 7"]
+        assert lane["value"] == "thread (7, 0, 0), active"
+        assert client.children(lane["variablesReference"])["i"]["value"] == "7"
+
+
+def test_values_are_set_and_evaluated() -> None:
+    with Client() as client:
+        stop = client.launch({SOURCE: [34]}, **CLOSURES)
+        outer = client.frames(stop["threadId"])[2]["id"]
+        scope = client.ask("scopes", frameId=outer)["scopes"][0]["variablesReference"]
+        client.children(scope)
+        set_ = client.ask("setVariable", variablesReference=scope, name="i", value="5")
+        assert set_["value"] == "5"
+        client.ask("setExpression", expression="base", value="i + 1", frameId=outer)
+        asked = {"frameId": outer, "context": "watch"}
+        assert client.ask("evaluate", expression="base * 2", **asked)["result"] == "12"
+        assert "No symbol" in client.refused("evaluate", expression="nothing", **asked)
+        text = client.ask("evaluate", expression="info warps", context="repl")["result"]
+        assert "ready" in text
+        assert client.ask("evaluate", expression="stepi", context="repl")["result"]
+        assert client.event("stopped")["reason"] == "step"
+
+
+def test_steps_forward_and_back() -> None:
+    with Client() as client:
+        stop = client.launch({SOURCE: [28]}, **CLOSURES)
+        thread = stop["threadId"]
+
+        def lines(command: str, **more: Any) -> list[int]:
+            client.ask(command, threadId=thread, **more)
+            client.event("stopped")
+            return [f["line"] for f in client.frames(thread)]
+
+        assert lines("next") == [29]
+        assert lines("stepIn") == [4, 29]
+        pc = client.frames(thread)[0]["instructionPointerReference"]
+        lines("stepIn", granularity="instruction")
+        lines("stepBack", granularity="instruction")
+        assert client.frames(thread)[0]["instructionPointerReference"] == pc
+        assert lines("stepOut") == [29]
+        assert lines("reverseContinue") == [28]
+
+
+def test_conditions_hit_counts_log_points_and_data() -> None:
+    rows = [
+        {"line": 30, "logMessage": "m is {m}", "condition": "k == 1"},
+        {"line": 34, "hitCondition": "2"},
+        {"line": 35, "hitCondition": "sometimes"},
+    ]
+    with Client() as client:
+        client.ask("launch", **CLOSURES)
+        client.event("initialized")
+        found = client.ask("setBreakpoints", source={"path": SOURCE}, breakpoints=rows)
+        assert [row["verified"] for row in found["breakpoints"]] == [True, True, False]
+        client.ask("configurationDone")
+        assert client.event("output") == {"category": "console", "output": "m is 1\n"}
+        thread = client.event("stopped")["threadId"]
+        outer = client.frames(thread)[2]["id"]
+        assert client.scope("Locals", outer)["count"]["value"] == "1"
+        info = client.ask("dataBreakpointInfo", name="count", frameId=outer)
+        client.ask("setBreakpoints", source={"path": SOURCE}, breakpoints=[])
+        points = [{"dataId": info["dataId"], "accessType": "write"}]
+        client.ask("setDataBreakpoints", breakpoints=points)
+        client.ask("continue", threadId=thread)
+        assert client.event("stopped")["reason"] == "data breakpoint"
+
+
+def test_functions_instructions_memory_and_code() -> None:
+    with Client() as client:
+        client.ask("launch", stopOnEntry=True, **CLOSURES)
+        client.ask("setFunctionBreakpoints", breakpoints=[{"name": "closures"}, {"name": "no"}])
+        client.ask("configurationDone")
+        thread = client.event("stopped")["threadId"]
+        pc = client.frames(thread)[0]["instructionPointerReference"]
+        code = client.ask(
+            "disassemble", memoryReference=pc, instructionOffset=-1, instructionCount=3
+        )["instructions"]
+        assert next(row["instruction"] for row in code) == "??"
+        point = {"instructionReference": code[2]["address"]}
+        client.ask("setInstructionBreakpoints", breakpoints=[point])
+        client.ask("continue", threadId=thread)
+        reasons = [client.event("stopped")["reason"]]
+        client.ask("continue", threadId=thread)
+        reasons.append(client.event("stopped")["reason"])
+        assert sorted(reasons) == ["function breakpoint", "instruction breakpoint"]
+        out = "generic:0x705101000"
+        data = base64.b64encode(b"abcd").decode()
+        client.ask("writeMemory", memoryReference=out, data=data)
+        read = client.ask("readMemory", memoryReference=out, count=4)
+        assert (read["data"], read["unreadableBytes"]) == (data, 0)
+        assert client.ask("readMemory", memoryReference="0x10", count=8)["unreadableBytes"] == 8
+        targets = client.ask("gotoTargets", source={"path": SOURCE}, line=37)["targets"]
+        client.ask("goto", threadId=thread, targetId=targets[0]["id"])
+        assert client.event("stopped")["reason"] == "goto"
+        assert client.frames(thread)[0]["line"] == 37
+        moved = client.ask("changeCudaFocus", focus={"threadIdx": {"x": 9, "y": 0, "z": 0}})
+        assert moved["focus"]["threadIdx"] == "(9,0,0)"
+        assert client.ask("restart") == {}
+        assert client.event("stopped")["reason"] == "entry"
+        labels = [
+            t["label"] for t in client.ask("completions", text="info war", column=9)["targets"]
+        ]
+        assert "warps" in labels
+
+
+def test_a_fault_has_its_card_and_goes_back() -> None:
+    with Client() as client:
+        program = str(STORIES / "out_of_bounds" / "out_of_bounds.cubin")
+        stop = client.launch(program=program)
+        assert stop["reason"] == "exception"
+        info = client.ask("exceptionInfo", threadId=stop["threadId"])
+        assert info["breakMode"] == "always"
+        assert "R" in info["description"]
+        assert len(info["description"].splitlines()) > 3
+        assert "error" in client.refused("continue", threadId=stop["threadId"])
+        client.ask("stepBack", threadId=stop["threadId"], granularity="instruction")
+        assert client.event("stopped")["reason"] == "step"
+
+
+def test_the_end() -> None:
+    with Client() as client:
+        client.ask("launch", **CLOSURES)
+        client.ask("configurationDone")
+        assert client.event("exited") == {"exitCode": 0}
+        client.event("terminated")
+        assert client.ask("stackTrace", threadId=1)["stackFrames"] == []
+        assert "ended" in client.refused("next", threadId=1)
+
+
+def test_an_endless_kernel_is_paused_and_takes_breakpoints_meanwhile() -> None:
+    with Client() as client:
+        program = str(STORIES / "spin_lock_ends" / "spin_lock_ends.cubin")
+        client.ask("launch", program=program)
+        client.ask("configurationDone")
+        client.ask("setFunctionBreakpoints", breakpoints=[{"name": "nothing_of_this_name"}])
+        client.ask("disconnect")
+        client.thread.join(30)
+        assert not client.thread.is_alive()
+
+
+WRONG: list[tuple[str, Any]] = [
+    ("launch", {}),
+    ("launch", {"program": 5}),
+    ("launch", {"program": "/no/such/file"}),
+    ("launch", {**CLOSURES, "grid": "x"}),
+    ("launch", {**CLOSURES, "args": 5}),
+    ("continue", {}),
+    ("stackTrace", {"threadId": "one"}),
+    ("scopes", {"frameId": 99}),
+    ("variables", {}),
+    ("setBreakpoints", {"source": 3}),
+    ("evaluate", {"expression": None}),
+    ("readMemory", {"memoryReference": "nowhere", "count": 4}),
+    ("no such request", {}),
+]
+
+
+def test_requests_that_make_no_sense_are_refused_in_one_line() -> None:
+    with Client() as client:
+        for command, arguments in WRONG:
+            words = client.refused(command, **arguments)
+            assert words.split("\n") == [words], command
+            assert "internal" not in words, command
+
+
+@pytest.mark.parametrize(
+    "body",
+    [b"abc", b"[]", b'{"type":"request"}', b'{"type":"request","command":"threads"}', b"[" * 9999],
+)
+def test_a_message_that_is_none_leaves_the_connection(body: bytes) -> None:
+    with Client() as client:
+        client.raw(b"Content-Length: %d\r\n\r\n" % len(body) + body)
+        assert client.ask("threads")["threads"]
+
+
+@pytest.mark.parametrize(
+    "data",
+    [b"hello\r\n\r\n", b"Content-Length: x\r\n\r\n", b"Content-Length: 50\r\n\r\n{}", b"\xff"],
+)
+def test_broken_frames_end_the_connection(data: bytes) -> None:
+    import os
+
+    client = Client()
+    client.raw(data)
+    os.close(client._to)
+    client.thread.join(30)
+    assert not client.thread.is_alive()
+
+
+@given(
+    st.recursive(
+        st.none() | st.integers() | st.text(),
+        lambda c: (
+            st.lists(c)
+            | st.dictionaries(st.sampled_from(["seq", "type", "command", "arguments"]), c)
+        ),
+    )
+)
+def test_any_json_is_read(value: Any) -> None:
+    parsed(json.dumps(value).encode())
+    assert framed({"a": value}).startswith(b"Content-Length: ")
