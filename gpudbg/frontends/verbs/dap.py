@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from gpudbg.arguments import Parser
 from gpudbg.errors import UsageError
 from gpudbg.frontends.dap.main import on_port, on_streams
-from gpudbg.frontends.verbs.common import Parser
 
 
 def main(argv: list[str]) -> int:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpudbg.debug.stops import title
+from gpudbg.debug.stops import StopCard, title
 from gpudbg.debug.values import Frame, frames
-from gpudbg.debug.views import frame_arguments, stop_card
+from gpudbg.debug.views import frame_arguments
 from gpudbg.frontends.dap.points import source_of
 from gpudbg.frontends.dap.protocol import Body
 from gpudbg.frontends.dap.registry import request, whole_of
@@ -75,7 +75,8 @@ def exception_info(adapter: Adapter, arguments: Body) -> Body:
     session = adapter.opened()
     stop = session.stop
     words = stop.message if stop is not None else "the program has not stopped"
-    lines = stop_card(session, stop) if stop is not None and stop.failed else [words]
+    shown = stop is not None and stop.failed
+    lines = StopCard.of(session, stop).lines() if stop is not None and shown else [words]
     text = "\n".join(lines)
     return {
         "exceptionId": title(stop.errors[0]) if stop is not None and stop.errors else words,
