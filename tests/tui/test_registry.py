@@ -31,6 +31,7 @@ from gpudbg.frontends.tui.screens.help import HelpScreen
 from gpudbg.frontends.tui.screens.history import HistoryScreen
 from gpudbg.frontends.tui.screens.launch import LaunchScreen
 from gpudbg.frontends.tui.screens.main import MainScreen
+from gpudbg.frontends.tui.screens.origin import OriginScreen
 from gpudbg.frontends.tui.screens.side import SideScreen
 from gpudbg.frontends.tui.screens.surface import SurfaceScreen
 from gpudbg.frontends.tui.screens.trap import TrapScreen
@@ -49,7 +50,7 @@ TUI = Path(gpudbg.frontends.tui.__file__).parent
 OWNERS: dict[str, Any] = {
     "main": MainScreen, "side": SideScreen, "watch": WatchScreen, "trap": TrapScreen,
     "surface": SurfaceScreen, "history": HistoryScreen, "gallery": GalleryScreen,
-    "findings": FindingsScreen, "card": CardScreen,
+    "findings": FindingsScreen, "card": CardScreen, "origin": OriginScreen,
     "fault": FaultScreen, "help": HelpScreen, "ask": AskScreen, "launch": LaunchScreen,
     "rows": LinePane, "prompt": Prompt, "log": LogPane, "memory": MemoryPane,
     "picture": SurfacePane, "lanes": LaneTablePane, "timeline": TimelinePane,
@@ -81,7 +82,7 @@ def test_the_class_of_a_scope_binds_its_rows_and_has_their_methods(scope: str) -
 
 def test_entries_of_key_rows_are_actions() -> None:
     for scope in KEY_ROWS:
-        row = key_row(scope, keymap("vscode"), ("past", "nearest"))
+        row = key_row(scope, keymap("vscode"), ("past", "nearest", "place", "values", "pointer"))
         assert len(row) == len(KEY_ROWS[scope].split())
         assert all(key for key, _, _ in row)
     assert set(TITLES) <= set(KEY_ROWS)

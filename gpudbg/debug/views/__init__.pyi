@@ -1,6 +1,7 @@
 from .aggregates import Style as Style
 from .aggregates import data_text as data_text
 from .arguments import argument_doubts as argument_doubts
+from .arguments import argument_rows as argument_rows
 from .arguments import frame_arguments as frame_arguments
 from .format import format_bits as format_bits
 from .fragments import cell_texts as cell_texts

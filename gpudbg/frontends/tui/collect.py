@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from gpudbg.debug.values import FragmentView
     from gpudbg.frontends.tui.collect_image import ImagePicture, ImageTaker
     from gpudbg.frontends.tui.collect_trap import TrapPicture
+    from gpudbg.frontends.tui.collect_variables import VariableTaker
 
 
 def watch_words(trigger: Trigger) -> str:
@@ -94,6 +95,7 @@ class Collector:
         self._outputs = OutputTaker(session)
         self._watch_before: dict[str, tuple[int, LaneRow]] = {}
         self._images: ImageTaker | None = None
+        self._variables: VariableTaker | None = None
         self._at_stop = -1
         self._tick = 0
 
@@ -278,6 +280,8 @@ class Collector:
         pc = standing_pc(s, warp)
         reads = operand_values(s, warp, lane, pc)
         unwritten = untouched(s.symbols, self.live, warp)
+        if self.options.variables:
+            view = self._with_variables(view, detail, lane)
         return replace(
             view,
             lane=lane,
@@ -298,6 +302,18 @@ class Collector:
             memory=self.memory.page(),
             fragments=self._fragments(pc),
         )
+
+    def _with_variables(self, view: ScreenView, detail: WarpDetail, lane: int) -> ScreenView:
+        """The variables and frames, while one of their panes is seen."""
+        from dataclasses import replace
+
+        if self._variables is None:
+            from gpudbg.frontends.tui.collect_variables import VariableTaker
+
+            self._variables = VariableTaker(self.session, self.options)
+        lines, words = self._variables.take(detail, lane, self._at_stop)
+        frames = self._variables.frames()
+        return replace(view, variables=lines, variable_words=words, frames=frames)
 
     def _fragments(self, pc: int) -> FragmentView | None:
         """The tensor-core instruction that is next or was last; the nearest where one asks."""

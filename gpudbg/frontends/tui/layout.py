@@ -14,10 +14,12 @@ from gpudbg.dataclass import dataclass
 CODE_SLOT = ("code", "source")
 SOURCE_SLOT = ("source", "code")
 MEMORY_SLOT = ("memory", "output", "stops", "watch", "marks", "notes")
-VALUES_SLOT = ("registers", "output", "matrix")
-MIDDLE_SLOT = ("lanes", "warps", "paths", "registers", *MEMORY_SLOT, "matrix")
-ORDER = ("source", "code", "lanes", "warps", "paths", "registers", "memory", "stops", "watch",
-         "output", "marks", "notes", "matrix", "console")  # fmt: skip
+VALUES_SLOT = ("registers", "variables", "output", "matrix")
+NAMES = ("variables", "frames")
+PATHS = ("paths", "frames")
+MIDDLE_SLOT = ("lanes", "warps", "paths", "registers", *NAMES, *MEMORY_SLOT, "matrix")
+ORDER = ("source", "code", "lanes", "warps", "paths", "frames", "registers", "variables", "memory",
+         "stops", "watch", "output", "marks", "notes", "matrix", "console")  # fmt: skip
 """Tab order."""
 
 Parts = list[tuple[tuple[str, ...], int]]
@@ -60,12 +62,13 @@ PRESETS: dict[str, tuple[tuple[str, ...], ...]] = {
     "asm": (CODE_SLOT, ("console",)),
     "src": (SOURCE_SLOT, ("console",)),
     "split": (("source",), ("code",), ("console",)),
+    "source": (("source",), ("code",), NAMES, ("console",)),
     "cmd": (("console",),),
     "regs": (("registers", "warps", "paths"), CODE_SLOT, ("console",)),
 }
 """gdb's layouts: panes from the top; nothing is all panes, as the terminal has room."""
 
-BARE = ("asm", "split")
+BARE = ("asm", "split", "source")
 """Layouts whose code pane has no source lines among the instructions."""
 
 
@@ -90,6 +93,8 @@ def arrange(
             and the console, which says the same, is low.
     """
     stacked = PRESETS.get(preset, ())
+    if preset == "source":
+        return _source_first(width, height)
     if stacked:
         return _preset(width, height, stacked)
     if width < 110:
@@ -105,6 +110,39 @@ def _preset(width: int, height: int, stacked: tuple[tuple[str, ...], ...]) -> Ar
     heights.append(room - sum(heights))
     parts: Parts = list(zip(stacked, heights, strict=True))
     return Arrangement(size_of(width), _stack(parts, 0, top, width), rows)
+
+
+def _source_first(width: int, height: int) -> Arrangement:
+    """The source large, instructions folded below it; variables, frames and warps beside it."""
+    rows, top = _rows(width, height, bar=height >= 24)
+    room = max(height - top - 1, 12)
+    console = max(3, room // 6)
+    folded = max(4, min(room // 5, 8))
+    if width < 110:
+        names = max(5, room // 3)
+        folded = 3 if height < 32 else folded
+        upper: Parts = [
+            (("source",), room - folded - names - console), (("code",), folded),
+            ((*NAMES, "registers", *MEMORY_SLOT), names), (("console",), console),
+        ]  # fmt: skip
+        return Arrangement(size_of(width), _stack(upper, 0, top, width), rows)
+    left = width * 11 // 20
+    right, x, low = width - left - 1, left + 1, room - console
+    frames = max(4, low // 6)
+    warps = max(4, low // 4)
+    slots = [
+        *_stack([(("source",), low - folded), (("code",), folded)], 0, top, left),
+        *_stack(
+            [
+                (("variables", "registers", *MEMORY_SLOT), low - frames - warps),
+                (("frames",), frames),
+                (("warps", "paths"), warps),
+            ],
+            x, top, right,
+        ),
+        PaneSlot(("console",), (0, top + low, width, console)),
+    ]  # fmt: skip
+    return Arrangement(size_of(width), tuple(slots), rows, (left, top, 1, low))
 
 
 def _rows(width: int, height: int, bar: bool) -> tuple[dict[str, Rect], int]:
@@ -132,7 +170,7 @@ def _one_column(width: int, height: int, shape: LayoutShape, notes: bool) -> Arr
     parts = [
         (CODE_SLOT, code),
         (("warps", "paths"), warps),
-        (("registers", *MEMORY_SLOT, "matrix"), rest),
+        (("registers", *NAMES, *MEMORY_SLOT, "matrix"), rest),
         (("console",), console),
     ]
     return Arrangement("small", _stack(parts, 0, top, width), rows)
@@ -182,7 +220,7 @@ def _right(
             _stack(
                 [
                     (("warps", "paths"), warps),
-                    (("registers", *MEMORY_SLOT, "matrix"), room - warps),
+                    (("registers", *NAMES, *MEMORY_SLOT, "matrix"), room - warps),
                 ],
                 x,
                 top,
@@ -196,7 +234,7 @@ def _right(
     free = room - warps - paths
     extra = free - wanted
     if extra < 5:
-        parts: Parts = [(("warps",), warps), (("paths",), paths), (VALUES_SLOT, free)]
+        parts: Parts = [(("warps",), warps), (PATHS, paths), (VALUES_SLOT, free)]
         return list(_stack(parts, x, top, width))
     if extra >= 12:
         # Rows are free: two more panes stand open.
@@ -210,7 +248,7 @@ def _right(
         lower = [(panes, extra)]
     parts = [
         (("warps",), warps),
-        (("paths",), paths),
+        (PATHS, paths),
         (VALUES_SLOT, free - extra),
         *lower,
     ]

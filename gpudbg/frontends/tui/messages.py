@@ -108,6 +108,14 @@ class TickChosen(Message):
         self.tick = tick
 
 
+class NameHovered(Message):
+    """The mouse has come to a name in the source."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self.name = name
+
+
 class SplitMoved(Message):
     """The vertical line was dragged to a screen column."""
 

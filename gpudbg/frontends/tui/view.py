@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from gpudbg.frontends.tui.code_index import CodeIndex
     from gpudbg.frontends.tui.collect_image import ImagePicture
     from gpudbg.frontends.tui.collect_trap import TrapPicture
+    from gpudbg.frontends.tui.collect_variables import FrameLine, VariableLine
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,6 +152,9 @@ class ScreenView:
     where: str = ""
     matching: frozenset[tuple[int, int]] = frozenset()
     end: int = 0
+    variables: tuple[VariableLine, ...] = ()
+    variable_words: str = ""
+    frames: tuple[FrameLine, ...] = ()
     past: int | None = None
     past_stop: int = -1
 
@@ -207,4 +211,6 @@ class ViewOptions:
     image: bool = False
     image_name: str = ""
     image_slice: int = 0
+    variables: bool = False
+    opened: set[str] = field(default_factory=set)
     matrix: bool = False

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from gpudbg.frontends.tui.handlers import handles
 from gpudbg.frontends.tui.handlers.memory import follow_pointer
 from gpudbg.frontends.tui.handlers.watches import toggle_values
-from gpudbg.frontends.tui.screens.origin import Origin, OriginScreen, register_writer
+from gpudbg.frontends.tui.screens.origin import OriginScreen, WrittenValue, register_writer
 from gpudbg.frontends.tui.widgets.console import ConsolePane
 from gpudbg.frontends.tui.widgets.memory import MemoryPane
 
@@ -21,7 +21,7 @@ VALUES = ("register", "predicate", "special", "watch", "byte")
 """Kinds of rows that stand for a value."""
 
 
-def origin_of(screen: MainScreen, key: Any) -> Origin | None:
+def origin_of(screen: MainScreen, key: Any) -> WrittenValue | None:
     """What a row's value is; None: it stands for none."""
     view = screen.current
     if view is None or view.focus_row is None:
@@ -37,19 +37,19 @@ def origin_of(screen: MainScreen, key: Any) -> Origin | None:
     who = f"{name} of lane {view.lane} of warp {view.focus_row.slot}"
     there = (*(("place",) if place else ()), *(("values",) if found.cells else ()))
     register = name.lstrip("$").upper()
-    return Origin(
+    return WrittenValue(
         who, found.focus_text, place, register_writer(screen.session, view, register), there
     )
 
 
-def _word(screen: MainScreen, key: Any) -> Origin | None:
+def _word(screen: MainScreen, key: Any) -> WrittenValue | None:
     pane = screen.query_one(MemoryPane)
     word = pane.word_at(key[2])
     if word is None:
         return None
     address, text = word
     place = f"*(@{key[1]} {WORDS[pane.word_bytes]}*)0x{address:x}"
-    return Origin(f"{key[1]} 0x{address:x}", text, place, "", ("place", "pointer"))
+    return WrittenValue(f"{key[1]} 0x{address:x}", text, place, "", ("place", "pointer"))
 
 
 def ask_origin(screen: MainScreen, key: Any) -> None:

@@ -12,6 +12,12 @@ from gpudbg.frontends.tui.handlers.breakpoints import toggle_break
 from gpudbg.frontends.tui.handlers.code import follow_branch, show_offset, show_point, show_stop
 from gpudbg.frontends.tui.handlers.memory import show_memory
 from gpudbg.frontends.tui.handlers.moving import focus_on
+from gpudbg.frontends.tui.handlers.names import (
+    explain_source,
+    hovered,
+    select_frame,
+    toggle_variable,
+)
 from gpudbg.frontends.tui.handlers.origins import ask_origin
 from gpudbg.frontends.tui.handlers.screens import run_story_command
 from gpudbg.frontends.tui.handlers.watches import toggle_values
@@ -35,7 +41,9 @@ def explain_row(screen: MainScreen) -> None:
             key = ("warp", focus.sm, focus.slot)
         elif pane == "code" and screen.current.pc is not None:
             key = ("pc", screen.current.pc)
-    screen.query_one(ConsolePane).log_lines(explain.explain(screen.session, screen.current, key))
+    lines = explain_source(screen) if pane == "source" else []
+    lines = lines or explain.explain(screen.session, screen.current, key)
+    screen.query_one(ConsolePane).log_lines(lines)
 
 
 @handles("more")
@@ -111,6 +119,8 @@ def opened(screen: MainScreen, event: messages.RowOpened) -> None:
         "special": lambda: ask_origin(screen, key),
         "predicate": lambda: ask_origin(screen, key),
         "watch": lambda: ask_origin(screen, key),
+        "variable": lambda: toggle_variable(screen, key[1]),
+        "frame": lambda: select_frame(screen, key[1]),
         "fold": lambda: toggle_values(screen, "zero", False),
         "byte": lambda: ask_origin(screen, key),
         "buffer": lambda: show_memory(screen, "global", key[2]),
@@ -121,3 +131,9 @@ def opened(screen: MainScreen, event: messages.RowOpened) -> None:
     }
     if kind in follow:
         follow[kind]()
+
+
+@handles("name_hovered", EVENTS)
+def name_hovered(screen: MainScreen, event: messages.NameHovered) -> None:
+    """The mouse has come to a name in the source."""
+    hovered(screen, event.name)

@@ -46,6 +46,7 @@ from gpudbg.frontends.tui.widgets.notes import NotesPane
 from gpudbg.frontends.tui.widgets.paths import PathsPane
 from gpudbg.frontends.tui.widgets.registers import LanesPane, RegistersPane
 from gpudbg.frontends.tui.widgets.source import SourcePane
+from gpudbg.frontends.tui.widgets.variables import FramesPane, VariablesPane
 from gpudbg.frontends.tui.widgets.warps import WarpsPane
 
 if TYPE_CHECKING:
@@ -57,7 +58,9 @@ PANES: tuple[type[LinePane], ...] = (
     LanesPane,
     WarpsPane,
     PathsPane,
+    FramesPane,
     RegistersPane,
+    VariablesPane,
     MemoryPane,
     StopsPane,
     WatchPane,
@@ -219,6 +222,10 @@ class MainScreen(Screen[None]):
                 able = ("code", "source", "console")
                 first = next((p for p in able if f"pane-{p}" in places), "code")
                 self.focus_pane(self.zoom or first)
+        named = "pane-variables" in places or "pane-frames" in places
+        if named and not self.options.variables:
+            self.call_after_refresh(self.reload)
+        self.options.variables = named
         memory = places.get("pane-memory")
         if memory is not None:
             self.options.page_rows = max(memory[3] - 1, 1)
@@ -590,7 +597,12 @@ class MainScreen(Screen[None]):
 
     def reload_memory(self) -> None:
         """The memory pane has another height: read as much."""
-        if not self.engine.busy and self.line_pane("memory").display:
+        if self.line_pane("memory").display:
+            self.reload()
+
+    def reload(self) -> None:
+        """Panes are seen that show more than the picture has."""
+        if not self.engine.busy:
             self.quick(lambda s: None)
 
     def note(self, text: str, role: str = "stop") -> None:
@@ -681,6 +693,11 @@ class MainScreen(Screen[None]):
     @on(messages.EdgeMoved)
     def _edge_moved(self, event: messages.EdgeMoved) -> None:
         self._drag_edge(event.pane, event.row)
+
+    @on(messages.NameHovered)
+    def _name_hovered(self, event: messages.NameHovered) -> None:
+        event.stop()
+        self.guarded(lambda: EVENTS["name_hovered"](self, event))
 
     @on(messages.RowClicked)
     def _row_clicked(self, event: messages.RowClicked) -> None:

@@ -26,7 +26,7 @@ WIDE = 76
 
 
 @dataclass(frozen=True, slots=True)
-class Origin:
+class WrittenValue:
     """A value that was asked about.
 
     Attributes:
@@ -60,7 +60,7 @@ class OriginScreen(CardScreen):
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("origin")
 
-    def __init__(self, appearance: Appearance, origin: Origin) -> None:
+    def __init__(self, appearance: Appearance, origin: WrittenValue) -> None:
         super().__init__(appearance)
         self.origin = origin
 

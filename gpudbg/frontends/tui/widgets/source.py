@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import PurePath
+
+from textual.events import MouseMove
 
 from gpudbg.debug import Line
 from gpudbg.debug.breakpoints import BreakpointRow
+from gpudbg.frontends.tui import messages
 from gpudbg.frontends.tui.appearance import Appearance
 from gpudbg.frontends.tui.code_index import CodeIndex
 from gpudbg.frontends.tui.text import Row, Span, row
 from gpudbg.frontends.tui.view import ScreenView
 from gpudbg.frontends.tui.widgets.base import Content, LinePane
 
+NAME = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*|->[A-Za-z_]\w*|\[\w+\])*")
+"""A variable with its members and elements, as source text has it."""
+TEXT = 9
+"""Columns before a line's text."""
 TAB = 4
 """Columns of a tabulator."""
 
@@ -26,6 +34,7 @@ class SourcePane(LinePane):
         self._pc: int | None = None
         self._file = ""
         self._index: CodeIndex | None = None
+        self._hovered = ""
 
     def content(self, view: ScreenView, width: int, height: int) -> Content:
         """Every line of the file; what is not here is said."""
@@ -96,6 +105,34 @@ class SourcePane(LinePane):
         right: tuple[Span, ...] = ((f"{warps}w ", "muted"),) if warps else ()
         key = ("pc", pc) if pc is not None else None
         return Row(tuple(spans), key, "now-bg" if here else "", None, right)
+
+    def line_text(self, index: int | None = None) -> str:
+        """A source line, the cursor's unless another is asked for."""
+        at = self.cursor if index is None else index
+        if self.view is None or at is None:
+            return ""
+        lines = self.view.code.file_lines(self._file) or []
+        return lines[at].rstrip().expandtabs(TAB) if 0 <= at < len(lines) else ""
+
+    def look_at(self, pc: int) -> None:
+        """The cursor to a pc's line, in its file."""
+        line = None if self.view is None else self.view.code.line(pc)
+        if line is not None:
+            self._file = line.file
+            self.cursor = line.number - 1
+            self.reveal(self.cursor, third=True)
+            self.redraw()
+
+    def on_mouse_move(self, event: MouseMove) -> None:
+        """The name under the mouse, each time it is another one."""
+        super().on_mouse_move(event)
+        event.prevent_default()
+        text, column = self.line_text(self.top + event.y - 1), event.x - TEXT
+        name = next((m[0] for m in NAME.finditer(text) if m.start() <= column < m.end()), "")
+        if name != self._hovered:
+            self._hovered = name
+            if name and event.y and "//" not in text[:column]:
+                self.post_message(messages.NameHovered(name))
 
     def sized(self) -> None:
         """The pc's line stays in view."""
