@@ -8,3 +8,4 @@ from .run import check_plan as check_plan
 from .settings import DEFAULTS as DEFAULTS
 from .settings import WORDS as WORDS
 from .settings import CheckSettings as CheckSettings
+from .stopping import CheckStopper as CheckStopper

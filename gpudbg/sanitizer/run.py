@@ -44,6 +44,7 @@ from gpudbg.sanitizer.report import CheckReport
 from gpudbg.sanitizer.schedules import RunOutcome, outcome_of, plan_of, shortened
 from gpudbg.sanitizer.screening import can_screen, screening_of
 from gpudbg.sanitizer.settings import DEFAULTS, CheckSettings
+from gpudbg.sanitizer.stopping import CheckStopper
 from gpudbg.sanitizer.suppressions import Suppressions
 from gpudbg.sanitizer.views import ViewCheck, promised, storage_of
 from gpudbg.sanitizer.warpgroups import PRODUCTS, WarpgroupCheck
@@ -109,7 +110,7 @@ def check(
         views: what accesses outside of an argument that is a view are: "error", "warning" or
             "ignore"; None: stores and atomics are errors, loads warnings.  NumPy arrays that are
             part of a larger one are such views: all of that is there, and is copied back.
-        jobs: schedules that may be checked side by side; they are run one after the other today.
+        jobs: processes that check schedules side by side.
 
     Raises:
         UsageError: an argument does not fit; LoadError, CompileError: as `load`.
@@ -133,9 +134,19 @@ def check(
         given=[row["args"] for row in rows],
         overlap=[bool(row.get("overlap")) for row in rows],
     )
-    report = check_plan(plan, settings)
+    report = _in_jobs(plan, settings, jobs)
     storage.write_back()
     return report
+
+
+def _in_jobs(plan: LaunchPlan, settings: CheckSettings, jobs: int) -> CheckReport:
+    """The same, in processes side by side."""
+    if jobs < 2 or settings.schedules < 3:
+        return check_plan(plan, settings)
+    # What needs processes.
+    from gpudbg.sanitizer.side_by_side import side_by_side
+
+    return side_by_side(check_plan, plan, settings.validated(), jobs)
 
 
 Begin = Callable[[LoadedProgram], "DebugSession"]
@@ -153,6 +164,7 @@ class LaunchPlan:
         overlap: whether each may begin before the one before it has ended.
         started: is given each session before it runs.
         owned: sessions are closed when all is done.
+        stopper: ends the check early.
     """
 
     program: LoadedProgram
@@ -161,21 +173,27 @@ class LaunchPlan:
     overlap: Sequence[bool] = ()
     started: Callable[[DebugSession], None] = lambda session: None
     owned: bool = True
+    stopper: CheckStopper = field(default_factory=CheckStopper)
 
 
 def check_plan(
-    launches: LaunchPlan, settings: CheckSettings = DEFAULTS, first_schedule: int = 1
+    launches: LaunchPlan,
+    settings: CheckSettings = DEFAULTS,
+    first_schedule: int = 1,
+    *,
+    plain: bool = True,
 ) -> CheckReport:
     """What `check` does with launches.
 
     Args:
         first_schedule: number of the first schedule beside the plain one.
+        plain: whether the plain one is checked, too; its results stay in memory.
     """
     settings = settings.validated()
     rules = Suppressions.read(settings.suppressions, settings.baseline)
     begin = time.perf_counter()
     findings, gpu = FindingCollector(settings.max_findings), launches.program.device.gpu
-    search = _Search(launches, settings, findings, first_schedule)
+    search = _Search(launches, settings, findings, first_schedule, plain)
     own_seed, own_marking = gpu.seed, gpu.marking
     # What compiled code stores to memory without contents is marked.
     gpu.marking |= "init" in settings.checks
@@ -202,22 +220,27 @@ class _Search:
     settings: CheckSettings
     findings: FindingCollector
     first: int
+    plain: bool = True
 
     def report(self, schedules: int) -> CheckReport:
         """Run under so many schedules; the first one last: its results stay in memory."""
         turns, others, faults = 0, [], []
+        stopper = self.launches.stopper
         for number in range(self.first, self.first + schedules - 1):
+            if stopper.why:
+                break
             plan = plan_of(number, self.settings.seed, turns)
             run = self._checked(plan.seed, keep=False)
             turns = max(turns, run.outcome.turns)
             faults += [f"schedule {plan.text}: {fault}" for fault in run.faults]
             others.append((plan, run.outcome))
-        if others:
+        searched = bool(others) and not stopper.why
+        if searched:
             first = self._bare(self.settings.seed)
-        last = self._checked(self.settings.seed)
+        last = self._checked(self.settings.seed) if self.plain else run
         report = last.report()
         report = replace(report, faults=(*report.faults, *faults))
-        for plan, outcome in others:
+        for plan, outcome in others if searched and not stopper.why else ():
             if outcome.difference(first):
                 shown = shortened(plan, first, lambda p: self._bare(p.seed))
                 if shown is not None:
@@ -250,7 +273,8 @@ class _Search:
             for begin in self.launches.begins:
                 session = begin(self.launches.program)
                 sessions.append(session)
-                with session.subscribe(RefusedMonitor((), lambda pc: None)):
+                watched = self.launches.stopper.watching(session)
+                with watched, session.subscribe(RefusedMonitor((), lambda pc: None)):
                     stops.append(
                         session.runner.run(self.settings.max_instructions, prove_hangs=True)
                     )
@@ -294,6 +318,9 @@ class _Run:
 
     def launch(self, begin: Begin) -> bool:
         """Run one; whether the next may follow."""
+        if self.launches.stopper.why:
+            self.faults.append(self.launches.stopper.why)
+            return False
         session = begin(self.launches.program)
         self.sessions.append(session)
         self.launches.started(session)
@@ -337,15 +364,20 @@ class _Run:
             session, instructions, checks, emulated=emulated_atomics(instructions),
             volatile_data=self.settings.volatile_data, undefined=undefined,
         )  # fmt: skip
-        with session.subscribe(screening):
+        watched = self.launches.stopper.watching(session, trial=True)
+        with watched, session.subscribe(screening):
             stop = session.runner.run(self.settings.max_instructions, prove_hangs=True)
         screening.finish()
         # Warps that wait at a barrier for ever are suspect; those that spin are not.
-        if not screening.suspected and not stop.errors:
+        if stop.kind == "interrupted" and self.launches.stopper.why:
+            # No time is left for the exact checks.
+            return stop
+        if not screening.suspected and not stop.errors and stop.kind != "interrupted":
             if "init" in checks:
                 self._shadow().written()
             return stop
         session.restart()
+        session.forget_interrupt()
         self.launches.started(session)
         return None
 
@@ -391,7 +423,7 @@ class _Run:
         monitor: Monitor | RefusedMonitor = Monitor(members, layout.shared_window)
         if self._only_refused(session, members):
             monitor = RefusedMonitor(members, lambda pc: dict(_code(session)).get(pc))
-        with session.subscribe(monitor):
+        with self.launches.stopper.watching(session), session.subscribe(monitor):
             try:
                 stop = session.runner.run(self.settings.max_instructions, prove_hangs=True)
             except ModelGap as gap:
@@ -509,7 +541,7 @@ class _Run:
         elif any(error.detail.startswith("tensor map at") for error in stop.errors):
             self.gap = stop.errors[0].detail
         elif not [e for e in stop.errors if self._add_access(e, places)]:
-            self.faults.append(stop.message)
+            self.faults.append(self.launches.stopper.why or stop.message)
         return False
 
     def _add_access(self, error: ErrorRecord, places: AccessPlaces) -> bool:

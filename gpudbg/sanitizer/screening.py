@@ -170,6 +170,7 @@ class Screening(Observer):
             volatile_data: volatile accesses race as others do.
             undefined: allocations with bytes that nobody has written, which are not 0 in the row.
         """
+        self._end = session.interrupt
         self._call = _function()
         self._kept: list[Any] = []
         self._refused = False
@@ -252,9 +253,13 @@ class Screening(Observer):
             at = self._call(address_of(self._words), address_of(rows), at, count)
             if at < count:
                 self._give_pages()
+        if self._field("found"):
+            # The exact checks begin again: the rest of this pass tells nothing.
+            self._end()
 
     def refused(self, warp: WarpState, fault: MemoryFault, access: str, size: int) -> None:
         self._refused = True
+        self._end()
 
     def finish(self) -> None:
         """The launch has ended: a barrier may still wait for warps that have, too."""

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import argparse
 import json
+import signal
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 from xml.etree import ElementTree as Xml
 
 from gpudbg.api import add_launch_flags, device_for, open_program
@@ -23,13 +25,11 @@ from gpudbg.sanitizer import (
     WORDS,
     CheckReport,
     CheckSettings,
+    CheckStopper,
     LaunchPlan,
     check_plan,
 )
 from gpudbg.toolchain import flag_options
-
-if TYPE_CHECKING:
-    from gpudbg.debug import DebugSession
 
 _WORST: Final = (4, 1, 3, 0)
 """Exit codes of programs, the one that counts for all first."""
@@ -196,20 +196,30 @@ def _checked(path: str, args: argparse.Namespace) -> CheckReport:
     if args.arg:
         table = opening.table(program)
     loaded = device_for(program, table).adopt(program)
-    timers: list[threading.Timer] = []
-
-    def started(session: DebugSession) -> None:
-        if args.timeout:
-            timers.append(threading.Timer(args.timeout, session.interrupt))
-            timers[-1].daemon = True
-            timers[-1].start()
-
-    try:
-        launches = LaunchPlan(loaded, [lambda given: given.launch_table(table)], started=started)
+    stopper = CheckStopper()
+    launches = LaunchPlan(loaded, [lambda given: given.launch_table(table)], stopper=stopper)
+    with stopper.limited(args.timeout), _ended_by_hand(stopper):
         return check_plan(launches, _settings(args), getattr(args, "first_schedule", 1))
+
+
+@contextmanager
+def _ended_by_hand(stopper: CheckStopper) -> Iterator[None]:
+    """Ctrl-C inside ends the check and keeps what it has found; a second one ends the program."""
+    if threading.current_thread() is not threading.main_thread():
+        # A worker of a cluster, whose client is told.
+        yield
+        return
+    before = signal.getsignal(signal.SIGINT)
+
+    def stop(*_: object) -> None:
+        signal.signal(signal.SIGINT, before)
+        stopper.stop("stopped by Ctrl-C")
+
+    signal.signal(signal.SIGINT, stop)
+    try:
+        yield
     finally:
-        for timer in timers:
-            timer.cancel()
+        signal.signal(signal.SIGINT, before)
 
 
 def _settings(args: argparse.Namespace) -> CheckSettings:

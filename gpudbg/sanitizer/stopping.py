@@ -1,0 +1,70 @@
+"""A check that is ended early, by a time limit or by a person: what it has found stays."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from gpudbg.debug.session import DebugSession
+
+
+class CheckStopper:
+    """Ends the runs of a check, all passes together.
+
+    Attributes:
+        why: why it was ended, in words, or "".
+    """
+
+    def __init__(self) -> None:
+        self.why = ""
+        self._session: DebugSession | None = None
+        self._trial = False
+
+    def stop(self, why: str) -> None:
+        """End the present run, and those to come; safe from any thread."""
+        self.why = self.why or why
+        self._interrupt()
+
+    def end_trial(self) -> None:
+        """End the present run where it is only a first pass."""
+        if self._trial:
+            self._interrupt()
+
+    def _interrupt(self) -> None:
+        if self._session is not None:
+            self._session.interrupt()
+
+    @contextmanager
+    def watching(self, session: DebugSession, trial: bool = False) -> Iterator[None]:
+        """Inside, `stop` ends the session's run; `trial`: it is a first pass on compiled code."""
+        self._session, self._trial = session, trial
+        if self.why:
+            session.interrupt()
+        try:
+            yield
+        finally:
+            self._session, self._trial = None, False
+
+    @contextmanager
+    def limited(self, seconds: float | None) -> Iterator[None]:
+        """Inside, a check lasts so long at most: first passes half of it, so that what they could
+        not tell is still looked at."""
+        if seconds is None:
+            yield
+            return
+        why = f"stopped after {seconds:g} seconds (--timeout)"
+        timers = [
+            threading.Timer(seconds / 2, self.end_trial),
+            threading.Timer(seconds, self.stop, (why,)),
+        ]
+        for timer in timers:
+            timer.daemon = True
+            timer.start()
+        try:
+            yield
+        finally:
+            for timer in timers:
+                timer.cancel()

@@ -1,0 +1,70 @@
+"""Checks that are ended early keep what they have found; schedules side by side find the same.
+
+`endless.sm_80.cubin` is `endless.cu` as NVRTC compiles it with `-lineinfo`.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gpudbg
+from gpudbg.frontends.verbs.check import main
+from gpudbg.sanitizer import CheckSettings, CheckStopper, LaunchPlan, check_plan
+
+HERE = Path(__file__).parent
+ENDLESS = str(HERE / "endless.sm_80.cubin")
+TWINS = str(HERE / "twins.sm_80.cubin")
+
+
+def test_time_that_is_over_ends_all_passes(capsys: pytest.CaptureFixture[str]) -> None:
+    code = main([ENDLESS, "--arg", "out=i32[64]:zeros", "--block", "32", "--timeout", "1"])
+    text = capsys.readouterr().out
+    assert code == 3
+    assert "stopped after 1 seconds (--timeout)" in text
+
+
+def test_what_was_found_before_the_end_stays() -> None:
+    """The second launch is ended before it begins."""
+    program = gpudbg.load(ENDLESS)
+    stopper, out = CheckStopper(), program.device.buffer(np.zeros(32, np.int32))
+    begin = partial(_begin, out)
+
+    def ended(program: Any) -> Any:
+        stopper.stop("enough")
+        return begin(program)
+
+    plan = LaunchPlan(program, [begin, ended], stopper=stopper)
+    report = check_plan(plan, CheckSettings(max_instructions=500))
+    assert [f.kind for f in report.findings] == ["out_of_bounds"]
+    assert (report.exit_code, report.launches_run) == (1, 1)
+
+    stopper.stop("enough")
+    again = check_plan(LaunchPlan(program, [begin], stopper=stopper))
+    assert (again.status, again.exit_code, again.faults) == ("fault", 3, ("enough",))
+
+
+def _begin(out: Any, program: Any) -> Any:
+    return program.launch("endless", block=32, args=[out])
+
+
+@pytest.mark.parametrize("kernel", ["lastb", "lastb_bad"])
+def test_schedules_side_by_side_find_the_same(kernel: str) -> None:
+    reports = []
+    for jobs in (1, 3):
+        program = gpudbg.load(TWINS)
+        args = [np.arange(64, dtype=np.int32), np.zeros(3, np.int32), np.zeros(1, np.int32)]
+        buffers = [program.device.buffer(a) for a in args]
+        report = gpudbg.check(
+            program, kernel, grid=3, block=32, args=buffers, schedules=5, jobs=jobs
+        )
+        reports.append((report, [b.array().tolist() for b in buffers]))
+    (one, left), (other, left_there) = reports
+    assert left == left_there
+    assert [f.fingerprint for f in one.findings] == [f.fingerprint for f in other.findings]
+    assert one.schedule_numbers == other.schedule_numbers == (0, 1, 2, 3, 4)
+    assert (one.instructions, one.status) == (other.instructions, other.status)
