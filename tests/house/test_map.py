@@ -9,15 +9,35 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 MAP = (ROOT / "gpudbg" / "README.md").read_text()
-QUESTION = re.compile(r"^\| [^|]+\? \| `(?P<folder>[^`]+)` \| (?P<modules>.+) \|$", re.MULTILINE)
+QUESTION = re.compile(
+    r"^\| [^|]+\? \| `(?P<folder>[^`]+)` \| (?P<modules>[^|]+) \| (?P<names>[^|]+) \|$",
+    re.MULTILINE,
+)
 GLOSSARY = (ROOT / "docs" / "glossary.md").read_text()
 
 
-def modules() -> list[tuple[str, str]]:
+def quoted(text: str) -> list[str]:
+    return re.findall(r"`([^`]+)`", text)
+
+
+def files(folder: str, modules: str) -> list[Path]:
+    """The files of a row's modules; a name that ends in `/` is a folder."""
+    found = []
+    for name in quoted(modules):
+        place = ROOT / "gpudbg" / folder
+        files = list(place.glob(f"{name}*.py" if name.endswith("/") else name))
+        assert files, f"{folder}{name} is not there"
+        found += files
+    return found
+
+
+def missing(texts: list[str], names: list[str]) -> list[str]:
+    """Names that no text defines: as a function, a class or a value of the module."""
+    defined = r"^\s*(?:(?:def|class) {0}\b|{0} = )"
     return [
-        (found["folder"], name)
-        for found in QUESTION.finditer(MAP)
-        for name in re.findall(r"`([^`]+)`", found["modules"])
+        name
+        for name in names
+        if not any(re.search(defined.format(name), text, re.MULTILINE) for text in texts)
     ]
 
 
@@ -25,9 +45,14 @@ def test_there_are_twenty_questions() -> None:
     assert len(QUESTION.findall(MAP)) == 20
 
 
-@pytest.mark.parametrize(("folder", "name"), modules())
-def test_a_question_leads_to_a_module(folder: str, name: str) -> None:
-    assert list((ROOT / "gpudbg" / folder).glob(name))
+@pytest.mark.parametrize("row", QUESTION.finditer(MAP), ids=lambda row: row["folder"])
+def test_a_question_leads_to_what_answers_it(row: re.Match[str]) -> None:
+    texts = [file.read_text() for file in files(row["folder"], row["modules"])]
+    assert missing(texts, quoted(row["names"])) == []
+
+
+def test_a_planted_name_is_missed() -> None:
+    assert missing(["def there(): ...\nTABLE = 1\n"], ["there", "TABLE", "gone"]) == ["gone"]
 
 
 def test_a_term_stands_in_the_glossary_once() -> None:
