@@ -1,4 +1,4 @@
-"""What all tests share: a cache of compiled code of their own, Ctrl-C, and how hypothesis runs."""
+"""What all tests share: sessions, a cache of compiled code of their own, Ctrl-C, hypothesis."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import sys
 import tempfile
 import threading
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +19,9 @@ from _pytest.assertion import rewrite
 from hypothesis import HealthCheck, settings
 from hypothesis.internal.conjecture import providers
 
+from gpudbg.debug.session import DebugSession
 from gpudbg.sm.engines.llvm import build, cache, program
-from tests import variants
+from tests import launching, variants
 from tests.processor_time import ProcessorTime
 
 LEFT = "left out"
@@ -31,6 +33,24 @@ SETTINGS = "_hypothesis_internal_use_settings"
 settings.register_profile("full", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 # The same examples in each run: what failed once fails again.
 settings.register_profile("tests", settings.get_profile("full"), derandomize=True, database=None)
+
+
+@pytest.fixture
+def make_session() -> Callable[[], DebugSession]:
+    """A function that launches the first program's kernel on fresh memory."""
+    return launching.launch_block_max
+
+
+@pytest.fixture
+def session(make_session: Callable[[], DebugSession]) -> DebugSession:
+    """A session at the entry of the first program's kernel."""
+    return make_session()
+
+
+@pytest.fixture
+def first_steps() -> DebugSession:
+    """The shipped first story with its launch table."""
+    return launching.open_story("first_steps")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

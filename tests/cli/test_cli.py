@@ -13,9 +13,9 @@ from gpudbg import cli
 from gpudbg.errors import EXIT_CLEAN, EXIT_FAULT, EXIT_USAGE
 from gpudbg.formats import reading
 from gpudbg.frontends.verbs.common import has_screen
+from tests.launching import FIRST
 
 ROOT = Path(__file__).resolve().parents[2]
-FIRST = ROOT / "sessions" / "first_steps" / "first_steps.cubin"
 KERNELS = ROOT / "tests" / "data" / "kernels"
 
 

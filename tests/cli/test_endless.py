@@ -11,8 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from tests import launching
+
 ROOT = Path(__file__).resolve().parents[2]
-FIRST = str(ROOT / "sessions/first_steps/first_steps.cubin")
+FIRST = str(launching.FIRST)
 ZEROS = "/dev/zero"
 
 pytestmark = pytest.mark.skipif(not os.path.exists(ZEROS), reason="a device without an end")

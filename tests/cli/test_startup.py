@@ -12,8 +12,10 @@ from pathlib import Path
 
 import pytest
 
+from tests import launching
+
 ROOT = Path(__file__).resolve().parents[2]
-FIRST = str(ROOT / "sessions" / "first_steps" / "first_steps.cubin")
+FIRST = str(launching.FIRST)
 
 SCREENS = "textual rich prompt_toolkit IPython gpudbg.frontends.tui gpudbg.frontends.repl"
 COMPILERS = "llvmlite gpudbg.sm.engines.llvm.build ctypes.util subprocess gpudbg.toolchain.compile"

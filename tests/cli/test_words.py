@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from gpudbg.cli import main
+from tests.launching import FIRST
 
 ROOT = Path(__file__).resolve().parents[2]
-FIRST = ROOT / "sessions" / "first_steps" / "first_steps.cubin"
 
 TOY = """
 class Isa:

@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 
 from gpudbg.frontends.verbs.serve import child
+from tests import launching
 
 ROOT = Path(__file__).resolve().parents[2]
-FIRST = str(ROOT / "sessions/first_steps/first_steps.cubin")
+FIRST = str(launching.FIRST)
 PLANTED = (
     "gpudbg", "gpudbg_plugins", "numpy", "textual", "rich", "construct", "llvmlite", "lz4",
     "elftools",

@@ -24,9 +24,9 @@ import aiohttp
 import pytest
 
 from tests.clients.kit import ROOT
+from tests.launching import FIRST
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-FIRST = ROOT / "sessions" / "first_steps" / "first_steps.cubin"
 PATIENCE_S = 90
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed")
 

@@ -25,8 +25,7 @@ import gpudbg
 from gpudbg.debug.commands.families import load
 from gpudbg.debug.session import DebugSession
 from gpudbg.errors import GpudbgError
-
-FIRST = Path(__file__).resolve().parents[2] / "sessions" / "first_steps" / "first_steps.cubin"
+from tests.launching import FIRST
 
 NUMBERS = (
     "0 1 2 3 7 31 32 63 64 65 255 256 0x0 0x10 0xffffffff 0x100000000 0x7fffffffffffffff "

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-import gpudbg
 from gpudbg.debug.commands.absent import ABSENT
 from gpudbg.debug.commands.families import load
 from gpudbg.debug.session import DebugSession
 from gpudbg.errors import CommandError
+from tests.launching import open_story
 
 TABLE = load()
 STEPS = Path(__file__).resolve().parents[2] / "sessions/first_steps/first_steps.cubin"
@@ -18,7 +18,7 @@ STEPS = Path(__file__).resolve().parents[2] / "sessions/first_steps/first_steps.
 
 @pytest.fixture(scope="module")
 def session() -> DebugSession:
-    return gpudbg.open(STEPS)
+    return open_story("first_steps")
 
 
 @pytest.mark.parametrize("name", sorted(ABSENT))

@@ -21,6 +21,7 @@ from gpudbg.debug.symbols import as_written
 from gpudbg.frontends.mi import shown, stops
 from gpudbg.frontends.tui.collect import Collector
 from gpudbg.frontends.tui.view import ViewOptions
+from tests.launching import open_story
 
 ROOT = Path(__file__).parents[2]
 CUBINS = ROOT / "tests" / "data" / "kernels" / "cubin" / "sm_50"
@@ -43,10 +44,6 @@ def thread_of(session: gpudbg.DebugSession, warp: Any) -> dict[str, Any]:
     ids.sync(session)
     (row,) = ids.threads(session, [n for n in ids.known() if ids.number(warp) == n])
     return dict(shown.thread_fields(session, row))
-
-
-def story(name: str) -> gpudbg.DebugSession:
-    return gpudbg.open(ROOT / "sessions" / name / f"{name}.cubin")
 
 
 def kernel(name: str, block: int, *args: object) -> gpudbg.DebugSession:
@@ -158,7 +155,7 @@ def told_alike(session: gpudbg.DebugSession, *lines: str) -> Iterator[str]:
 
 
 def test_entry_breakpoints_steps_and_watchpoints() -> None:
-    session = story("first_steps")
+    session = open_story("first_steps")
     kinds = list(told_alike(session, "start", "stepi", "stepi 3", "step", "next"))
     session.command("break block_max+0x168 if $R4 > 4000")
     kinds += told_alike(session, "continue", "stepi", "nexti")
@@ -193,9 +190,9 @@ def test_interrupts() -> None:
 @pytest.mark.parametrize(
     ("make", "kind"),
     [
-        (lambda: story("out_of_bounds"), "warp_error"),
-        (lambda: story("misaligned_vector"), "warp_error"),
-        (lambda: story("spin_lock"), "deadlock"),
+        (lambda: open_story("out_of_bounds"), "warp_error"),
+        (lambda: open_story("misaligned_vector"), "warp_error"),
+        (lambda: open_story("spin_lock"), "deadlock"),
         (lambda: gpudbg.assemble_program(APART).launch(block=64), "deadlock"),
         (lambda: kernel("fault_illegal_instruction", 32, ints(32)), "warp_error"),
         (lambda: kernel("fault_trap", 128, np.arange(128, dtype=np.int32), ints(128)), "trap"),
@@ -232,7 +229,7 @@ def test_an_assertion_is_told_where_the_source_has_it() -> None:
 
 
 def test_the_end() -> None:
-    session = story("first_steps")
+    session = open_story("first_steps")
     output = session.command("continue")
     stop = session.stop
     assert stop is not None

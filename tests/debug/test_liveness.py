@@ -12,8 +12,9 @@ from gpudbg.debug.session import DebugSession
 from gpudbg.debug.symbols import Symbols
 from gpudbg.formats.files import read_program
 from gpudbg.formats.layout import relocate
+from tests.launching import FIRST
 from tests.narrowing import a, there
-from tests.tui.helpers import CUBINS, DIVERGE, FIRST, open_kernel
+from tests.tui.helpers import CUBINS, DIVERGE, open_kernel
 
 
 def analysed(symbols: Symbols) -> Liveness:

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import gpudbg
-from gpudbg.api.opening import add_launch_flags, open_session
 from gpudbg.assembler import assemble_file
 from gpudbg.debug.values.unwritten import never_written
 from gpudbg.debug.views.text import output_lines
+from tests.launching import open_with
 from tests.mi.client import Client
 from tests.narrowing import there
 
@@ -46,14 +46,10 @@ DEVICE = {5, 8, 9, 10, 11}
 
 def opened(tmp_path: Path, text: str = STORES, *flags: str) -> gpudbg.DebugSession:
     """A session of SASS text."""
-    import argparse
-
     path = tmp_path / "k.sass"
     path.write_text(text)
-    parser = argparse.ArgumentParser()
-    add_launch_flags(parser)
     given = flags or ("--grid", "1", "--block", "32", "--arg", "out=u8[64]")
-    return open_session(path, parser.parse_args([*given]))
+    return open_with(path, given)
 
 
 def written(session: gpudbg.DebugSession, space: str, address: int, size: int) -> set[int] | None:

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 import gpudbg
-from gpudbg.api.opening import launch_parser, open_session
 from gpudbg.cli import main
 from gpudbg.debug.session import DebugSession
 from gpudbg.errors import CommandError, UsageError
+from tests.launching import open_with
 
 KERNELS = Path(__file__).resolve().parents[1] / "data" / "kernels"
 CUBINS = KERNELS / "cubin" / "sm_50"
@@ -31,7 +31,7 @@ def saxpy(tmp_path: Path) -> Path:
 
 
 def opened(path: Path, flags: str = "") -> DebugSession:
-    return open_session(path, launch_parser().parse_args(flags.split()), may_wait=True)
+    return open_with(path, flags.split(), may_wait=True)
 
 
 def test_several_kernels_open_to_look_at(saxpy: Path) -> None:

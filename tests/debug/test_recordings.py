@@ -14,9 +14,9 @@ from gpudbg.cli import main
 from tests import kernel_cases as kc
 from tests.debug.history_walks import recorded_walk
 from tests.debug.recording_mutants import outcome
+from tests.launching import FIRST
 
 SESSIONS = Path("sessions").resolve()
-FIRST = SESSIONS / "first_steps" / "first_steps.cubin"
 FAULTY = SESSIONS / "out_of_bounds" / "out_of_bounds.cubin"
 CASES = {case.name: case for case in kc.cases()}
 

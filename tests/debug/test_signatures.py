@@ -16,9 +16,9 @@ from gpudbg.debug.views.arguments import argument_doubts
 from gpudbg.formats.program import Kernel, Param
 from gpudbg.launch.templates import template
 from gpudbg.toolchain.signatures import from_text, parameters
+from tests.launching import FIRST
 from tests.tui.helpers import open_kernel
 
-FIRST = Path(__file__).resolve().parents[2] / "sessions" / "first_steps" / "first_steps.cubin"
 SOURCE = """
 // __global__ void block_max(float nonsense, int x, int n);
 template <class T> void block_max(T);

@@ -17,6 +17,7 @@ from gpudbg.api.opening import launch_parser, open_session
 from gpudbg.debug.stops.maker import BY_EVENT
 from gpudbg.frontends.tui.stop_words import WORDS
 from gpudbg.sm import events
+from tests.launching import open_story
 
 ROOT = Path(__file__).resolve().parents[2]
 SESSIONS = ROOT / "sessions"
@@ -30,24 +31,20 @@ def every(of: type[gpudbg.Stop] = gpudbg.Stop) -> Iterator[type[gpudbg.Stop]]:
             yield from every(kind)
 
 
-def opened(story: str) -> gpudbg.DebugSession:
-    return gpudbg.open(SESSIONS / story / f"{story}.cubin")
-
-
 def at_a_breakpoint() -> gpudbg.Stop:
-    session = opened("first_steps")
+    session = open_story("first_steps")
     session.break_at("block_max+0x28")
     return session.cont()
 
 
 def watched() -> gpudbg.Stop:
-    session = opened("first_steps")
+    session = open_story("first_steps")
     session.execute("watch $R2")
     return session.cont()
 
 
 def interrupted() -> gpudbg.Stop:
-    session = opened("first_steps")
+    session = open_story("first_steps")
     session.interrupt()
     return session.cont()
 
@@ -58,15 +55,15 @@ def not_launched() -> gpudbg.Stop | None:
 
 
 MET: dict[str, tuple[Callable[[], gpudbg.Stop | None], str]] = {
-    "EntryStop": (lambda: opened("first_steps").stop, "step"),
-    "StepStop": (lambda: opened("first_steps").step(3), "step"),
+    "EntryStop": (lambda: open_story("first_steps").stop, "step"),
+    "StepStop": (lambda: open_story("first_steps").step(3), "step"),
     "BreakpointStop": (at_a_breakpoint, "breakpoint"),
     "WatchpointStop": (watched, "breakpoint"),
-    "FaultStop": (lambda: opened("out_of_bounds").run(), "warp_error"),
-    "TrapStop": (lambda: opened("bpt_pause").run(), "trap"),
-    "DeadlockStop": (lambda: opened("barrier_count").run(), "deadlock"),
-    "ExitStop": (lambda: opened("first_steps").run(), "exited"),
-    "LimitStop": (lambda: opened("first_steps").run(max_instructions=5), "limit"),
+    "FaultStop": (lambda: open_story("out_of_bounds").run(), "warp_error"),
+    "TrapStop": (lambda: open_story("bpt_pause").run(), "trap"),
+    "DeadlockStop": (lambda: open_story("barrier_count").run(), "deadlock"),
+    "ExitStop": (lambda: open_story("first_steps").run(), "exited"),
+    "LimitStop": (lambda: open_story("first_steps").run(max_instructions=5), "limit"),
     "InterruptStop": (interrupted, "interrupted"),
     "OpenedStop": (not_launched, "opened"),
 }

@@ -15,9 +15,9 @@ from gpudbg.debug.registry import CommandTable
 from gpudbg.debug.session import DebugSession
 from gpudbg.errors import PluginError
 from gpudbg.loading import foreign
+from tests.launching import FIRST, open_with
 
 ROOT = Path(__file__).resolve().parents[2]
-FIRST = ROOT / "sessions" / "first_steps" / "first_steps.cubin"
 
 DESCRIPTOR = """
 name = "probe"
@@ -135,13 +135,7 @@ def plugin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 @pytest.fixture
 def session(plugin: Path) -> DebugSession:
-    import argparse
-
-    from gpudbg.api.opening import add_launch_flags, open_session
-
-    parser = argparse.ArgumentParser()
-    add_launch_flags(parser)
-    return open_session(FIRST, parser.parse_args([]))
+    return open_with(FIRST)
 
 
 def test_commands_answer_and_defects_name_the_plugin(session: DebugSession, plugin: Path) -> None:

@@ -3,28 +3,17 @@
 from __future__ import annotations
 
 import io
-from pathlib import Path
 
 import pytest
 
-from gpudbg.api.opening import add_launch_flags, open_session
-from gpudbg.arguments import Parser
 from gpudbg.debug.session import DebugSession
 from gpudbg.frontends.repl.shell import Shell
-
-ROOT = Path(__file__).resolve().parents[2]
-
-
-def story(name: str) -> DebugSession:
-    """A session of a shipped story with its own launch table."""
-    parser = Parser(prog="test")
-    add_launch_flags(parser)
-    return open_session(ROOT / "sessions" / name / f"{name}.cubin", parser.parse_args([]))
+from tests.launching import open_story
 
 
 @pytest.fixture
 def session() -> DebugSession:
-    return story("first_steps")
+    return open_story("first_steps")
 
 
 class Spoken:

@@ -7,9 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpudbg.frontends.repl.complete import Completer
-from tests.repl.conftest import Spoken, story
+from tests.launching import open_story
+from tests.repl.conftest import Spoken
 
-SHELL = Spoken(story("first_steps")).shell
+SHELL = Spoken(open_story("first_steps")).shell
 FINDER = Completer(SHELL)
 
 

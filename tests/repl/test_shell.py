@@ -18,7 +18,8 @@ from gpudbg.frontends.repl.ipython import attach, transform
 from gpudbg.frontends.repl.lines import as_command
 from gpudbg.frontends.repl.places import Places
 from gpudbg.frontends.repl.show import SHOWN
-from tests.repl.conftest import Spoken, story
+from tests.launching import open_story
+from tests.repl.conftest import Spoken
 
 TABLE = load()
 NAMES = {"dbg": 1, "program": 1, "device": 1, "np": 1, "gpudbg": 1}
@@ -139,7 +140,7 @@ def test_errors_are_one_line_or_the_users_own_frames(spoken: Spoken) -> None:
 
 
 def test_device_printf_is_shown(tmp_path: Path) -> None:
-    spoken = Spoken(story("first_steps"))
+    spoken = Spoken(open_story("first_steps"))
     spoken.shell.dbg.output.write("")
     spoken.shell.names["emit"] = lambda: spoken.shell.dbg.output.write("from the device\n")
     assert spoken.say("emit()") == "from the device\n"
@@ -152,7 +153,7 @@ def test_the_end(spoken: Spoken) -> None:
 
 
 def test_exit_code_of_a_fault() -> None:
-    spoken = Spoken(story("out_of_bounds"))
+    spoken = Spoken(open_story("out_of_bounds"))
     assert "MMU_FAULT" in spoken.say("continue")
     assert spoken.shell.exit_code() == 3
 

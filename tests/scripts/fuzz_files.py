@@ -17,7 +17,7 @@ from unittest import mock
 import gpudbg
 from gpudbg.debug.session import DebugSession
 from gpudbg.errors import GpudbgError
-from tests.commands.fuzz_lines import FIRST
+from tests.launching import FIRST
 
 LINES = (
     "if 1|if 0|if $x|if|while $i < 3|while 0|while|else|end|end|end|end|define f|define|define g h"

@@ -10,7 +10,7 @@ import pytest
 import gpudbg
 from gpudbg.debug.session import DebugSession
 from gpudbg.errors import CommandError
-from tests.commands.fuzz_lines import FIRST
+from tests.launching import FIRST
 from tests.scripts.fuzz_files import files, trouble
 from tests.scripts.record_gdb import MEMORY, shown
 

@@ -16,7 +16,7 @@ from gpudbg.debug.values.evaluation import evaluate
 from gpudbg.errors import CommandError
 from gpudbg.expr.evaluation import Result
 from gpudbg.frontends.console.console import Console
-from tests.commands.fuzz_lines import FIRST
+from tests.launching import FIRST
 
 LANGUAGE = Path(__file__).resolve().parent / "language"
 SCRIPTS = sorted(LANGUAGE.glob("*.gdb"))

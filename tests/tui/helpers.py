@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import time
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,6 @@ from textual.keys import _character_to_key
 from textual.message import Message
 from textual.widgets import Input
 
-from gpudbg.api.opening import add_launch_flags, open_session
 from gpudbg.debug.session import DebugSession
 from gpudbg.frontends.tui import glyphs, theme
 from gpudbg.frontends.tui.app import GpudbgApp
@@ -20,10 +18,10 @@ from gpudbg.frontends.tui.appearance import Appearance
 from gpudbg.frontends.tui.collect import Collector
 from gpudbg.frontends.tui.view import ScreenView, ViewOptions
 from gpudbg.frontends.tui.widgets.code import CodePane
+from tests.launching import FIRST, open_with
 from tests.narrowing import there
 
 ROOT = Path(__file__).absolute().parents[2]
-FIRST = ROOT / "sessions" / "first_steps" / "first_steps.cubin"
 CUBINS = ROOT / "tests" / "data" / "kernels" / "cubin" / "sm_50"
 
 OOB = "--grid 1 --block 64 --arg p=i32[64]:zeros --arg i32:64 --arg i64:68719476736".split()
@@ -49,10 +47,8 @@ def open_first() -> DebugSession:
 
 def open_kernel(path: Path | str, flags: list[str] | None = None) -> DebugSession:
     """A session of a cubin (by name: one of the test kernels)."""
-    parser = argparse.ArgumentParser()
-    add_launch_flags(parser)
     cubin = path if isinstance(path, Path) else CUBINS / f"{path}.cubin"
-    return open_session(cubin, parser.parse_args(flags or []))
+    return open_with(cubin, flags or [])
 
 
 def open_endless() -> DebugSession:

@@ -13,7 +13,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from .helpers import FIRST, PATIENCE_S
+from tests.launching import FIRST
+
+from .helpers import PATIENCE_S
 
 LEFT_THE_SCREEN = b"\x1b[?1049l"
 

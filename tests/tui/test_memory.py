@@ -19,19 +19,10 @@ from gpudbg.frontends.tui.widgets.memory import (
     page_rows,
     word_text,
 )
+from tests.launching import FIRST
 from tests.narrowing import a, there
 
-from .helpers import (
-    FIRST,
-    current,
-    make_app,
-    open_first,
-    open_kernel,
-    press,
-    screen_text,
-    settle,
-    view_of,
-)
+from .helpers import current, make_app, open_first, open_kernel, press, screen_text, settle, view_of
 
 
 def test_what_is_typed_becomes_bytes() -> None:

@@ -22,7 +22,8 @@ from aiohttp.web import Application, Request
 
 from gpudbg.cli import main
 from gpudbg.frontends.web.server import TokenServer
-from tests.tui.helpers import CUBINS, FIRST, LOOP, PATIENCE_S
+from tests.launching import FIRST
+from tests.tui.helpers import CUBINS, LOOP, PATIENCE_S
 
 TOKEN = "0123456789abcdef"
 
