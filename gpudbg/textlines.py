@@ -94,20 +94,34 @@ def opened(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         yield file
 
 
-def read_text(path: str | os.PathLike[str], most: int) -> str:
-    """A text file's contents; bytes that are no UTF-8 become U+FFFD.
+def read_text(path: str | os.PathLike[str], most: int, strict: bool = False) -> str:
+    """A text file's contents; bytes that are no UTF-8 become U+FFFD, or are refused if strict.
 
     Raises:
         LoadError: it cannot be read, or holds more than `most` bytes.
     """
-    with opened(path) as file:
-        try:
-            data = file.read(most + 1)
-        except OSError as error:
-            raise LoadError(f"cannot be read: {error.strerror}", path=str(path)) from error
+    data = beginning(path, most + 1)
     if len(data) > most:
         raise LoadError(f"is larger than {most >> 20} MiB; this is no such text", path=str(path))
-    return data.decode("utf-8", "replace")
+    try:
+        return data.decode("utf-8", "strict" if strict else "replace")
+    except UnicodeDecodeError as error:
+        raise LoadError(
+            f"is no UTF-8 text: {error.reason}", offset=error.start, path=str(path)
+        ) from None
+
+
+def beginning(path: str | os.PathLike[str], count: int) -> bytes:
+    """The first bytes of a file, which may be a device that goes on for ever.
+
+    Raises:
+        LoadError: it cannot be read.
+    """
+    with opened(path) as file:
+        try:
+            return file.read(count)
+        except OSError as error:
+            raise LoadError(f"cannot be read: {error.strerror}", path=str(path)) from error
 
 
 def script_text(path: str | os.PathLike[str], most: int = MAX_SCRIPT_BYTES) -> str:

@@ -127,6 +127,11 @@ def read_launch(path: str | Path) -> Launch:
     return parse_launch(source, name, str(Path(path).parent))
 
 
+MOST_DOTS = 64
+_DEEP_KEY = re.compile(rf"(?<![\w-])(?:[\w-]++[ \t]*+\.[ \t]*+){{{MOST_DOTS}}}", re.ASCII)
+"""What takes the parser time that grows with the square of the key."""
+
+
 def parse_launch(source: str, path: str = "<launch>", folder: str = "") -> Launch:
     """Read a launch table from text.
 
@@ -138,6 +143,9 @@ def parse_launch(source: str, path: str = "<launch>", folder: str = "") -> Launc
     Raises:
         UsageError: it is no TOML or no launch table; names file and line.
     """
+    if deep := _DEEP_KEY.search(source):
+        line = source.count("\n", 0, deep.start()) + 1
+        raise UsageError(f"{path}:{line}: not TOML: a key of more than {MOST_DOTS} parts")
     try:
         table = tomllib.loads(source)
     except (tomllib.TOMLDecodeError, RecursionError, ValueError) as error:

@@ -21,6 +21,7 @@ from gpudbg.formats.program import Program
 from gpudbg.isa.spa5 import text as narrow_text
 from gpudbg.isa.volta import text as wide_text
 from gpudbg.symbols import control_words
+from gpudbg.textlines import MAX_SOURCE_BYTES, is_text_file
 from gpudbg.toolchain import CompileOptions
 
 ADDRESS_COLUMNS = 16
@@ -251,7 +252,8 @@ class SourceLines:
     def _text(self, file: int, line: int) -> str:
         if file not in self._texts:
             path = Path(self._table.files[file])
-            found = next((p for p in (path, self._folder / path.name) if p.is_file()), None)
+            places = (path, self._folder / path.name)
+            found = next((p for p in places if is_text_file(p, MAX_SOURCE_BYTES)), None)
             self._texts[file] = found.read_text(errors="replace").splitlines() if found else None
         lines = self._texts[file]
         return lines[line - 1].rstrip() if lines and 0 < line <= len(lines) else ""

@@ -6,12 +6,15 @@ import json
 from collections.abc import Sequence
 from dataclasses import field
 from fnmatch import fnmatchcase
-from pathlib import Path
 from xml.etree import ElementTree as Xml
 
 from gpudbg.dataclass import dataclass
-from gpudbg.errors import UsageError
+from gpudbg.errors import LoadError, UsageError
 from gpudbg.sanitizer.findings import RULES, CheckFinding
+from gpudbg.textlines import read_text
+
+MAX_BYTES = 64 << 20
+"""Largest file of suppressions, largest baseline."""
 
 _SANITIZER = {
     "InvalidAddress": "out_of_bounds", "Misaligned": "misaligned", "Race": "race",
@@ -94,9 +97,9 @@ class Suppressions:
 
 def _text(path: str, what: str) -> str:
     try:
-        return Path(path).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path}: {what} cannot be read: {error}") from None
+        return read_text(path, MAX_BYTES, strict=True)
+    except LoadError as error:
+        raise UsageError(f"{what}: {error}") from None
 
 
 def _file(path: str) -> list[Rule]:
@@ -114,7 +117,7 @@ def _file(path: str) -> list[Rule]:
 def _rule(text: str, path: str, number: int) -> Rule:
     parts = text.partition("#")[0].split()
     if len(parts) != 2:
-        raise UsageError(f"{path}:{number}: a rule is `kind[:cause] glob`, not {text!r}")
+        raise UsageError(f"{path}:{number}: a rule is `kind[:cause] glob`, not {text[:80]!r}")
     kind, _, cause = parts[0].partition(":")
     if kind != "*" and kind not in RULES:
         raise UsageError(f"{path}:{number}: no kind {kind!r}", f"one of {', '.join(RULES)}, *")
@@ -140,10 +143,9 @@ def _baseline(path: str) -> frozenset[str]:
     text = _text(path, "the baseline")
     try:
         rows = json.loads(text)
-    except json.JSONDecodeError as error:
-        raise UsageError(
-            f"{path}:{error.lineno}: the baseline does not parse: {error.msg}"
-        ) from None
+    except (ValueError, RecursionError) as error:
+        line = getattr(error, "lineno", 1)
+        raise UsageError(f"{path}:{line}: the baseline does not parse: {error}") from None
     if not isinstance(rows, list) or not all(isinstance(row, str) for row in rows):
         raise UsageError(f"{path}:1: a baseline is a JSON list of fingerprints")
     return frozenset(rows)

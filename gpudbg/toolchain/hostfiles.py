@@ -16,9 +16,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import field
 from functools import partial
-from pathlib import Path
 
 from gpudbg.dataclass import dataclass
+from gpudbg.textlines import beginning
 from gpudbg.toolchain.hostcode import HostCode, blanked, device_macros, split
 from gpudbg.toolchain.hostproject import header_near
 
@@ -317,7 +317,7 @@ def with_deduced(
 
 
 def _read(path: str) -> str:
-    data = Path(path).read_bytes()[:MAX_BYTES]
+    data = beginning(path, MAX_BYTES)
     return data.decode("utf-8-sig", "replace").replace("\0", " ")
 
 

@@ -14,6 +14,9 @@ from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
 
+from gpudbg.errors import LoadError
+from gpudbg.textlines import beginning
+
 LEVELS = 6
 """Folders upwards in which headers are looked for, the file's own counted."""
 
@@ -101,8 +104,8 @@ def advice(name: str, log: str) -> str:
 def _texture_references(name: str) -> bool:
     """Whether a file declares texture references at the begin of a line."""
     try:
-        text = Path(name).read_bytes()[:MAX_BYTES].decode("utf-8", "replace")
-    except OSError:
+        text = beginning(name, MAX_BYTES).decode("utf-8", "replace")
+    except LoadError:
         return False
     return re.search(r"^[ \t]*(?:static\s+)?texture\s*<", text, re.MULTILINE) is not None
 
@@ -132,6 +135,6 @@ def _beside(name: str) -> Iterator[tuple[str, str]]:
         path = os.path.normpath(os.path.join(folder, other))
         try:
             if os.path.isfile(path) and not (os.path.isfile(name) and os.path.samefile(path, name)):
-                yield path, Path(path).read_bytes()[:MAX_BYTES].decode("utf-8", "replace")
-        except OSError:
+                yield path, beginning(path, MAX_BYTES).decode("utf-8", "replace")
+        except (OSError, LoadError):
             continue

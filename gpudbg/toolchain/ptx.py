@@ -163,7 +163,10 @@ def _run(ptxas: Path, data: bytes, name: str, options: CompileOptions) -> _Attem
             raise CompileError(f"{name}: ptxas ran longer than {TIMEOUT_S} s") from None
         log = (done.stdout + done.stderr).decode("utf-8", "replace").replace(str(here), name)
         made = out.read_bytes() if not done.returncode and out.is_file() else None
-    return _Attempt(ptxas, made, log.rstrip())
+    silent = (
+        "" if made is not None else f"{ptxas.name} ended with {done.returncode}, without a word"
+    )
+    return _Attempt(ptxas, made, log.rstrip() or silent)
 
 
 def target_of(ptx: bytes) -> str:

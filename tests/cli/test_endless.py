@@ -6,7 +6,7 @@ import os
 import resource
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -45,6 +45,8 @@ WAYS: dict[str, tuple[list[str], str | None, str]] = {
     "decode xid -": (["decode", "xid"], ZEROS, "line 1 is longer than 1,048,576 characters"),
     "repl -": (["repl", FIRST], ZEROS, "more than 16 MiB of commands"),
     "script": (["script", ZEROS], None, ZEROS),
+    "restore": (
+        ["--batch", "-ex", f"restore {ZEROS} binary 0x705000000", FIRST], None, "than 256 MiB"),
     "launch table": (["run", FIRST, "--launch", ZEROS], None, ZEROS),
 }  # fmt: skip
 
@@ -91,3 +93,33 @@ def test_a_long_log_is_read_in_stretches(tmp_path: Path) -> None:
     found = [one for part in parts for one in part.data if one["xid"]]
     assert [one["xid"] for one in found] == [13]
     assert parts[-1].lines[-1].startswith("25004: ")
+
+
+@pytest.mark.parametrize("reader", ["schedule", "baseline", "suppressions", "buffer", "launch"])
+def test_every_reader_bounds_what_it_takes(reader: str, tmp_path: Path) -> None:
+    """A device without an end, a sparse file of any size, text nested without an end."""
+    from gpudbg.errors import GpudbgError
+    from gpudbg.formats.launch_toml import parse_launch
+    from gpudbg.formats.reading import MOST_READ, read_bytes
+    from gpudbg.sanitizer.suppressions import Suppressions
+    from gpudbg.sm.schedule.plan import SchedulePlan
+    from gpudbg.textlines import beginning
+
+    ways: dict[str, Callable[[str], object]] = {
+        "schedule": SchedulePlan.read,
+        "baseline": lambda path: Suppressions.read([], path),
+        "suppressions": lambda path: Suppressions.read(path, None),
+        "buffer": lambda path: read_bytes(path) and None,
+        "launch": lambda path: parse_launch(beginning(path, 1 << 20).decode()),
+    }
+    sparse, deep = tmp_path / "sparse", tmp_path / "deep"
+    with sparse.open("wb") as file:
+        file.truncate(MOST_READ + 1)
+    deep.write_text("[" + "a." * 50_000 if reader == "launch" else "[" * 50_000)
+    for path in (ZEROS, str(sparse), str(deep)):
+        if reader == "buffer" and path == str(deep):
+            continue
+        with pytest.raises(GpudbgError) as caught:
+            ways[reader](path)
+        assert caught.value.exit_code == 2
+        assert len(str(caught.value)) < 400

@@ -13,9 +13,13 @@ from gpudbg.debug.commands.table import command
 from gpudbg.debug.registry import quoted_words
 from gpudbg.debug.values.printf import split_arguments
 from gpudbg.debug.views import gdb_text
-from gpudbg.errors import CommandError
+from gpudbg.errors import CommandError, LoadError
 from gpudbg.expr.evaluation import Place, per_lane, text_of, uniform
 from gpudbg.expr.types import I32, U8, Array, Pointer, Scalar, Struct
+from gpudbg.textlines import beginning
+
+MAX_RESTORED = 256 << 20
+"""Most bytes of a file that `restore` writes."""
 
 if TYPE_CHECKING:
     from gpudbg.debug.session import DebugSession
@@ -149,9 +153,11 @@ def restore(session: DebugSession, argument: str) -> Notice:
     if not name or not rest:
         raise CommandError("a file and an address are missing", "restore FILE binary ADDRESS")
     try:
-        data = Path(name).expanduser().read_bytes()
-    except OSError as error:
-        raise CommandError(f"Failed to open {name}: {error.strerror}") from None
+        data = beginning(Path(name).expanduser(), MAX_RESTORED + 1)
+    except LoadError as error:
+        raise CommandError(f"Failed to open {name}: {error.reason}") from None
+    if len(data) > MAX_RESTORED:
+        raise CommandError(f"{name} holds more than {MAX_RESTORED >> 20} MiB")
     space, start = place_of(session, rest)
     session.memory.write(space, start, data)
     end = start + len(data)

@@ -10,11 +10,14 @@ everything that takes a seed replays it.
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any, Final
 
 from gpudbg.dataclass import dataclass
-from gpudbg.errors import UsageError
+from gpudbg.errors import LoadError, UsageError
+from gpudbg.textlines import read_text
+
+MAX_BYTES = 64 << 20
+"""Largest schedule file."""
 
 _ORDERS: Final = 32
 _TURN_BITS: Final = 24
@@ -79,10 +82,10 @@ class SchedulePlan:
                 raise UsageError(f"--schedule {given}: no schedule", "such as 3:17,40")
             return _checked(given, int(order), [int(part) for part in parts])
         try:
-            data = json.loads(Path(given).read_text(encoding="utf-8"))
-        except OSError as error:
-            raise UsageError(f"{given}: cannot be read: {error.strerror or error}") from None
-        except ValueError as error:
+            data = json.loads(read_text(given, MAX_BYTES, strict=True))
+        except LoadError as error:
+            raise UsageError(str(error)) from None
+        except (ValueError, RecursionError) as error:
             line = getattr(error, "lineno", 1)
             raise UsageError(f"{given}:{line}: no schedule file: {error}") from None
         if not isinstance(data, dict) or data.get("schema") != SCHEMA:
