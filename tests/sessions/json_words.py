@@ -89,6 +89,7 @@ constant_banks: bank -> bytes
 control: the instruction's 21 bits of the bundle's control word
 control_text: the same in words
 coords: coordinate -> value
+cost: how runs look after a watchpoint; only of `info watchpoints`
 count: how many
 critical: whether the warp is in a critical section
 cs2r: whether CS2R reads the register

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
-from gpudbg.answers import column, computed, typed_row
+from gpudbg.answers import ABSENT, column, computed, typed_row
 from gpudbg.answers.formats import COUNT, LIST, YES, Format
 from gpudbg.debug.breakpoints.watched import KIND_WORDS, TYPE_WORDS
 from gpudbg.debug.script.blocks import shown_lines
@@ -57,7 +57,8 @@ class BreakpointRow:
     """A breakpoint as it stands.
 
     `locations` are its addresses in full, where a program was asked for them; `original` is the
-    location as it was written, `thread` the number of the one warp that it is for.
+    location as it was written, `thread` the number of the one warp that it is for, `cost` how runs
+    look after a watchpoint.
     """
 
     number: int = column("Num", COUNT)
@@ -79,6 +80,7 @@ class BreakpointRow:
     original: str = column(key="")
     thread: int | None = column(key="")
     locations: tuple[LocationRow, ...] = column(key="", default=())
+    cost: str = column(default=ABSENT)
 
     @property
     def title(self) -> str:
@@ -94,6 +96,8 @@ class BreakpointRow:
             yield f"{self.number}.{at.number:<4} {mark}  {at.place:<{wide}}  in {at.function}"
         for text in self.commands:
             yield f"        {text}"
+        if self.cost is not ABSENT:
+            yield f"        {self.cost}"
 
 
 def breakpoint_row(point: Breakpoint) -> BreakpointRow:

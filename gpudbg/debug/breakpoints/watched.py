@@ -77,6 +77,20 @@ class Watch:
         """What gdb calls it."""
         return KIND_WORDS[self.target.kind]
 
+    @property
+    def cost(self) -> str:
+        """How a run looks after it where code is compiled."""
+        target = self.target
+        if target.space == "register":
+            whose = f"warp {target.warp} of block {target.block}"
+            return f"compiled; {whose} is stepped at instructions that write it"
+        kinds = (
+            "loads, stores"
+            if len(TOUCHED_BY[target.kind]) > 2
+            else ("loads" if target.kind == "read" else "stores")
+        )
+        return f"compiled; {kinds} and atomics are tested, what may touch it is stepped"
+
 
 def lines_of(trigger: Trigger) -> tuple[str, ...]:
     """What a watchpoint saw, as gdb prints it."""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from gpudbg.answers import Notice, Table
 from gpudbg.debug.breakpoints.rows import BreakpointRow, breakpoint_row, located_row
+from gpudbg.debug.commands.engine import stepped_now
 from gpudbg.debug.commands.table import command
 from gpudbg.debug.values.evaluation import check_names
 from gpudbg.debug.views import gdb_text
@@ -13,7 +15,8 @@ from gpudbg.debug.views.format import parse_int
 from gpudbg.errors import CommandError
 
 if TYPE_CHECKING:
-    from gpudbg.debug.breakpoints.watched import WatchKind
+    from gpudbg.debug.breakpoints.table import Breakpoint
+    from gpudbg.debug.breakpoints.watched import Watch, WatchKind
     from gpudbg.debug.session import DebugSession
 
 LOCATIONS = """\
@@ -292,16 +295,32 @@ def info_breakpoints(session: DebugSession, argument: str) -> Table:
 
 @command(
     "info watchpoints",
-    help="watchpoints alone",
+    help="watchpoints alone, and what each costs a run",
     group="breakpoints",
     needs="nothing",
 )
 def info_watchpoints(session: DebugSession, argument: str) -> Table:
     """List watchpoints."""
-    rows = tuple(located_row(session, point) for point in session.breakpoints if point.watch)
+    rows = tuple(
+        replace(located_row(session, point), cost=_cost(session, point, point.watch))
+        for point in session.breakpoints
+        if point.watch is not None
+    )
     return Table(
         BreakpointRow,
         rows,
         empty="No watchpoints.",
         below=BreakpointRow.below,
     )
+
+
+def _cost(session: DebugSession, point: Breakpoint, watch: Watch) -> str:
+    """How runs look after a watchpoint."""
+    if not point.enabled:
+        return "disabled: costs nothing"
+    if session.launched and session.grid.fast is None:
+        return "the step engine runs everything: `engine` is step"
+    stepped = watch.stepped or (stepped_now(session.grid) if session.launched else "")
+    if stepped:
+        return f"the step engine runs everything: {stepped}"
+    return watch.cost

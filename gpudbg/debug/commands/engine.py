@@ -39,7 +39,7 @@ def info_engine(session: DebugSession, argument: str) -> Card:
     report = grid.fast.report()
     if report is not None:
         return Card(_compiled(session, report), _lines)
-    why = grid.fast.trouble or _stepped_now(grid) or "nothing is compiled yet"
+    why = grid.fast.trouble or stepped_now(grid) or "nothing is compiled yet"
     return Card(EngineState(name, False, (), why), _lines)
 
 
@@ -74,7 +74,7 @@ class EngineState:
     apart: int = column(default=0)
 
 
-def _stepped_now(grid: Grid) -> str:
+def stepped_now(grid: Grid) -> str:
     """Why the launch does not run in compiled code as things are, or nothing."""
     if grid.launched.schedule.seed:
         return SEED
@@ -107,7 +107,7 @@ def _compiled(session: DebugSession, report: EngineReport) -> EngineState:
         total_exits=sum(report.exits.values()),
         total=grid.total,
         slow=len(report.slow),
-        stepped=_stepped_now(grid),
+        stepped=stepped_now(grid),
         apart=sum(not kept.fits(warp) for warp in grid.warps() if warp.has_groups),
     )
 
