@@ -129,7 +129,7 @@ class LaunchControl(Attached[Owner]):
 
 
 def _releaser(inferior: Inferior, launch: Launchable) -> Callable[[], object]:
-    """What frees a launch; it is called, too, when nobody has the session any more."""
+    """A function that frees a launch; it also runs when the session is garbage-collected."""
     release = weakref.finalize(inferior, launch.release)
     release.atexit = False
     return release

@@ -145,7 +145,7 @@ class Log(ProgressLine):
 
 @contextmanager
 def progress_shown(session: DebugSession, stream: TextIO | None = None) -> Iterator[None]:
-    """Runs inside tell of their progress, unless somebody else does."""
+    """Context: runs report their progress, unless an outer context does."""
     stream = sys.stderr if stream is None else stream
     gpu = session.grid.gpu
     if gpu.on_progress is not None:

@@ -209,7 +209,7 @@ class Recording:
     path: str = "<recording>"
 
     def section(self, name: str) -> bytes:
-        """The content of a section.
+        """The bytes of a section of the file.
 
         Raises:
             LoadError: there is none.

@@ -38,7 +38,7 @@ class SharedBlocks:
         return self._size
 
     def held(self) -> Iterator[bytes]:
-        """The blocks that are kept."""
+        """The blocks that this copy holds."""
         return (block for block in self._blocks if block is not None)
 
     def same(self, other: SharedBlocks) -> bool:
@@ -46,7 +46,7 @@ class SharedBlocks:
         return self._size == other._size and self._blocks == other._blocks
 
     def restore(self, array: npt.NDArray[np.uint8]) -> None:
-        """Put it back; blocks that have stayed zero are not touched."""
+        """Write the copy back to the array; blocks that have stayed zero are not touched."""
         for at, block in zip(range(0, self._size, BLOCK), self._blocks, strict=True):
             part = array[at : at + BLOCK]
             if block is not None:

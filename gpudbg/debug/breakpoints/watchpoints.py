@@ -222,12 +222,12 @@ class Watchpoints(Attached["Inferior"], Observer):
 
     @property
     def seen(self) -> bool:
-        """Whether the last `met` was true, and nobody has taken what it saw."""
+        """Whether the last `met` was true and its triggers have not been taken yet."""
         return bool(self._last)
 
     @property
     def watched(self) -> bool:
-        """Whether anything is watched in the run that goes on."""
+        """Whether the present run watches anything."""
         return bool(self._rows)
 
     def _trigger(self, row: Breakpoint, warp: WarpState, lanes: int, at: int) -> Trigger | None:

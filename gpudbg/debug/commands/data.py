@@ -310,7 +310,7 @@ class MemoryWords:
 
 
 def _with_never(words: MemoryWords, lines: list[str], never: NDArray[np.bool_] | None) -> list[str]:
-    """Lines of `x`, with what nobody has written at their ends."""
+    """Lines of `x`; bytes that were never written are named at their ends."""
     if never is None or not never.any():
         return lines
     room, width = words.unit * gdb_text.PER_LINE[words.unit], max(map(len, lines))

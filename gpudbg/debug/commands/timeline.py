@@ -1,4 +1,4 @@
-"""The timeline: what every warp did by tick, what lies on the way, bookmarks."""
+"""The timeline: what every warp did by tick, stops and events, bookmarks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Going back: what a launch did, states on the way, and every state in between."""
+"""Reverse execution: the moves of a launch, its checkpoints, and any state made from both."""
 
 from gpudbg.doors import door
 

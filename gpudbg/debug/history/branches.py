@@ -1,4 +1,4 @@
-"""Branches: how a launch went on from a moment of its past where something was changed."""
+"""Branches: the moves after a position of the past at which a user changed something."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Branch:
-    """A way that was left.
+    """Recorded moves that are not followed now.
 
     Attributes:
         moves: all of them, from the launch on.
@@ -49,7 +49,7 @@ class Branches:
         self.name = ""
 
     def leave(self, branch: Branch) -> None:
-        """The branch that was followed is left, a new one begins."""
+        """Keep the followed branch by its number and begin a new one."""
         branch.name, self.name = self.name, ""
         self._rows[self.current] = branch
         self.current = max(self._rows) + 1
@@ -66,7 +66,7 @@ class Branches:
         return found
 
     def exchange(self, number: int, branch: Branch) -> None:
-        """Follow another one; `branch` is what was followed."""
+        """Follow another branch; `branch` is the one that was followed so far."""
         branch.name = self.name
         self._rows[self.current] = branch
         self.name = self._rows.pop(number).name

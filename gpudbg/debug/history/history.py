@@ -62,7 +62,7 @@ class LaunchHistory(Attached["Inferior"]):
         runner.history = ref(self)
 
     def launched(self) -> None:
-        """The session has a new launch: the old one's past is gone."""
+        """Forget the old launch's past: the session has a new launch."""
         self._branches = None
         self.replay = self._made()
 
@@ -72,7 +72,7 @@ class LaunchHistory(Attached["Inferior"]):
 
     @property
     def branches(self) -> Branches:
-        """Ways that were left by a change in the past."""
+        """Branches that are not followed since a change in the past."""
         if self._branches is None:
             self._branches = Branches()
         return self._branches
@@ -207,7 +207,7 @@ class LaunchHistory(Attached["Inferior"]):
 
     @contextmanager
     def excursion(self) -> Iterator[None]:
-        """Whoever has it may send the launch through its past; it comes back to where it stood."""
+        """Context: the launch may be moved through its past; at the end it is moved back."""
         self._require()
         here = self.replay.present()
         try:
@@ -217,12 +217,12 @@ class LaunchHistory(Attached["Inferior"]):
             self.replay.show_words()
 
     def stand_at_end(self) -> Stop:
-        """Stand at the present."""
+        """Move the launch to its present."""
         return self.arrive(Destination(self.replay.end))
 
     # ---- for those who look for something in the past ----------------------------------
     def pass_by(self, target: Position) -> None:
-        """Stand at a position on the way to somewhere else.
+        """Move the launch to a position without reporting a stop there.
 
         Raises:
             SearchInterruptedError: somebody has interrupted it.
@@ -232,7 +232,7 @@ class LaunchHistory(Attached["Inferior"]):
             raise SearchInterruptedError(event)
 
     def interrupted(self, event: StopEvent) -> Stop:
-        """The stop of a way through the past that somebody has interrupted, where that was."""
+        """The stop to report where a search through the past was interrupted."""
         self._follow()
         return self._runner.end_run(event)
 
@@ -243,7 +243,7 @@ class LaunchHistory(Attached["Inferior"]):
         lane: int | None = None,
         note: tuple[str, ...] = (),
     ) -> Stop:
-        """Stand at a target, and say so.
+        """Move the launch to a target and report the stop.
 
         Args:
             after: instructions by warp one tick later: who acts then has the focus.
@@ -285,7 +285,7 @@ class LaunchHistory(Attached["Inferior"]):
         return self.arrive(Destination(first), note=(NO_MORE if not first.tick else FORGOTTEN,))
 
     def _travel(self, target: Position) -> StopEvent | None:
-        """Have the launch stand at a position; the session's parts take its grid over."""
+        """Move the launch to a position; the session's parts take its grid over."""
         replay, inferior = self.replay, self._inferior
         event = replay.go(target)
         if inferior.grid is not replay.grid:
@@ -338,7 +338,7 @@ class LaunchHistory(Attached["Inferior"]):
 
     # ---- branches ----------------------------------------------------------------------
     def _fork(self) -> None:
-        """Something was changed in the past: the way that was recorded is kept apart."""
+        """A user changed something in the past: keep the recorded moves after it as a branch."""
         replay, branches = self.replay, self.branches
         at, marks = replay.present(), list(replay.marks)
         before = replay.fork()

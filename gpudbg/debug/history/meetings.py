@@ -1,4 +1,4 @@
-"""Which breakpoints and watchpoints were met on the way to a place, without counting any hit."""
+"""Which breakpoints and watchpoints were met up to a position, without counting hits."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Destination:
 
 
 class Meetings:
-    """Looks for stops while a launch goes on in its past."""
+    """Finds stops while a launch is replayed."""
 
     def __init__(self, runner: Runner, replay: Replay) -> None:
         self._runner, self._replay = runner, replay

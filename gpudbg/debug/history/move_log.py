@@ -44,7 +44,7 @@ class MoveLog:
         self._edits = grid.launched.residency.edits.count, grid.gpu.memory.journal.writes
 
     def settle(self, grid: Grid) -> None:
-        """What is there now is known: it counts as no change.  The log is this grid's from now."""
+        """Count the present state as unchanged, and log the moves of this grid from now on."""
         self._grid = grid
         self._edits = _edits(grid)
 
@@ -142,7 +142,7 @@ def set_driven(grid: Grid, words: tuple[tuple[int, ...], ...]) -> None:
 
 
 def set_words(grid: Grid, words: tuple[tuple[int, ...], ...]) -> None:
-    """Set them."""
+    """Set the words of the SMs."""
     for sm, row in zip(grid.sms, words, strict=True):
         for name, value in zip(_WORDS, row, strict=True):
             setattr(sm.trap, name, value)

@@ -44,7 +44,7 @@ class Pace:
         self._at = 0
 
     def begin(self, total: int) -> None:
-        """The launch runs on from so many instructions."""
+        """Note the total of instructions at which the launch begins to run."""
         self._begun, self._at = None, total
 
     def next_check(self, total: int) -> int:
@@ -52,7 +52,7 @@ class Pace:
         return total + max(_LEAST, int(self.rate * _SLICE))
 
     def reached(self, total: int) -> None:
-        """It has run to so many instructions, and runs on."""
+        """Note the total of instructions of a launch that runs on."""
         now, done = process_time(), total - self._at
         # A run that ends before its first pause does not pay for the clock.
         took = done / self.rate if self._begun is None else now - self._begun
@@ -62,7 +62,7 @@ class Pace:
         self._begun, self._at = now, total
 
     def end(self, total: int) -> bool:
-        """It has run to so many instructions, and ended; whether a checkpoint may be due."""
+        """Note the total at the end of a run; whether a checkpoint may be due."""
         self._ran += (total - self._at) / self.rate
         self._at = total
         return self._ran >= FIRST
@@ -86,5 +86,5 @@ class Pace:
 
     @property
     def worth(self) -> int:
-        """Warp instructions that take so much longer than a checkpoint that one saves time."""
+        """The least number of warp instructions whose replay costs more than a checkpoint."""
         return int(self.rate * 4 * self.cost)

@@ -1,4 +1,4 @@
-"""What one warp executed on the way to the present place, to go back by steps of it."""
+"""What one warp executed before the present position, to step back by its instructions."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ class WarpPast:
     # ---- what is asked -----------------------------------------------------------------
     @property
     def first(self) -> PastStep | None:
-        """Before its first instruction, as far as was looked."""
+        """Before the warp's first instruction among those that were scanned."""
         return self._seen[0] if self._seen else None
 
     def before_instruction(self, over: bool, count: int) -> PastStep | None:
@@ -120,7 +120,7 @@ class WarpPast:
         return at
 
     def before_call(self) -> PastStep | None:
-        """Before the call of the function that it is in."""
+        """Before the call of the warp's present function."""
         found = self._up(len(self._seen) - 1, self._now.depth - 1)
         return self._seen[found] if found >= 0 else None
 
@@ -137,5 +137,5 @@ class WarpPast:
         return at
 
     def _line(self, pc: int) -> str:
-        """What tells a source line from others; an instruction without one is a line."""
+        """The key of an instruction's source line; without a line table each is its own."""
         return str(self._inferior.symbols.line(pc) or f"0x{pc:x}")

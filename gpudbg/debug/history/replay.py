@@ -57,7 +57,7 @@ BEGINNING: Final = Position(0, 0)
 
 @dataclass(slots=True)
 class Mark:
-    """A checkpoint on the way.
+    """A checkpoint at a position of the launch.
 
     Attributes:
         at: where.
@@ -71,11 +71,11 @@ class Mark:
 
 
 class DepartureError(ModelGap):
-    """A run that is carried out again does not come to where it came before."""
+    """A replayed move ended in another state than when it was recorded."""
 
 
 class SearchInterruptedError(Exception):
-    """Somebody has interrupted a way through the past; the launch stands where that was.
+    """A search through the past was interrupted; the launch stands where it got to.
 
     Attributes:
         event: the stop.
@@ -130,7 +130,7 @@ class Replay:
         return Position(len(self.moves), self.moves[-1].after if self.moves else self.first.tick)
 
     def present(self) -> Position:
-        """Where the launch stands."""
+        """The position that the launch stands at."""
         return self.at if self.in_past or self._away else self.end
 
     def last_event(self) -> StopEvent | None:
@@ -182,7 +182,7 @@ class Replay:
             self._forget(needed[len(needed) // 2])
 
     def note_move(self) -> None:
-        """There is one more move."""
+        """Append a move."""
         if len(self.moves) > MOST_MOVES:
             self.mark(self.end, needed=True)
             self._forget(len(self.marks) - 1)
@@ -249,7 +249,7 @@ class Replay:
 
     # ---- going somewhere ---------------------------------------------------------------
     def go(self, target: Position) -> StopEvent | None:
-        """Have the launch stand at a position; how the last move on the way ended, if any did.
+        """Move the launch to a position; the event that ended the last replayed move, if any.
 
         Raises:
             DepartureError: the run does not come there again.
@@ -261,7 +261,7 @@ class Replay:
             return self._follow(target)
 
     def go_before_change(self, target: Position) -> None:
-        """Have the launch stand at a position as it was before something was changed there.
+        """Move the launch to a position, to its state before a user changed it there.
 
         The next `go` leads to the state afterwards.
 
@@ -277,7 +277,7 @@ class Replay:
             self._elsewhere = True
 
     def leave(self) -> None:
-        """The launch stands nowhere on its way: somebody has changed it to look at something."""
+        """The state is none of the launch's past: an inspection has changed it."""
         self._elsewhere = True
 
     @property
@@ -286,7 +286,7 @@ class Replay:
         return self._handler is not None
 
     def _leads_to(self, target: Position) -> bool:
-        """Whether going on from here is the shortest way."""
+        """Whether replaying from the present position is shorter than from a checkpoint."""
         if self.at > target or (self.at.moves < target.moves and self._is_apart()):
             return False
         best = self._mark_before(target)
@@ -526,7 +526,7 @@ class Replay:
 
     @contextmanager
     def quiet(self, observer: Observer | None = None) -> Iterator[None]:
-        """Nobody else observes, and nothing is noted."""
+        """Context: other observers are detached, and no move is logged."""
         gpu = self.grid.gpu
         observers, gpu.observers = gpu.observers, Observers(() if observer is None else (observer,))
         self.grid.log = self.grid.past = None
@@ -536,7 +536,7 @@ class Replay:
             gpu.observers = observers
 
     def take(self, moves: list[Move], marks: list[Mark]) -> None:
-        """Follow another way from the beginning on; `go` leads to a place on it."""
+        """Replace all moves by those of another branch; `go` moves the launch onto it."""
         self.moves[:] = moves
         self.marks = list(marks)
         self._elsewhere = self.log.closed = True

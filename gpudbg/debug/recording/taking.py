@@ -98,7 +98,7 @@ class _Taker:
         self._sections: dict[str, bytes] = {}
 
     def take(self) -> Recording:
-        """It, from the beginning to the present."""
+        """The recording, from the launch's beginning to its present."""
         session, replay, launch = self._session, self._replay, self._session.launch
         assert isinstance(launch, ProgramLaunch)
         program, table = session.program, launch.table
@@ -214,7 +214,7 @@ class _Taker:
 
     # ---- changes -------------------------------------------------------------------------
     def _edit(self, mark: Mark) -> RecordedEdit | None:
-        """What was changed where a checkpoint is; None: nothing was, or it is no part."""
+        """What a user changed at a checkpoint; None without a change that recordings hold."""
         replay, at = self._replay, mark.at
         replay.go_before_change(at)
         values, parts = state_edits.value_parts(replay.grid), state_edits.copied(replay.grid)
@@ -243,7 +243,7 @@ class _Taker:
         pieces: list[tuple[str, int, str]],
         wanted: str,
     ) -> None:
-        """The change, made anew, leads to the same state."""
+        """Apply the change again and compare the states."""
         replay = self._replay
         replay.go_before_change(at)
         content = [(name, offset, self._sections[label]) for name, offset, label in pieces]

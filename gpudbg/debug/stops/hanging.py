@@ -52,7 +52,7 @@ def hang_of(inferior: Inferior, times: int) -> tuple[WarpState, tuple[str, ...]]
 
 
 def _others_act(inferior: Inferior) -> bool:
-    """Whether somebody beside the warps could change something."""
+    """Whether anything other than the warps could change memory."""
     grid = inferior.grid
     if grid.traps.handler is not None or any(sm.trap.stepping for sm in grid.sms):
         return True

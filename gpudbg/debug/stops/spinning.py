@@ -47,7 +47,7 @@ ENDS: Final = ("EXIT", "KILL")
 
 @dataclass(frozen=True, slots=True)
 class Poll:
-    """Memory that is read on the way round: `name` as the source has it (`lock[0]`), its value.
+    """Memory that a loop reads in each iteration: `name` as in the source (`lock[0]`), its value.
 
     `more` is how many other places the same instruction reads.
     """
@@ -268,7 +268,7 @@ def _poll(inferior: Inferior, warp: WarpState, probe: _Probe, pc: int) -> Poll:
 
 
 def name_of(inferior: Inferior, space: str, address: int) -> tuple[str, np.dtype[Any] | None]:
-    """A place as people call it (`lock[0]`, `shared 0x10`), and the type of what is there."""
+    """A place's name in the source (`lock[0]`) or its address (`shared 0x10`), and its type."""
     if space != "global":
         return f"{space} 0x{address:x}", None
     for argument in inferior.launch.arguments:

@@ -48,7 +48,7 @@ def in_machine_function(inferior: Inferior, warp: WarpState) -> bool:
 
 
 def _return_address(inferior: Inferior, warp: WarpState, group: LaneGroup | None) -> int | None:
-    """Where a warp in a function that the machine carries out goes on; None for all others."""
+    """The return address of a warp in a function that the machine emulates; None elsewhere."""
     pc = warp.pc if group is None else group.pc
     if pc & -EXTERN_STRIDE not in inferior.symbols.image.externs:
         return None

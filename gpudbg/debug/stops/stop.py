@@ -233,7 +233,7 @@ class LimitStop(Stop):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class InterruptStop(Stop):
-    """Somebody interrupted the run."""
+    """The run was interrupted."""
 
     kind: Literal["interrupted"] = field(default="interrupted", init=False)
 

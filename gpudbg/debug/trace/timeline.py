@@ -1,4 +1,4 @@
-"""Timeline: what every warp did by tick, which stops lie on the way, who wrote a register last.
+"""Timeline: what every warp did by tick, the stops, the last writer of a register.
 
 Stops, traps and bookmarks are known always.  What warps execute is recorded while it is switched
 on (`set timeline on`, or by opening the history screen); nobody pays for it before.  Under
@@ -72,7 +72,7 @@ class Track:
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """Something of note on the way.
+    """An event at a tick: a stop, a trap, a bookmark.
 
     Attributes:
         tick: warp instructions of the launch before it.
@@ -166,7 +166,7 @@ class Timeline(Attached["Inferior"], Observer):
         self._tentative = small
 
     def looked_at(self) -> None:
-        """Somebody looks at the timeline: recording begins, unless it is switched off."""
+        """Begin to record when the timeline is first asked for, unless it is switched off."""
         if self._inferior.settings.shown("timeline") != "off":
             self.switch(True)
 

@@ -27,7 +27,7 @@ class ChangeMark:
         self._checkpoint = inferior.grid.gpu.memory.checkpoint()
 
     def touched(self, buffer: DeviceBuffer) -> bool:
-        """Whether somebody has written to a buffer since."""
+        """Whether a buffer has been written to since the mark."""
         return self._checkpoint.kept(buffer.allocation) is not None
 
     def changed(self, buffer: DeviceBuffer) -> int:

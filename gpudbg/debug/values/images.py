@@ -71,7 +71,7 @@ def _unlinear(number: int, sizes: tuple[int, int, int]) -> tuple[int, int, int]:
 def last_writer(
     inferior: Inferior, image: DeviceImage, x: int, y: int = 0, z: int = 0, layer: int = 0
 ) -> LastWriter | None:
-    """Who wrote a texel last; None when nobody has in this run."""
+    """The last writer of a texel in this run, or None."""
     unit = unit_of(inferior)
     found = unit.writers.get(image.index) if unit is not None else None
     if found is None or not found.count[layer, z, y, x]:

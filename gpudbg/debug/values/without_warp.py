@@ -78,7 +78,7 @@ class BareContext(WarpContext):
         self._gone("constant memory")
 
     def write_place(self, place: Place, raw: NDArray[Any]) -> None:
-        """Nothing is written for nobody."""
+        """Refuse: without a warp there is nothing to write to."""
         self._gone("anything to write to")
 
 

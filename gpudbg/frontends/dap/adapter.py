@@ -40,7 +40,7 @@ Work = Callable[[], Any]
 NOT_OPEN = "no program is open: `launch` comes first"
 RUNNING = "the program runs: pause it first"
 PROGRESS_SECONDS = 1.0
-"""Of a run, until the client is told how far it is."""
+"""Of a run, until its progress is reported to the client."""
 
 
 @dataclass(slots=True)
@@ -293,7 +293,7 @@ class Adapter:
             self.session.interrupt()
 
     def halt(self) -> None:
-        """Stop what runs and wait for it; nobody is told."""
+        """Stop what runs and wait for it; no event is sent."""
         run = self.run
         if run is None or self.session is None:
             return

@@ -1,4 +1,4 @@
-"""A client's breakpoints: it sends all of a kind, and what is new or gone is told from that.
+"""A client's breakpoints: it sends all of a kind, and what is new or gone follows from that.
 
 Conditions are expressions of the session.  Hit counts and log messages are the adapter's own: a
 callback counts hits, prints, and lets the run go on.

@@ -1,4 +1,4 @@
-"""The history screen's pictures: warps over ticks, what lies on the way, what a stop changed.
+"""Data of the history screen: warps over ticks, events, what changed up to a stop.
 
 They are taken while the machine is at rest, from the session's timeline and from the pictures of
 earlier stops; panes draw them and never ask.

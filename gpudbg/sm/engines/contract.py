@@ -118,7 +118,7 @@ class WarpEngine(Protocol):
         """The launch's code has changed before anything ran."""
 
     def again(self) -> WarpEngine:
-        """A new one for the same launch, whose state somebody has replaced."""
+        """A new engine for the same launch after its state was replaced from outside."""
 
     def dispose(self) -> None:
-        """Nobody runs the launch any more."""
+        """Free what the engine holds: the launch will not run again."""

@@ -168,7 +168,7 @@ def _memory(arguments: Body) -> tuple[str, int]:
 
 @request("readMemory")
 def read_memory(adapter: Adapter, arguments: Body) -> Body:
-    """Bytes; as many as there are, the rest is told as unreadable."""
+    """Bytes; as many as are readable; the rest is reported as unreadable."""
     space, address = _memory(arguments)
     count = whole_of(arguments, "count")
     if not 0 <= count <= MOST_BYTES:

@@ -72,7 +72,7 @@ class FastEngine:
                 self.engine.prepare_ahead()
 
     def again(self) -> FastEngine:
-        """A new one for the same launch, whose state somebody has replaced."""
+        """A new engine for the same launch after its state was replaced from outside."""
         mode = "run" if self._eager else "auto"
         return FastEngine(self._launched, self._entry, mode, self._compiled, self._stepped)
 

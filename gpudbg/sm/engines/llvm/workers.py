@@ -136,7 +136,7 @@ class Workers:
     # ---- threads -----------------------------------------------------------------------
 
     def jobs(self, limit: int) -> int:
-        """Host threads to use now, on the way to `limit` instructions."""
+        """Host threads to use for a run up to `limit` instructions."""
         launched = self.launched
         if launched.total < self._alone_until or launched.observers.everywhere:
             return 1

@@ -146,7 +146,7 @@ class Floats:
         return self.ir.op(f"select <32 x i1> {self.values.mask_lanes(c)}, {kind} {a}, {kind} {b}")
 
     def canonical(self, ref: str) -> Num:
-        """Bits of f32 results with NaNs canonical, which costs nothing where nobody wants bits."""
+        """Bits of f32 results with NaNs canonical; none are made where the bits are not used."""
         if self.wide_vectors:
             value: Num = self.bits32(self._numbers(ref))
         else:

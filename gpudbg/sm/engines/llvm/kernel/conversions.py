@@ -45,7 +45,7 @@ class Conversions:
         """Value of 64 bits -> an f32 with its value, or also NaN."""
 
     def _later(self, wide: Val, emit: Callable[[], str]) -> None:
-        """Have doubles emitted when somebody wants the 64 bits of a value."""
+        """Emit doubles only when the 64 bits of a value are used."""
 
         def named() -> str:
             made = self.floats.bits64(emit())

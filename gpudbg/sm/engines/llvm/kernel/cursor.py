@@ -50,5 +50,5 @@ class Cursor:
         return copy_of(self.active)
 
     def revert(self, mark: Mask) -> None:
-        """The block goes on with what was known then."""
+        """Restore what was known about the block's values at an earlier point."""
         self.active, self.terminated = mark, False

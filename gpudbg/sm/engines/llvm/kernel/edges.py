@@ -133,7 +133,7 @@ class Edges:
         return target is not None and target <= pc
 
     def text(self) -> list[str]:
-        """Blocks on the way to a head where the turn may end, and to code that is not here."""
+        """Edge blocks: to loop heads at which a turn may end, and to code outside the trace."""
         lines = []
         for pc in sorted(self.checked):
             goal = f"m{pc}" if pc in self.missing else f"b{pc}"

@@ -131,7 +131,7 @@ class KernelFlow(FlowParts):
         self._release("exit", "", mask)
 
     def _release(self, function: str, first: str, mask: Mask) -> None:
-        """Lanes stop running: the library finds who goes on, and where."""
+        """Take lanes out of the active mask; the library chooses the next lanes and their pc."""
         ir, cursor, exits, edges = self.ir, self.cursor, self.exits, self.edges
         if mask == 0:
             ir.br(edges.edge(cursor.next_pc))

@@ -92,7 +92,7 @@ class GroupFlow(FlowParts):
         self.ir.br("dispatch")
 
     def _note(self, goal: str) -> None:
-        """Write to the record where the warp goes on, behind the present instruction."""
+        """Store the pc of the following instruction in the warp's record."""
         ir, cursor = self.ir, self.cursor
         moved = ir.op(f"icmp ne i64 {goal}, {self._next}")
         before = ir.get("i64", "%came_from")
@@ -101,7 +101,7 @@ class GroupFlow(FlowParts):
         self.exits.spend()
 
     def _moved(self, name: str, arguments: str) -> None:
-        """A function of the library says where the warp goes on."""
+        """Continue the warp at the pc that a library function returns."""
         self._arrive(self._library(name, f"ptr %rec, {arguments}"))
 
     def _library(self, name: str, arguments: str) -> str:

@@ -64,7 +64,7 @@ class _Sample(ValueOps):
         self._regs: dict[int, U32] = {}
 
     def forget(self, first: int, count: int) -> None:
-        """Registers that get values nobody knows."""
+        """Drop what is known of registers that get unknown values."""
         for index in range(first, first + count):
             self._regs.pop(index, None)
 

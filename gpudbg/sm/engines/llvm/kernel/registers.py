@@ -70,7 +70,7 @@ class NamedState:
         )
 
     def dirty(self) -> NamedState:
-        """Only what the record does not hold yet, as it is now."""
+        """A copy of the values that are not yet stored in the record."""
         return NamedState(
             {n: self.regs[n] for n in self.dirty_regs},
             {n: copy_of(self.preds[n]) for n in self.dirty_preds},

@@ -1,4 +1,4 @@
-"""Atomic additions to shared memory whose result nobody wants, done in place."""
+"""Atomic additions to shared memory whose result is not used, done in place."""
 
 from __future__ import annotations
 

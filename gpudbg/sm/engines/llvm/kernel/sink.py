@@ -30,7 +30,7 @@ def _defines(line: str) -> str:
 
 
 def sink(lines: list[str], tail: list[str]) -> tuple[list[str], list[str]]:
-    """Quick path and blocks out of the way, the first without what only the others need.
+    """The hot path and the cold blocks; instructions that only cold blocks use move into them.
 
     Args:
         lines: the quick path; only phis may name what is defined further down.
@@ -56,7 +56,7 @@ def sink(lines: list[str], tail: list[str]) -> tuple[list[str], list[str]]:
 
 
 class _Cold:
-    """Rewrites blocks out of the way.
+    """Rewrites cold blocks.
 
     What is repeated comes first in its block: there the record still holds what it held.
     """

@@ -438,7 +438,7 @@ class Screen:
     def _define(
         self, row: _Row, cell: TypedPointer, bits: Int, shared: Int, number: Int, reads: Int
     ) -> None:  # fmt: skip
-        """Of an access, only whether it reads what nobody has written, and what it writes."""
+        """Of an access, whether it reads unwritten memory, and which bytes it writes."""
         write = self._held(cell.load(64, WRITE), row, shared)
         missing = bits & ~(write >> _MASK_SHIFT)
         with self._when(missing.differs(0)):
