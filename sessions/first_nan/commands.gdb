@@ -1,27 +1,30 @@
-# The first lane that produces a NaN: stop where it is made, not where it is noticed.
+# The first lane that produces a NaN, told backwards: from the result to where it was made.
 
 # normalize() scales 128 vectors to length 1. It ends without any complaint, and yet some of
 # the results are not numbers:
 continue
 info buffers x
 
-# Which instruction made the first one? A NaN is the only number that differs from itself, so
-# that is the condition. F0 is register R0 read as a float, the product line 9 will store.
-start
-break normalize+0x108 if $F0 != $F0
-continue
-
-# Lane 28 is guilty. Look at what went into it: F7 is the scale, F6 the squared length.
-# The length is 0, so the scale is infinite, and 0 times infinity is a NaN. The mistake is one
-# line earlier: a vector without a length has no direction.
-print $F0
-print $F7
-print $F6
-print blockIdx.x * blockDim.x + threadIdx.x
-
-# Nothing is wrong in the other lanes of the warp:
+# Who wrote the first of them, x[60]? The launch goes back to before that store, with the focus
+# on the lane that does it.
+who-wrote x[60]
 print all $F0
 
-# Whom else does it hit? Each further stop is a warp with at least one such lane.
+# Lane 28 alone. What did it compute F0 from?
+why/2 $F0
+
+# From 0 times infinity. Back to who made the infinity:
+who-wrote $F7
+print $F6
+
+# The squared length is 0, so the scale is infinite: line 8 is the mistake, a vector without a
+# length has no direction. Line 9, where the NaN shows, does nothing wrong.
+list 8,9
+print blockIdx.x * blockDim.x + threadIdx.x
+
+# Whom else does it hit? From here on forwards: stop where a lane's scale is infinite. A NaN
+# would be found by $F0 != $F0, as it is the only number that differs from itself.
+break normalize+0xf8 if $F7 > 1e38
 continue
-print all $F0 != $F0
+continue
+print all $F7 > 1e38

@@ -18,5 +18,5 @@ finding 1 2
 x/i $pc
 info warps
 
-# To see it go wrong: another order of warps (`set schedule 1` to run under it, or
-# `gpudbg check --schedules 20`, which looks for one). The cure is a __syncthreads() in between.
+# To see it go wrong: another order of warps. `gpudbg check --schedules 20` looks for one, and
+# `gpudbg run --seed 1` runs under one. The cure is a __syncthreads() in between.

@@ -111,6 +111,35 @@ def first_nan(session: gpudbg.DebugSession) -> None:
 
 
 @lesson
+def stray_store(session: gpudbg.DebugSession) -> None:
+    session.run()
+    grades = session.buffer("grade")
+    (wrong,) = np.flatnonzero(grades > 7)
+    assert session.buffer("out")[8] == len(grades) + 1
+    session.who_wrote("out[8]")
+    last, first, _ = session.who_wrote("shared[8]", 3)
+    assert (last.kind, last.thread, last.value) == ("atomic", (wrong, 0, 0), "65")
+    assert (first.kind, first.value) == ("store", "64")
+    assert session.who_wrote("shared[8]").thread == last.thread
+
+
+@lesson
+def lost_update(session: gpudbg.DebugSession) -> None:
+    session.run()
+    customer, amount = session.buffer("customer"), session.buffer("amount")
+    booked = np.bincount(customer, amount)
+    twice = np.bincount(customer) == 2
+    lost = session.buffer("balance") != booked
+    assert (lost == twice).all()
+    for account in map(int, np.flatnonzero(lost)[:3]):
+        writers = session.who_wrote(f"balance[{account}]", 2)
+        readers = session.who_read(f"balance[{account}]", 2)
+        assert {(t.block, t.thread) for t in writers} == {(t.block, t.thread) for t in readers}
+        assert {t.value for t in readers} == {"0"}, "both read what was there at the beginning"
+        assert min(t.tick for t in writers) > max(t.tick for t in readers)
+
+
+@lesson
 def out_of_bounds(session: gpudbg.DebugSession) -> None:
     (error,) = session.run().errors
     source = session.launch.arguments[0].buffer
