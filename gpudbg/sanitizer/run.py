@@ -224,14 +224,14 @@ class _Search:
 
     def report(self, schedules: int) -> CheckReport:
         """Run under so many schedules; the first one last: its results stay in memory."""
-        turns, others, faults = 0, [], []
+        ticks, others, faults = 0, [], []
         stopper = self.launches.stopper
         for number in range(self.first, self.first + schedules - 1):
             if stopper.why:
                 break
-            plan = plan_of(number, self.settings.seed, turns)
+            plan = plan_of(number, self.settings.seed, ticks)
             run = self._checked(plan.seed, keep=False)
-            turns = max(turns, run.outcome.turns)
+            ticks = max(ticks, run.outcome.ticks)
             faults += [f"schedule {plan.text}: {fault}" for fault in run.faults]
             others.append((plan, run.outcome))
         searched = bool(others) and not stopper.why

@@ -1,7 +1,7 @@
 """Schedules that show what a program does wrong: searched, compared, and made short.
 
 Besides the first schedule, whose results stay, warps run by random priorities with a few switches
-at random turns (`sm/schedule/plan.py`).  A schedule *shows* something when the launches end in
+at random ticks (`sm/schedule/plan.py`).  A schedule *shows* something when the launches end in
 another way than under the first one, or leave other results.  The first such one is made short:
 as few switches as still show it, then the order of warps by their numbers, then earlier switches.
 """
@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from gpudbg.dataclass import dataclass
-from gpudbg.sm.schedule.plan import MOST_TURNS, SchedulePlan
+from gpudbg.sm.schedule.plan import MOST_TICKS, SchedulePlan
 
 if TYPE_CHECKING:
     from gpudbg.debug.session import DebugSession
@@ -31,12 +31,12 @@ class RunOutcome:
     Attributes:
         ends: kind of each one's stop.
         results: (name, digest, bytes) of the buffers they leave.
-        turns: of the longest launch.
+        ticks: warp instructions of the longest launch.
     """
 
     ends: tuple[str, ...]
     results: tuple[tuple[str, str, bytes], ...]
-    turns: int
+    ticks: int
 
     def difference(self, other: RunOutcome) -> str:
         """What is not as in another outcome, in words; "" where all is."""
@@ -54,15 +54,15 @@ class RunOutcome:
 
 def outcome_of(sessions: Sequence[DebugSession], stops: Sequence[Stop]) -> RunOutcome:
     """How launches that have been run ended."""
-    results, turns = [], 0
+    results, ticks = [], 0
     for session in sessions:
-        turns = max(turns, session.grid.launched.schedule.turns)
+        ticks = max(ticks, session.grid.total)
         for argument in session.launch.arguments:
             buffer = argument.buffer
             if buffer is not None and not buffer.freed:
                 data = buffer.array().tobytes()
                 results.append((argument.name, hashlib.sha256(data).hexdigest(), data))
-    return RunOutcome(tuple(stop.kind for stop in stops), tuple(results), turns)
+    return RunOutcome(tuple(stop.kind for stop in stops), tuple(results), ticks)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,11 +88,11 @@ class ShownSchedule:
         return {**self.plan.to_json(), "what": self.what, "text": self.text}
 
 
-def plan_of(number: int, seed: int, turns: int) -> SchedulePlan:
-    """The schedule of a run: priorities, and up to three switches among so many turns."""
+def plan_of(number: int, seed: int, ticks: int) -> SchedulePlan:
+    """The schedule of a run: priorities, and up to three switches among so many ticks."""
     dice = random.Random(seed + number)
     count = (number - 1) % 4
-    most = min(max(turns, 2), MOST_TURNS)
+    most = min(max(ticks, 2), MOST_TICKS)
     switches = sorted({dice.randrange(1, most) for _ in range(count)})
     return SchedulePlan(number - 1 + seed & 0xFFFF_FFFF, tuple(switches))
 
@@ -126,11 +126,11 @@ def shortened(
             if found:
                 plan, what, removed = fewer, found, True
                 break
-    for n, turn in enumerate(plan.switches):
+    for n, tick in enumerate(plan.switches):
         low = plan.switches[n - 1] if n else 0
-        while turn - low > 1:
-            turn = (turn + low) // 2
-            earlier = SchedulePlan(plan.order, (*plan.switches[:n], turn, *plan.switches[n + 1 :]))
+        while tick - low > 1:
+            tick = (tick + low) // 2
+            earlier = SchedulePlan(plan.order, (*plan.switches[:n], tick, *plan.switches[n + 1 :]))
             found = shows(earlier)
             if not found:
                 break

@@ -645,6 +645,8 @@ class Grid:
         """Execute instructions of a ready warp; the event that ended it, if it is one."""
         executed = warp.executed
         launched = self.launched
+        if (room := self.schedule.room) is not None:
+            count = min(count, room)
         if self.limit is not None:
             count = min(count, self.limit - launched.total)
             if count <= 0:

@@ -30,8 +30,8 @@ def test_a_plan_is_a_seed_a_text_and_a_file(plan: SchedulePlan, tmp_path: Path) 
     ("text", "said"),
     [
         ("{", "a.json:1: no schedule file"),
-        ('{"schema": "other"}', "its schema is not gpudbg-schedule/1"),
-        ('{"schema": "gpudbg-schedule/1", "order": 1, "switches": [0]}', "turns from 1 on"),
+        ('{"schema": "other"}', "its schema is not gpudbg-schedule/2"),
+        ('{"schema": "gpudbg-schedule/2", "order": 1, "switches": [0]}', "ticks from 1 on"),
     ],
 )
 def test_what_is_no_schedule_is_refused(text: str, said: str, tmp_path: Path) -> None:
@@ -44,12 +44,12 @@ def test_what_is_no_schedule_is_refused(text: str, said: str, tmp_path: Path) ->
 
 
 def test_only_the_switches_that_matter_are_kept() -> None:
-    """Here a switch at turn 20 or later than that shows it."""
+    """Here a switch at tick 20 or later than that shows it."""
     tried: list[SchedulePlan] = []
 
     def run(plan: SchedulePlan) -> RunOutcome:
         tried.append(plan)
-        wrong = any(turn >= 20 for turn in plan.switches)
+        wrong = any(tick >= 20 for tick in plan.switches)
         return RunOutcome(("exited",), (("out", str(wrong), bytes([wrong, 0, 0, 0])),), 50)
 
     shown = shortened(SchedulePlan(3, (5, 11, 40)), run(SchedulePlan()), run)

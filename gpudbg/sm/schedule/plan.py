@@ -1,10 +1,10 @@
-"""Schedules that are directed: priorities of warps, and turns at which the running one yields.
+"""Schedules that are directed: priorities of warps, and ticks at which the running one yields.
 
 A planned schedule (after PCT, Burckhardt et al., ASPLOS 2010) always runs the ready warp of the
-highest priority, and gives every turn back at the next turn point.  At a *switch* the warp that had
-the last turn falls behind all others.  A warp that has had many turns in a row falls behind, too,
-so that one which spins lets others go on.  A plan is written as a seed above 32 bits, so that
-everything that takes a seed replays it.
+highest priority, and gives every turn back at the next turn point.  At a *switch*, which may be
+anywhere, also between a load and the store behind it, the running warp falls behind all others.  A
+warp that has had many turns in a row falls behind, too, so that one which spins lets others go on.
+A plan is written as a seed above 32 bits, so that everything that takes a seed replays it.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ MAX_BYTES = 64 << 20
 """Largest schedule file."""
 
 _ORDERS: Final = 32
-_TURN_BITS: Final = 24
-MOST_TURNS: Final = (1 << _TURN_BITS) - 2
+_TICK_BITS: Final = 32
+MOST_TICKS: Final = (1 << _TICK_BITS) - 2
 PATIENCE: Final = 400
 """Turns in a row after which a warp lets others go on."""
-SCHEMA: Final = "gpudbg-schedule/1"
+SCHEMA: Final = "gpudbg-schedule/2"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,8 @@ class SchedulePlan:
 
     Attributes:
         order: what the priorities are drawn from; 0: by block and warp, the first ones first.
-        switches: turns, counted from 1, before which the last turn's warp falls behind.
+        switches: ticks (warp instructions of the launch), from 1 on and rising: after so many the
+            running warp falls behind.
     """
 
     order: int = 0
@@ -42,21 +43,21 @@ class SchedulePlan:
     @property
     def seed(self) -> int:
         """The plan as a seed."""
-        turns = 0
-        for turn in reversed(self.switches):
-            turns = turns << _TURN_BITS | turn + 1
-        return (turns << 1 | 1) << _ORDERS | self.order
+        ticks = 0
+        for tick in reversed(self.switches):
+            ticks = ticks << _TICK_BITS | tick + 1
+        return (ticks << 1 | 1) << _ORDERS | self.order
 
     @staticmethod
     def of(seed: int) -> SchedulePlan | None:
         """The plan that a seed is; None: it is a number to draw from."""
-        turns, order = seed >> _ORDERS + 1, seed & (1 << _ORDERS) - 1
+        ticks, order = seed >> _ORDERS + 1, seed & (1 << _ORDERS) - 1
         if not seed >> _ORDERS:
             return None
         switches = []
-        while turns:
-            switches.append((turns & (1 << _TURN_BITS) - 1) - 1)
-            turns >>= _TURN_BITS
+        while ticks:
+            switches.append((ticks & (1 << _TICK_BITS) - 1) - 1)
+            ticks >>= _TICK_BITS
         return SchedulePlan(order, tuple(switches))
 
     @property
@@ -75,9 +76,9 @@ class SchedulePlan:
         Raises:
             UsageError: it is neither.
         """
-        order, colon, turns = given.partition(":")
+        order, colon, ticks = given.partition(":")
         if colon and order.isdigit():
-            parts = [part for part in turns.split(",") if part]
+            parts = [part for part in ticks.split(",") if part]
             if not all(part.isdigit() for part in parts):
                 raise UsageError(f"--schedule {given}: no schedule", "such as 3:17,40")
             return _checked(given, int(order), [int(part) for part in parts])
@@ -95,7 +96,7 @@ class SchedulePlan:
 
 def _checked(given: str, order: Any, switches: Any) -> SchedulePlan:
     good = type(order) is int and 0 <= order < 1 << _ORDERS and isinstance(switches, list)
-    if not good or not all(type(n) is int and 0 < n <= MOST_TURNS for n in switches):
-        wanted = "`order` is a number below 2^32, `switches` turns from 1 on"
+    if not good or not all(type(n) is int and 0 < n <= MOST_TICKS for n in switches):
+        wanted = "`order` is a number below 2^32, `switches` ticks from 1 on"
         raise UsageError(f"{given}: no schedule: {wanted}")
-    return SchedulePlan(order, tuple(switches))
+    return SchedulePlan(order, tuple(sorted(set(switches))))

@@ -29,11 +29,12 @@ class Schedule:
             has its turn after it.
         stay: instructions left before the blocks of another place have their turns.
         turns: turns of a planned schedule so far.
+        executed: warp instructions of the launch so far, the ticks of a plan.
     """
 
     __slots__ = (
-        "_behind", "_draw", "_plan", "_row", "left", "polls", "position", "quantum", "seed", "stay",
-        "turns", "warp",
+        "_behind", "_draw", "_plan", "_row", "_switched", "executed", "left", "polls", "position",
+        "quantum", "seed", "stay", "turns", "warp",
     )  # fmt: skip
 
     def __init__(self, seed: int = 0, quantum: int = DEFAULT_QUANTUM) -> None:
@@ -44,7 +45,7 @@ class Schedule:
         self.position = 0
         self.stay = 0
         self.polls = False
-        self.turns = self._row = 0
+        self.turns = self.executed = self._row = self._switched = 0
         self._plan = SchedulePlan.of(seed)
         self._behind: dict[tuple[int, int], int] = {}
         self._draw = (seed * 0x9E37_79B9_7F4A_7C15 + 1) & 0xFFFF_FFFF_FFFF_FFFF
@@ -63,12 +64,15 @@ class Schedule:
         SM and slot, instructions of its turn, the place in the order, and the number that warps
         are drawn from.  Nothing changes."""
         kept, draw = self.turn, self._draw
+        planned = self.turns, self._row, self._switched, self._behind
+        self._behind = dict(self._behind)
         try:
             warp = self.next(ring)
             place = None if warp is None else (warp.sm, warp.slot, self.left)
-            return place, self.position, self.stay, self.polls, self._draw
+            return place, self.position, self.stay, self.polls, self._draw, self._switched
         finally:
             self.turn, self._draw = kept, draw
+            self.turns, self._row, self._switched, self._behind = planned
 
     def next(self, ring: Sequence[WarpState]) -> WarpState | None:
         """The warp to run, for up to `left` instructions; None when none is ready.
@@ -77,7 +81,8 @@ class Schedule:
             ring: resident warps by (SM, slot).
         """
         warp = self.warp
-        if warp is not None and self.left > 0 and warp.words[rec.STATUS] == rec.READY:
+        ready = warp is not None and self.left > 0 and warp.words[rec.STATUS] == rec.READY
+        if ready and not self._due():
             return warp
         if self._plan is not None:
             return self._planned(ring, self._plan)
@@ -131,9 +136,23 @@ class Schedule:
 
     def spend(self, warp: WarpState, count: int) -> None:
         """`warp` has executed `count` instructions; they are taken off its turn."""
+        self.executed += count
         if warp is self.warp:
             self.left -= count
             self.stay -= count
+
+    @property
+    def room(self) -> int | None:
+        """Instructions to the next switch of a plan; None: there is none."""
+        if self._plan is None or self._switched == len(self._plan.switches):
+            return None
+        return max(self._plan.switches[self._switched] - self.executed, 1)
+
+    def _due(self) -> bool:
+        """Whether a plan has a switch here."""
+        if self._plan is None or self._switched == len(self._plan.switches):
+            return False
+        return self.executed >= self._plan.switches[self._switched]
 
     def settle(self, over: bool, polls: bool = False) -> None:
         """Say whether the turn in progress is over, after its instructions were spent.
@@ -153,9 +172,10 @@ class Schedule:
             return None
         self.turns += 1
         last = self.warp
-        if last is not None and (
-            self.polls or self._row >= PATIENCE or self.turns in plan.switches
-        ):
+        switched = self._due()
+        while self._due():
+            self._switched += 1
+        if last is not None and (switched or self.polls or self._row >= PATIENCE):
             self._behind[last.cta.number, last.index] = self.turns
         self.warp = min(ready, key=self._rank)
         self._row = self._row + 1 if self.warp is last else 0
