@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import field, replace
 from functools import partial
 from pathlib import Path
@@ -41,7 +41,7 @@ from gpudbg.sanitizer.places import AccessPlaces
 from gpudbg.sanitizer.races import RaceCheck, emulated_atomics
 from gpudbg.sanitizer.register_pool import RegisterPoolCheck
 from gpudbg.sanitizer.report import CheckReport
-from gpudbg.sanitizer.schedules import RunOutcome, outcome_of, plan_of, shortened
+from gpudbg.sanitizer.schedules import RacingTicks, RunOutcome, outcome_of, plan_of, shortened
 from gpudbg.sanitizer.screening import can_screen, screening_of
 from gpudbg.sanitizer.settings import DEFAULTS, CheckSettings
 from gpudbg.sanitizer.stopping import CheckStopper
@@ -224,20 +224,23 @@ class _Search:
 
     def report(self, schedules: int) -> CheckReport:
         """Run under so many schedules; the first one last: its results stay in memory."""
-        ticks, others, faults = 0, [], []
+        others, faults, near = [], [], RacingTicks(())
         stopper = self.launches.stopper
+        if schedules > 1:
+            first = self._bare(self.settings.seed)
         for number in range(self.first, self.first + schedules - 1):
             if stopper.why:
                 break
-            plan = plan_of(number, self.settings.seed, ticks)
+            plan = plan_of(number, self.settings.seed, first.ticks, near.ticks)
             run = self._checked(plan.seed, keep=False)
-            ticks = max(ticks, run.outcome.ticks)
             faults += [f"schedule {plan.text}: {fault}" for fault in run.faults]
             others.append((plan, run.outcome))
+            racing = {a.pc for f in self.findings.sorted() if f.kind == "race" for a in f.accesses}
+            if racing and not near.ticks:
+                near = RacingTicks(racing)
+                self._bare(self.settings.seed, near)
         searched = bool(others) and not stopper.why
-        if searched:
-            first = self._bare(self.settings.seed)
-        last = self._checked(self.settings.seed) if self.plain else run
+        last = run if others and not self.plain else self._checked(self.settings.seed)
         report = last.report()
         report = replace(report, faults=(*report.faults, *faults))
         for plan, outcome in others if searched and not stopper.why else ():
@@ -264,7 +267,7 @@ class _Search:
             kept.restore()
         return run
 
-    def _bare(self, seed: int) -> RunOutcome:
+    def _bare(self, seed: int, near: RacingTicks | None = None) -> RunOutcome:
         """How the launches end without checks; bad accesses are left out as checks do."""
         gpu = self.launches.program.device.gpu
         kept, sessions, stops = gpu.memory.checkpoint(), [], []
@@ -273,8 +276,12 @@ class _Search:
             for begin in self.launches.begins:
                 session = begin(self.launches.program)
                 sessions.append(session)
-                watched = self.launches.stopper.watching(session)
-                with watched, session.subscribe(RefusedMonitor((), lambda pc: None)):
+                with ExitStack() as listening:
+                    listening.enter_context(self.launches.stopper.watching(session))
+                    listening.enter_context(session.subscribe(RefusedMonitor((), lambda pc: None)))
+                    if near is not None:
+                        near.begin()
+                        listening.enter_context(session.subscribe(near))
                     stops.append(
                         session.runner.run(self.settings.max_instructions, prove_hangs=True)
                     )

@@ -10,18 +10,24 @@ from __future__ import annotations
 
 import hashlib
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from gpudbg.dataclass import dataclass
+from gpudbg.sm.observer import Observer
 from gpudbg.sm.schedule.plan import MOST_TICKS, SchedulePlan
 
 if TYPE_CHECKING:
     from gpudbg.debug.session import DebugSession
     from gpudbg.debug.stops.stop import Stop
+    from gpudbg.sm.state import WarpState
 
 MOST_TRIES: Final = 60
 """Runs that making a schedule short may take."""
+NEAR: Final = 0.75
+"""How often a switch is drawn from the ticks after racing instructions, where there are some."""
+MOST_NOTED: Final = 1 << 16
+"""Ticks of racing instructions that are noted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,13 +94,44 @@ class ShownSchedule:
         return {**self.plan.to_json(), "what": self.what, "text": self.text}
 
 
-def plan_of(number: int, seed: int, ticks: int) -> SchedulePlan:
-    """The schedule of a run: priorities, and up to three switches among so many ticks."""
+class RacingTicks(Observer):
+    """Notes after how many instructions one of some has been executed.
+
+    Attributes:
+        ticks: rising in each launch, at most `MOST_NOTED`.
+    """
+
+    looks_only = True
+
+    def __init__(self, pcs: Collection[int]) -> None:
+        self.ticks: list[int] = []
+        self._pcs, self._executed = frozenset(pcs), 0
+
+    def begin(self) -> None:
+        """A launch begins."""
+        self._executed = 0
+
+    def instruction(self, warp: WarpState, pc: int, instruction: Any, lanes: int) -> None:
+        self._executed += 1
+        if pc in self._pcs and len(self.ticks) < MOST_NOTED:
+            self.ticks.append(self._executed)
+
+
+def plan_of(number: int, seed: int, ticks: int, near: Sequence[int] = ()) -> SchedulePlan:
+    """The schedule of a run: priorities, and up to three switches.
+
+    Args:
+        ticks: the switches are among so many.
+        near: ticks at which they are more likely, after instructions that race.
+    """
     dice = random.Random(seed + number)
     count = (number - 1) % 4
     most = min(max(ticks, 2), MOST_TICKS)
-    switches = sorted({dice.randrange(1, most) for _ in range(count)})
-    return SchedulePlan(number - 1 + seed & 0xFFFF_FFFF, tuple(switches))
+    switches = {
+        dice.choice(near) if near and dice.random() < NEAR else dice.randrange(1, most)
+        for _ in range(count)
+    }
+    return SchedulePlan(number - 1 + seed & 0xFFFF_FFFF, tuple(sorted(switches)))
 
 
 def shortened(

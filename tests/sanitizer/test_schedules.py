@@ -6,9 +6,11 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import gpudbg
+from gpudbg.assembler import assemble_file
 from gpudbg.cli import main
 from gpudbg.errors import UsageError
 from gpudbg.sanitizer.schedules import RunOutcome, plan_of, shortened
@@ -102,3 +104,37 @@ def test_the_command_line_refuses_a_broken_schedule(
     kernel = "sessions/first_steps/first_steps.cubin"
     assert main(["check", kernel, "--schedule", str(file)]) == 2
     assert f"{file}:1: no schedule file" in capsys.readouterr().err
+
+
+BUMP = """
+.kernel bump
+.param 8
+    S2R R0, SR_TID.X ;
+    SHL R0, R0, 0x2 ;
+    IADD R2.CC, R0, c[0x0][0x140] ;
+    IADD.X R3, RZ, c[0x0][0x144] ;
+    LDG.E R4, [R2] ;
+    IADD R4, R4, 0x1 ;
+    STG.E [R2], R4 ;
+    EXIT ;
+"""
+
+
+def test_an_update_is_lost_between_two_instructions_that_nothing_separates() -> None:
+    """Both blocks add one to each word; there is neither a branch nor a barrier on the way."""
+    image = assemble_file(BUMP).cubin()
+    words = np.zeros(32, np.int32)
+    report = gpudbg.check(image, grid=2, block=32, args=[words], schedules=5)
+    assert report.schedule is not None
+    (switch,) = report.schedule.plan.switches
+    # After the first block's load, the fifth instruction, and before its store, the seventh.
+    assert switch in (5, 6)
+    program = gpudbg.load(image)
+    for seed, total in ((0, 2), (report.schedule.plan.seed, 1)):
+        program.device.gpu.seed = seed
+        with program.launch(grid=2, block=32, args=[np.zeros(32, np.int32)]) as session:
+            session.run()
+            assert set(session.buffer(0).tolist()) == {total}
+            session.goto(3)
+            session.run()
+            assert set(session.buffer(0).tolist()) == {total}
