@@ -447,7 +447,12 @@ class DebugSession(Inferior):
 
     @overload
     def who_wrote(
-        self, expression: str, n: int | None = None, *, lanes: bool = False
+        self, expression: str, n: int, *, lanes: bool = False
+    ) -> tuple[PlaceTouch, ...]: ...
+
+    @overload
+    def who_wrote(
+        self, expression: str, n: int | None = None, *, lanes: bool
     ) -> Stop | tuple[PlaceTouch, ...]: ...
 
     def who_wrote(
@@ -475,7 +480,12 @@ class DebugSession(Inferior):
 
     @overload
     def who_read(
-        self, expression: str, n: int | None = None, *, lanes: bool = False
+        self, expression: str, n: int, *, lanes: bool = False
+    ) -> tuple[PlaceTouch, ...]: ...
+
+    @overload
+    def who_read(
+        self, expression: str, n: int | None = None, *, lanes: bool
     ) -> Stop | tuple[PlaceTouch, ...]: ...
 
     def who_read(

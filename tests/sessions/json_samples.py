@@ -381,7 +381,7 @@ SHARED: dict[str, tuple[str, ...]] = {
     "stop": (
         *"run start continue stepi nexti step next until finish".split(),
         *"reverse-continue reverse-finish reverse-next reverse-nexti reverse-step".split(),
-        *"reverse-stepi reverse-until who-wrote goto branch".split(),
+        *"reverse-stepi reverse-until goto branch".split(),
         "info program",
     ),
     "breakpoint": (
@@ -422,6 +422,9 @@ _SYMBOL = {
     },
     "required": ["name", "address", "file", "line"],
 }
+
+STOP_OR_ROWS = {"who-wrote", "who-read"}
+"""Commands that go somewhere, or list with an option."""
 
 BY_HAND: dict[str, dict[str, object]] = {
     "check": {

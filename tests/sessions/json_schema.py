@@ -26,7 +26,17 @@ from gpudbg.debug.stops.stop import Stop
 from gpudbg.debug.story_files import sessions_folder, stories
 from gpudbg.debug.views.json_text import plain
 from gpudbg.frontends.console.console import Console
-from tests.sessions.json_samples import BY_HAND, ITEMS, LISTS, LOOKS, ROWS, SHARED, STATES, VERBS
+from tests.sessions.json_samples import (
+    BY_HAND,
+    ITEMS,
+    LISTS,
+    LOOKS,
+    ROWS,
+    SHARED,
+    STATES,
+    STOP_OR_ROWS,
+    VERBS,
+)
 from tests.sessions.json_words import MAP_COMMANDS, MAP_KEYS, NULLABLE, WORDS
 
 TARGET = Path(gpudbg.__file__).parent / "debug/schema.json"
@@ -233,6 +243,9 @@ def _shared(kind: str, commands: dict[str, list[Any]]) -> list[Any]:
 def _data(name: str, samples: list[Any], owner: dict[str, str]) -> dict[str, Any]:
     if name in owner:
         return {"$ref": f"#/$defs/{owner[name]}"}
+    if name in STOP_OR_ROWS:
+        rows = shape([sample for sample in samples if isinstance(sample, list)])
+        return {"anyOf": [{"$ref": "#/$defs/stop"}, rows]}
     if name in BY_HAND:
         return BY_HAND[name]
     if name in MAP_COMMANDS:

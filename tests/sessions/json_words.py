@@ -34,6 +34,7 @@ address_raw16bx2: byte address with the raw 16Bx2 order inside a GOB
 address_vm: byte address as the memory unit orders a GOB
 addresses: code addresses; empty while a breakpoint is pending
 adds: what a plugin adds: kind -> names
+again: it is shown elsewhere in the tree, with what it was computed from
 agent: who made the access: thread, or what runs beside the threads
 allocation: which memory, and where in or beside it
 apart: warps whose control flow is stepped
@@ -42,6 +43,7 @@ area: address of the save area
 arguments: arguments of the launch, in order
 arrived_threads: threads that stand at the breakpoint that was met
 arrived_warps: warps that do
+asked: lanes that the place belongs to, or that named it: a mask
 assembled: number of forms that the assembler makes
 barriers: barriers that the kernel uses
 base: first address
@@ -74,6 +76,7 @@ channel: number of the channel that a log line names, or null
 channels: numbers of a texel
 check: name of the check
 checkpoints: states of the launch that are kept to go back to
+children: values that it was computed from
 clamp: IGN, NEAR or TRAP
 cleared: whether everything was taken away
 cleared_by: how the register is cleared
@@ -95,6 +98,7 @@ critical: whether the warp is in a critical section
 cs2r: whether CS2R reads the register
 ctas: resident blocks
 current: whether this is the launched one
+cut: it was computed from something that is not shown here
 data: address of the handler's data
 debug: whether the program carries debug information
 decoded: the value in words; of an instruction set: number of forms
@@ -270,6 +274,7 @@ reserved: whether the bits have no meaning
 reserved_bits_set: reserved bits that are set
 resource: what both use
 returns: how often it returned
+role: what a value is to the one above it: operand, address, data, guard, …; "" at the top
 rule: what the model does
 sampler_words: the sampler's words
 saved_active: lanes that were active: a mask, bit n for lane n
@@ -341,6 +346,7 @@ warp_esr: the word of HWW_WARP_ESR, or null
 warp_report_mask: the word of its report mask, or null
 warps: warps
 watch: what watchpoints saw; of a breakpoint: what it watches, or null
+what: the place that has the value: a register, memory or a constant
 where: the place, such as saxpy+0x48
 why: why it does not go on; empty when it does
 width: extent in x, or bits

@@ -113,8 +113,8 @@ def first_nan(session: gpudbg.DebugSession) -> None:
 @lesson
 def stray_store(session: gpudbg.DebugSession) -> None:
     session.run()
-    grades = session.buffer("grade")
-    (wrong,) = np.flatnonzero(grades > 7)
+    grades = session.buffer("grade").tolist()
+    (wrong,) = (n for n, grade in enumerate(grades) if grade > 7)
     assert session.buffer("out")[8] == len(grades) + 1
     session.who_wrote("out[8]")
     last, first, _ = session.who_wrote("shared[8]", 3)
