@@ -2,6 +2,8 @@ from .checks import CHECKS as CHECKS
 from .completion import complete as complete
 from .cuda_info import CUDA_INFO_TABLES as CUDA_INFO_TABLES
 from .cuda_info import build_cuda_info as build_cuda_info
+from .direction import directed as directed
+from .direction import is_backwards as is_backwards
 from .engine_thread import EngineThread as EngineThread
 from .engine_thread import Outcome as Outcome
 from .inspection import InstructionInfo as InstructionInfo

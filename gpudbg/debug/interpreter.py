@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from gpudbg.answers import Sections
 from gpudbg.debug.attached import Attached, Owner
+from gpudbg.debug.direction import directed
 from gpudbg.debug.registry import Command, CommandTable, Output
 from gpudbg.debug.script import Player, ScriptLine, play
 from gpudbg.debug.script.blocks import statements
@@ -85,6 +86,7 @@ class CommandInterpreter(Attached[Owner]):
             CommandError: the machine runs in another thread.
         """
         inferior = self._inferior
+        found = directed(self.table(), found, inferior.settings)
         if found.needs == "stopped":
             inferior.require_stopped()
         return found.carry_out(inferior, argument)

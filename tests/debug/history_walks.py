@@ -79,7 +79,8 @@ class Walk:
             before, tick = state(session), session.tick
             session.reverse_step()
             session.step()
-            if session.tick != tick or (found := difference(before, state(session))):
+            found = difference(before, state(session))
+            if session.tick != tick or found:
                 self.trouble = f"reverse_step, step: tick {session.tick}, not {tick}, or {found}"
         return f"reverse_step {count}"
 

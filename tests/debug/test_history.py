@@ -130,6 +130,23 @@ def test_lines_and_calls_backwards(session: Any) -> None:
     assert place.line == 10
 
 
+def test_exec_direction_and_the_outermost_frame(session: Any) -> None:
+    """gdb's words for both; `step` goes back while it is asked to."""
+    session.run(max_instructions=200)
+    with pytest.raises(gpudbg.CommandError, match="outermost frame"):
+        session.reverse_finish()
+    session.command("set exec-direction reverse")
+    session.command("stepi 3")
+    assert session.tick == 197
+    with pytest.raises(gpudbg.CommandError, match="Already in reverse mode"):
+        session.command("reverse-stepi")
+    session.command("continue")
+    assert session.tick == 0
+    session.command("set exec-direction forward")
+    session.command("stepi")
+    assert session.tick == 1
+
+
 def test_an_edit_in_the_past_is_a_branch(session: Any) -> None:
     """Nothing is lost: the way that was recorded is another branch."""
     end = session.run()

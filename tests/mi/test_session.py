@@ -340,3 +340,19 @@ def test_reverse_execution(walk: Client) -> None:
     walk.ok("-break-delete")
     assert walk.go("-exec-continue --reverse")["reason"] == "no-history"
     assert walk.go("reverse-stepi")["reason"] == "no-history"
+
+
+def test_exec_direction_turns_commands_round(walk: Client) -> None:
+    """As gdb's: those of the console and of MI; asked for twice is refused."""
+    walk.ok("-break-insert digits")
+    here = walk.go("-exec-run")["frame"]["addr"]
+    walk.ok("-break-delete")
+    walk.ok("-gdb-set exec-direction reverse")
+    assert walk.ok("-gdb-show exec-direction") == {"value": "reverse"}
+    assert walk.go("-exec-step-instruction")["frame"]["addr"] != here
+    assert "Already in reverse mode" in walk.fails("-exec-next --reverse")
+    assert "Already in reverse mode" in walk.fails("reverse-continue")
+    assert walk.go("continue")["reason"] == "no-history"
+    walk.ok("set exec-direction forward")
+    walk.ok("-break-insert digits")
+    assert walk.go("-exec-continue")["frame"]["addr"] == here

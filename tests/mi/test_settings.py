@@ -42,7 +42,7 @@ env A = 1
 """What clients were recorded or read to send, with a value other than the default."""
 
 REFUSED = """\
-exec-direction reverse
+exec-direction sideways
 scheduler-locking on
 schedule-multiple on
 step-mode on

@@ -29,6 +29,7 @@ from gpudbg.debug.history.replay import (
     executed,
     who_acts,
 )
+from gpudbg.debug.values.backtrace import call_depth
 from gpudbg.debug.views.format import parse_int
 from gpudbg.errors import CommandError
 from gpudbg.sm.events import StopEvent
@@ -103,6 +104,8 @@ class LaunchHistory(Attached["Inferior"]):
         as they are now belong to it."""
         if self.replay.crossed:
             self._travel(self.replay.at)
+        if self.replay.in_past:
+            # What its user saw here, however the launch has come here now.
             self.replay.show_words()
         self.replay.note_stop()
 
@@ -158,7 +161,21 @@ class LaunchHistory(Attached["Inferior"]):
         return self._back_by(lambda past: past.before_line(over, count))
 
     def reverse_finish(self) -> Stop:
-        """Back to the call of the present function."""
+        """Back to the call of the present function; of an inlined one, to where it began.
+
+        Raises:
+            CommandError: it is the kernel itself; gdb's words.
+        """
+        inferior = self._inferior
+        self._require()
+        if inferior.focus is None:
+            return self._back_by(lambda past: past.before_call())
+        warp = inferior.focused()
+        chain = inferior.symbols.calls(warp.pc)
+        if not chain and not call_depth(inferior, warp):
+            raise CommandError('"finish" not meaningful in the outermost frame.')
+        if chain:
+            return self._back_by(lambda past: past.before_inlined(chain))
         return self._back_by(lambda past: past.before_call())
 
     def reverse_until(self, pcs: frozenset[int]) -> Stop:

@@ -124,6 +124,22 @@ class WarpPast:
         found = self._up(len(self._seen) - 1, self._now.depth - 1)
         return self._seen[found] if found >= 0 else None
 
+    def before_inlined(self, chain: tuple[object, ...]) -> PastStep | None:
+        """Where the inlined function began that it is in.
+
+        Args:
+            chain: its calls, as `Symbols.calls` gives them.
+        """
+        mine = [seen for seen in self._seen if seen.active >> self.lane & 1]
+        at, depth = len(mine), self._now.depth
+        while at:
+            before = self._up(at - 1, depth, mine)
+            calls = self._inferior.symbols.calls(mine[before].pc) if before >= 0 else ()
+            if calls[-len(chain) :] != chain:
+                break
+            at = before
+        return mine[at] if at < len(mine) and (at or self.whole) else None
+
     def at_place(self, pcs: frozenset[int]) -> PastStep | None:
         """The last time it stood at one of some instructions with the lane active."""
         rows = (s for s in reversed(self._seen) if s.pc in pcs and s.active >> self.lane & 1)

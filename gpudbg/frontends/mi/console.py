@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from gpudbg.answers import Answer as Record
 from gpudbg.answers import lines_of
+from gpudbg.debug import directed
 from gpudbg.debug.breakpoints import located_row
 from gpudbg.debug.commands import completed, frame_row, functions_answer, load
 from gpudbg.debug.focus import target_id
@@ -131,6 +132,7 @@ def plain_line(bridge: Bridge, ui: Ui, text: str) -> Answer:
         argument = text.lstrip()[4:] if line.startswith("set prompt ") else argument
         return own(bridge, ui, argument) or DONE
     command, argument = load().resolve(line)
+    command = directed(load(), command, bridge.settings)
     ui.repeat = line if command.repeats else ""
     # `who-wrote/3` lists, and moves nothing.
     resumes = None if argument.startswith("/") else _RESUMES.get(command.name)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from gpudbg.debug import is_backwards
 from gpudbg.frontends.mi.commands.registry import Answer, MiCall, mi
 from gpudbg.frontends.mi.opened import NOT_STARTED
 from gpudbg.frontends.mi.parser import MiError, take_options
@@ -80,10 +81,22 @@ def _select(call: MiCall) -> None:
         call.bridge.ids.select(session, call.thread)
 
 
+def _is_back(call: MiCall, asked: bool) -> bool:
+    """Whether a command goes backwards: it was asked to, or all do.
+
+    Raises:
+        MiError: both; gdb's words.
+    """
+    all_do = is_backwards(call.bridge.settings)
+    if asked and all_do:
+        raise MiError("Already in reverse mode.")
+    return asked or all_do
+
+
 def _steps(call: MiCall) -> tuple[int, bool]:
     """How many, and whether backwards."""
     opts = take_options(call.name, call.words, flags="--reverse")
-    back = opts.has("--reverse")
+    back = _is_back(call, opts.has("--reverse"))
     if not opts.rest:
         return 1, back
     try:
@@ -109,7 +122,7 @@ def exec_continue(call: MiCall) -> Answer:
     """Run on."""
     opts = take_options(call.name, call.words, flags="--all --reverse", values="--thread-group")
     _select(call)
-    if opts.has("--reverse"):
+    if _is_back(call, opts.has("--reverse")):
         return back(call.bridge, lambda s: s.reverse_cont())
     return go(call.bridge)
 
@@ -171,7 +184,7 @@ def exec_finish(call: MiCall) -> Answer:
     """Out of the function."""
     opts = take_options(call.name, call.words, flags="--reverse")
     _select(call)
-    if opts.has("--reverse"):
+    if _is_back(call, opts.has("--reverse")):
         return back(call.bridge, lambda s: s.reverse_finish())
     if call.frame is not None:
         call.bridge.process(NOT_STARTED).frame_level = call.frame
