@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,8 @@ import pytest
 import gpudbg
 from gpudbg.debug.history import pace, replay
 from gpudbg.debug.history.history import NO_MORE
+from gpudbg.sm import record as rec
+from gpudbg.sm import state_hash
 from tests import kernel_cases as kc
 from tests.debug.history_walks import walk
 
@@ -188,6 +191,67 @@ def test_the_state_hash_tells_any_bit(session: Any) -> None:
         now = session.state_hash()
         assert now != before, kind
         before = now
+
+
+def flips_of(session: Any, warp: Any) -> dict[str, tuple[Callable[[], object], ...]]:
+    """A change of each architectural thing of a warp and its launch, and how to take it back."""
+    grid, trap = session.grid, session.grid.sms[warp.sm].trap
+    flips: dict[str, tuple[Callable[[], object], ...]] = {}
+
+    def flip(name: str, data: Any, at: Any = 0) -> None:
+        def change() -> None:
+            data[at] = data[at] ^ 1
+
+        flips[name] = change, change
+
+    def put(name: str, owner: Any, field: str, value: Any) -> None:
+        old = getattr(owner, field)
+        flips[name] = lambda: setattr(owner, field, value), lambda: setattr(owner, field, old)
+
+    for name, slot in rec.FIELDS.items():
+        if name not in state_hash._HOST:
+            flip(f"record {name}", warp.record, slot.offset)
+    for row in dataclasses.fields(trap):
+        if row.name not in ("frozen", "pause"):
+            value = getattr(trap, row.name)
+            put(f"port {row.name}", trap, row.name, value ^ 2 if type(value) is int else not value)
+    flip("register", warp.R, (1, 31))
+    if warp.local.words.size:
+        flip("local", warp.local.words.reshape(-1))
+    if warp.cta.shared.data.size:
+        flip("shared", warp.cta.shared.data)
+    flip("constant", grid.launched.constants.banks[0].writable(), 64)
+    for allocation in grid.gpu.memory.allocations():
+        flip(f"global {allocation.name}", allocation.writable())
+    if len(list(grid.warps())) > 1:
+        put("who runs next", grid.schedule, "position", grid.schedule.position + 1)
+    put("heap", grid.gpu.heap, "used", grid.gpu.heap.used + 16)
+    if warp.has_groups:
+        flip("uniform register", warp.UR, (1, 0))
+        assert warp.shown_groups.parked
+        put("waiting lanes", warp.shown_groups.parked[0], "pc", warp.pc + 16)
+    return flips
+
+
+@pytest.mark.parametrize("story", ["first_steps", "spill_windows", "spin_lock_ends"])
+def test_one_bit_of_each_kind_is_another_state(story: str) -> None:
+    """Of registers, masks, convergence, every memory, ports, counters and the schedule."""
+    with gpudbg.open(f"sessions/{story}/{story}.cubin") as session:
+        session.grid.keep_counters()
+        warp = session.warp().state
+        for _ in range(30):
+            session.step()
+            if warp.has_groups and warp.shown_groups.parked:
+                break
+        before = session.state_hash()
+        for name, (change, back) in flips_of(session, warp).items():
+            change()
+            assert session.state_hash() != before, name
+            back()
+            assert session.state_hash() == before, name
+        session.grid.counters.preset(0, 4, 77)
+        assert session.state_hash() != before
+    assert len(rec.FIELDS) > len(state_hash._HOST)
 
 
 def test_output_is_printed_once(tmp_path: Path) -> None:
