@@ -249,6 +249,7 @@ def test_one_bit_of_each_kind_is_another_state(story: str) -> None:
             assert session.state_hash() != before, name
             back()
             assert session.state_hash() == before, name
+        assert session.grid.counters is not None
         session.grid.counters.preset(0, 4, 77)
         assert session.state_hash() != before
     assert len(rec.FIELDS) > len(state_hash._HOST)
