@@ -14,19 +14,22 @@ from gpudbg.debug.history.replay import BEGINNING, Position
 from gpudbg.device.device import DeviceBuffer
 from gpudbg.errors import GpudbgError, LoadError
 from gpudbg.formats.cubin import read_cubin
-from gpudbg.formats.launch import Launch, OutputSpec
+from gpudbg.formats.launch import Launch, OutputSpec, RawSpec
+from gpudbg.formats.raw import read_raw
 from gpudbg.formats.reading import read_bytes
 from gpudbg.formats.recording import RecordedLaunch, Recording, decode
 from gpudbg.launch.prepare import Argument, Made, ProgramLaunch
 from gpudbg.sm import state_edits
 from gpudbg.sm.moves import Move
 from gpudbg.sm.state_hash import state_hash
+from gpudbg.sm.trap.handler import Handler
 
 if TYPE_CHECKING:
     from gpudbg.api.programs import LoadedProgram
     from gpudbg.debug.session import DebugSession
     from gpudbg.formats.program import Program
     from gpudbg.mem.device import Allocation
+    from gpudbg.sm.gpu import Gpu
 
 
 def open_recording(path: str | Path) -> DebugSession:
@@ -66,6 +69,8 @@ class _Resumed:
         gpu = loaded.device.gpu
         gpu.launches, gpu.heap.used = self._of.machine.launches, self._of.machine.heap_used
         gpu.memory.next_address = self._of.next_address
+        self._restore_images(gpu, allocations)
+        gpu.handler = self._handler()
         session = DebugSession(self._launch(loaded, allocations), commands)
         loaded.device.sessions.add(session)
         self._carry_out(session)
@@ -98,14 +103,40 @@ class _Resumed:
         return loaded
 
     def _program(self) -> Program:
-        data = self._recording.section("program")
-        program = read_cubin(data, self._of.program)
+        data, raw = self._recording.section("program"), self._of.raw
+        if raw is None:
+            program = read_cubin(data, self._of.program)
+        else:
+            spec = RawSpec(
+                raw.num_regs, raw.num_barriers, raw.params, raw.shared_bytes, raw.local_bytes
+            )
+            table = Launch(kernel=self._of.kernel, block=self._of.block, raw=spec)
+            program = read_raw(data, self._of.program, table, self._of.machine.arch)
         sources = {
             name: self._recording.section(label).decode()
             for name, label in self._of.sources.items()
         }
         marks: Any = self._of.marks
         return replace(program, sources=sources, marks=marks)
+
+    def _restore_images(self, gpu: Gpu, allocations: dict[int, Allocation]) -> None:
+        """Textures and surfaces as they were; their headers and texels are device memory."""
+        of, images = self._of.images, gpu.images
+        pools = {kind: allocations.get(base) for kind, base in of.pools.items()}
+        found = {kind: pool for kind, pool in pools.items() if pool is not None}
+        if len(found) < len(pools):
+            raise self._error("has no memory for a pool of textures")
+        images.maximum_index, images.bank = of.maximum_index, of.bank
+        images.names = {int(index): name for index, name in of.names.items()}
+        images.disabled = set(of.disabled)
+        images.take_over(of.samplers, found)
+
+    def _handler(self) -> Handler | None:
+        of = self._of.handler
+        if of is None:
+            return None
+        program = read_cubin(self._recording.section(of.program), "the trap handler")
+        return Handler(program, of.name, of.argument)
 
     def _allocations(self, loaded: LoadedProgram) -> dict[int, Allocation]:
         """Device memory as it was, by address."""

@@ -32,7 +32,7 @@ from gpudbg.dataclass import dataclass
 from gpudbg.errors import LoadError
 from gpudbg.formats.reading import RECORDING_MAGIC as MAGIC
 
-VERSION: Final = 1
+VERSION: Final = 2
 MOST_BYTES: Final = 1 << 34
 """Largest believable content of all sections."""
 _MOST_RATIO: Final = 1040
@@ -70,6 +70,45 @@ class RecordedMachine:
     launches: int
     heap_used: int
     trap_options: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedImages:
+    """Where headers of textures and surfaces and their samplers are (`gpudbg.sm.images.pools`).
+
+    Attributes:
+        maximum_index, bank, samplers: as the pools have them.
+        names: of headers, by index.
+        disabled: indices of headers that are not to be used.
+        pools: address of each kind's device memory, by kind.
+    """
+
+    maximum_index: int
+    bank: int
+    samplers: int
+    names: Mapping[str, str]
+    disabled: tuple[int, ...]
+    pools: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedWords:
+    """What a file of raw instruction words does not say itself: as `formats.launch.RawSpec`."""
+
+    num_regs: int
+    num_barriers: int
+    params: tuple[int, ...]
+    shared_bytes: int
+    local_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedHandler:
+    """A trap handler: the section with its program, its function, and its argument."""
+
+    program: str
+    name: str
+    argument: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,6 +199,9 @@ class RecordedLaunch:
     Attributes:
         version: of gpudbg.
         program: the file's name, for messages; the section `program` has its bytes.
+        raw: of a file of instruction words, what those do not say; else None.
+        images: of the device, that textures and surfaces are found by.
+        handler: the trap handler, or None.
         sources: source texts by name: the section with each.
         marks: source lines of assembled text (`gpudbg.formats.program.Program.marks`).
         segments: addresses of the program's memory segments by name.
@@ -172,6 +214,9 @@ class RecordedLaunch:
 
     version: str
     program: str
+    raw: RecordedWords | None
+    images: RecordedImages
+    handler: RecordedHandler | None
     machine: RecordedMachine
     sources: Mapping[str, str]
     marks: Mapping[str, tuple[tuple[int, int], ...]]

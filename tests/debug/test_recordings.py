@@ -134,3 +134,35 @@ def test_uninitialized_memory_stays_so(tmp_path: Path) -> None:
         assert again.state_hash() == hashed
         assert again.launch.arguments[0].buffer.allocation.uninitialized
         assert again.buffer("b")[:33].tolist() == [0] * 32 + [1]
+
+
+@pytest.mark.parametrize("story", ["surface_clamp", "bpt_pause"])
+def test_surfaces_are_recorded(story: str, tmp_path: Path) -> None:
+    """Their headers and texels are device memory; the launch finds them there again."""
+    path = tmp_path / "x.gpurec"
+    with gpudbg.open(f"sessions/{story}/{story}.cubin") as session:
+        session.run()
+        tick, hashed = session.tick, session.state_hash()
+        session.save_recording(path)
+    with gpudbg.open(path) as again:
+        assert (again.tick, again.state_hash()) == (tick, hashed)
+        again.goto(tick // 2)
+        again.run()
+        assert again.state_hash() == hashed
+
+
+def test_raw_words_are_recorded(tmp_path: Path) -> None:
+    """With what the words do not say themselves; the file itself is not needed any more."""
+    folder = Path("sessions/first_steps")
+    with gpudbg.open(folder / "first_steps.cubin") as session:
+        (tmp_path / "w.bin").write_bytes(session.kernel.code)
+    raw = '\n[raw]\nparams = [8, 8, 4]\nshared_bytes = 256\n[sm]\narch = "sm_50"\n'
+    (tmp_path / "w.toml").write_text((folder / "first_steps.toml").read_text() + raw)
+    with gpudbg.open(tmp_path / "w.bin") as session:
+        assert session.run().kind == "exited"
+        hashed = session.state_hash()
+        session.save_recording(tmp_path / "w.gpurec")
+    (tmp_path / "w.bin").unlink()
+    with gpudbg.open(tmp_path / "w.gpurec") as again:
+        assert again.state_hash() == hashed
+        assert again.reverse_step().kind == "step"

@@ -281,9 +281,9 @@ class Replay:
         self._elsewhere = True
 
     @property
-    def began_with_handler(self) -> bool:
-        """Whether there was a trap handler when the launch began."""
-        return self._handler is not None
+    def keeps_handler(self) -> bool:
+        """Whether the trap handler is the one that was there when the launch began."""
+        return self._handler is self.grid.gpu.handler
 
     def _leads_to(self, target: Position) -> bool:
         """Whether replaying from the present position is shorter than from a checkpoint."""

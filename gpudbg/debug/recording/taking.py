@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeGuard
 
 import numpy as np
 
 from gpudbg.debug.history.replay import BEGINNING, Position
+from gpudbg.device.device import DeviceBuffer
+from gpudbg.device.images import DeviceImage
 from gpudbg.errors import CommandError
 from gpudbg.formats.launch_machine import SpecialSetup
 from gpudbg.formats.recording import (
@@ -21,9 +23,12 @@ from gpudbg.formats.recording import (
     RecordedArgument,
     RecordedBookmark,
     RecordedEdit,
+    RecordedHandler,
+    RecordedImages,
     RecordedLaunch,
     RecordedMachine,
     RecordedMove,
+    RecordedWords,
     Recording,
     encode,
 )
@@ -72,11 +77,10 @@ def require_recordable(session: DebugSession) -> None:
     gpu, launch = session.grid.gpu, session.launch
     history = session.history
     troubles = {
-        "textures and surfaces": bool(gpu.images.names),
-        "trap handlers": gpu.handler is not None or history.replay.began_with_handler,
+        "references to textures and surfaces": bool(session.program.images),
+        "trap handlers that were installed on the way": not history.replay.keeps_handler,
         "what special registers show by a launch table": gpu.special != SpecialSetup(),
         "runs on several host threads (`--jobs`)": gpu.jobs > 1,
-        "files of raw instruction words": session.program.raw,
         "launches that were not made from a launch table": not isinstance(launch, ProgramLaunch),
     }
     for what, found in troubles.items():
@@ -102,6 +106,7 @@ class _Taker:
         session, replay, launch = self._session, self._replay, self._session.launch
         assert isinstance(launch, ProgramLaunch)
         program, table = session.program, launch.table
+        buffers = {a.name for a in launch.arguments if _is_buffer(a.buffer)}
         self._section("program", program.data)
         sources = {
             name: self._section(f"source {n}", text.encode())
@@ -117,6 +122,9 @@ class _Taker:
         made = RecordedLaunch(
             version=_version(),
             program=Path(program.path).name,
+            raw=self._raw(),
+            images=self._images(grid.gpu),
+            handler=self._handler(grid.gpu),
             machine=machine,
             sources=sources,
             marks={name: tuple(rows) for name, rows in program.marks.items()},
@@ -129,7 +137,9 @@ class _Taker:
             shared_bytes=table.shared_bytes,
             params=launch.params.hex(),
             arguments=self._arguments(),
-            outputs=tuple((o.buffer, o.start, o.stop, o.format) for o in table.outputs),
+            outputs=tuple(
+                (o.buffer, o.start, o.stop, o.format) for o in table.outputs if o.buffer in buffers
+            ),
             allocations=allocations,
             moves=tuple(map(_move, replay.moves)),
             edits=tuple(edits),
@@ -176,6 +186,32 @@ class _Taker:
             trap_options=gpu.trap_options.to_json(),
         )
 
+    def _raw(self) -> RecordedWords | None:
+        session = self._session
+        if not session.program.raw:
+            return None
+        kernel = session.kernel
+        sizes = tuple(param.size for param in kernel.params)
+        return RecordedWords(
+            kernel.num_regs, kernel.num_barriers, sizes,
+            kernel.shared_static_bytes, kernel.local_bytes,
+        )  # fmt: skip
+
+    def _images(self, gpu: Gpu) -> RecordedImages:
+        images = gpu.images
+        names = {str(index): name for index, name in images.names.items()}
+        return RecordedImages(
+            images.maximum_index, images.bank, images.samplers, names,
+            tuple(sorted(images.disabled)), images.places(),
+        )  # fmt: skip
+
+    def _handler(self, gpu: Gpu) -> RecordedHandler | None:
+        handler = gpu.handler
+        if handler is None:
+            return None
+        self._section("handler", handler.program.data)
+        return RecordedHandler("handler", handler.name, handler.argument)
+
     def _allocations(self, grid: Grid) -> tuple[RecordedAllocation, ...]:
         """Device memory that is not the launch's own."""
         own, heap = set(grid.owned), grid.gpu.heap.blocks
@@ -201,8 +237,9 @@ class _Taker:
         out = []
         for each in self._session.launch.arguments:
             buffer, value = each.buffer, _number(each.value)
-            if buffer is None:
-                out.append(RecordedArgument(each.name, value, None, "", (), each.output))
+            if not _is_buffer(buffer):
+                # A scalar, or the handle of a texture or surface.
+                out.append(RecordedArgument(each.name, value, None, "", (), False))
             else:
                 shape = tuple(int(size) for size in buffer.shape)
                 out.append(
@@ -258,6 +295,11 @@ class _Taker:
             f"what was changed at tick {at.tick:,} cannot be recorded",
             "registers, predicates, flags, pcs, memory and debugger registers can",
         )
+
+
+def _is_buffer(found: DeviceBuffer | None) -> TypeGuard[DeviceBuffer]:
+    """Whether an argument is plain memory, no texture or surface."""
+    return found is not None and not isinstance(found, DeviceImage)
 
 
 def _ends(file: str, name: str) -> bool:

@@ -131,6 +131,19 @@ class ImagePools:
         """Whether any header exists."""
         return bool(self._pools)
 
+    @property
+    def samplers(self) -> int:
+        """Samplers that were ever entered."""
+        return self._samplers
+
+    def places(self) -> dict[str, int]:
+        """Address of each pool's memory, by kind."""
+        return {kind: pool.base for kind, pool in self._pools.items()}
+
+    def take_over(self, samplers: int, pools: Mapping[str, Allocation]) -> None:
+        """Headers and samplers are in this memory already."""
+        self._samplers, self._pools = samplers, dict(pools)
+
     # ---- entering ----------------------------------------------------------------------
 
     def add_header(self, header: TextureHeader, name: str) -> int:
