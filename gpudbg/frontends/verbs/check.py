@@ -198,15 +198,15 @@ def _checked(path: str, args: argparse.Namespace) -> CheckReport:
     loaded = device_for(program, table).adopt(program)
     stopper = CheckStopper()
     launches = LaunchPlan(loaded, [lambda given: given.launch_table(table)], stopper=stopper)
-    with stopper.limited(args.timeout), _ended_by_hand(stopper):
+    with stopper.limited(args.timeout), _stopped_by_hand(stopper):
         return check_plan(launches, _settings(args), getattr(args, "first_schedule", 1))
 
 
 @contextmanager
-def _ended_by_hand(stopper: CheckStopper) -> Iterator[None]:
+def _stopped_by_hand(stopper: CheckStopper) -> Iterator[None]:
     """Ctrl-C inside ends the check and keeps what it has found; a second one ends the program."""
     if threading.current_thread() is not threading.main_thread():
-        # A worker of a cluster, whose client is told.
+        # A worker of a cluster: its client takes care of that.
         yield
         return
     before = signal.getsignal(signal.SIGINT)
