@@ -1,4 +1,4 @@
-"""Patterns of public suites (Indigo, ScoR, DataRaceBench), written anew: defects beside clean twins.
+"""Patterns of public suites (Indigo, ScoR, DataRaceBench) anew: defects beside clean twins.
 
 `python -m tests.sanitizer.test_suites` compiles `suites.cu` (one kernel a line) anew.
 """
