@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import base64
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpudbg.frontends.dap.protocol import framed, parsed
+from gpudbg.frontends.dap.protocol import framed, parsed, read_messages
 from tests.dap.client import Client
 
 DATA = Path(__file__).resolve().parents[1] / "data" / "source"
@@ -184,6 +186,22 @@ def test_an_endless_kernel_is_paused_and_takes_breakpoints_meanwhile() -> None:
         client.ask("disconnect")
         client.thread.join(30)
         assert not client.thread.is_alive()
+
+
+def test_the_process_ends_at_disconnect_though_its_input_stays_open() -> None:
+    with subprocess.Popen(
+        [sys.executable, "-m", "gpudbg", "dap"],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    ) as child:  # fmt: skip
+        assert child.stdin is not None
+        assert child.stdout is not None
+        assert child.stderr is not None
+        for seq, command in enumerate(("initialize", "disconnect"), 1):
+            child.stdin.write(framed({"seq": seq, "type": "request", "command": command}))
+        child.stdin.flush()
+        answers = [json.loads(body)["command"] for body in read_messages(child.stdout)]
+        assert child.wait(60) == 0, child.stderr.read()
+        assert answers == ["initialize", "disconnect"]
 
 
 WRONG: list[tuple[str, Any]] = [

@@ -11,7 +11,7 @@ import queue
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import IO, TYPE_CHECKING, Any
 
 from gpudbg.dataclass import dataclass
 from gpudbg.debug import EngineThread, Outcome, SessionMeter
@@ -103,7 +103,7 @@ class Adapter:
         self._meter: SessionMeter | None = None
 
     # ---- the loop ------------------------------------------------------------------------
-    def serve(self, stream: BinaryIO) -> None:
+    def serve(self, stream: IO[bytes]) -> None:
         """Answer what comes until the client leaves."""
         threading.Thread(target=self._read, args=(stream,), daemon=True, name="dap").start()
         try:
@@ -112,7 +112,7 @@ class Adapter:
         finally:
             self.shut_down()
 
-    def _read(self, stream: BinaryIO) -> None:
+    def _read(self, stream: IO[bytes]) -> None:
         try:
             for body in read_messages(stream):
                 self.events.put(("message", parsed(body)))

@@ -19,7 +19,9 @@ def on_streams() -> int:
     os.dup2(2, 1)
     adapter = Adapter(lambda data: _write(out, data))
     _pause_on_interrupt(adapter)
-    adapter.serve(sys.stdin.buffer)
+    # A reader of its own: Python closes sys.stdin when it ends, and would wait for the thread that
+    # reads it, as the client need not have closed its end.
+    adapter.serve(os.fdopen(os.dup(0), "rb"))
     return 0
 
 

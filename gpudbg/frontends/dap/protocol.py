@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from typing import Any, BinaryIO
+from typing import IO, Any
 
 from gpudbg.dataclass import dataclass
 
@@ -50,7 +50,7 @@ class Unreadable:
     command: str = ""
 
 
-def read_messages(stream: BinaryIO) -> Iterator[bytes]:
+def read_messages(stream: IO[bytes]) -> Iterator[bytes]:
     """The bodies of a stream's messages until it ends.
 
     Raises:
@@ -66,7 +66,7 @@ def read_messages(stream: BinaryIO) -> Iterator[bytes]:
         yield body
 
 
-def _header(stream: BinaryIO) -> int | None:
+def _header(stream: IO[bytes]) -> int | None:
     """The length that a header tells; None at the end of the stream."""
     length: int | None = None
     begun = False
@@ -93,7 +93,7 @@ def _header(stream: BinaryIO) -> int | None:
             length = int(value)
 
 
-def _exactly(stream: BinaryIO, length: int) -> bytes:
+def _exactly(stream: IO[bytes], length: int) -> bytes:
     pieces: list[bytes] = []
     while length > 0:
         piece = stream.read(min(length, 1 << 20))
