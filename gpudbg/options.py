@@ -13,6 +13,8 @@ from enum import Enum
 from gpudbg.dataclass import dataclass
 
 MAX_INTEGER = 2**63 - 1
+MAX_SEED = 1 << 65536
+"""A seed may stand for a schedule with its switches, some forty bits each."""
 DEFAULT_JOBS = 1
 ENGINES = {
     "auto": "step by step until a launch turns out to run long, then compiled (the default)",
@@ -83,7 +85,7 @@ class OptionSpec:
     @property
     def range(self) -> str:
         """The allowed whole numbers in words."""
-        if self.most == MAX_INTEGER:
+        if self.most >= MAX_INTEGER:
             return f"at least {self.least}"
         return f"between {self.least} and {self.most}"
 
@@ -145,7 +147,7 @@ OPTIONS = (
     ),
     OptionSpec(
         "seed", _MACHINE, _WHOLE, "schedule seed (default 0: round robin)",
-        "seed", metavar="N", table="sm",
+        "seed", metavar="N", table="sm", most=MAX_SEED,
     ),
     OptionSpec(
         "arch", _DEVICE, OptionKind.ARCH, "architecture (of raw words)", "arch", table="sm",

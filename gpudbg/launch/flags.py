@@ -58,7 +58,7 @@ def _add_flag(group: argparse._ArgumentGroup, option: OptionSpec) -> None:
     more: dict[str, Any] = {"help": option.help, "default": option.default}
     match option.kind:
         case OptionKind.WHOLE:
-            most = None if option.most == MAX_INTEGER else option.most
+            most = None if option.most >= MAX_INTEGER else option.most
             more |= {"type": whole(option.least, most), "metavar": option.metavar}
         case OptionKind.TEXTS:
             more |= {"action": "append", "default": [], "metavar": option.metavar}

@@ -138,3 +138,21 @@ def test_an_update_is_lost_between_two_instructions_that_nothing_separates() -> 
             session.goto(3)
             session.run()
             assert set(session.buffer(0).tolist()) == {total}
+
+
+@pytest.mark.parametrize("engine", ["step", "run"])
+def test_a_schedule_of_many_switches_is_replayed(
+    engine: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its seed is a number of any length, on both engines and in recordings."""
+    plan = SchedulePlan(3, (1, 5, 9, 40, 41, 1000))
+    file, recording = tmp_path / "a.json", tmp_path / "a.gpurec"
+    file.write_text(json.dumps(plan.to_json()))
+    kernel = "sessions/first_steps/first_steps.cubin"
+    for given in (str(file), plan.text):
+        assert main(["run", kernel, "--schedule", given, "--engine", engine]) == 0
+    assert main(["record", kernel, "--schedule", str(file), "-o", str(recording)]) == 0
+    assert main(["--batch", "-ex", "bt", str(recording)]) in (0, 2)
+    assert "Traceback" not in capsys.readouterr().err
+    with gpudbg.open(str(recording)) as session:
+        assert session.grid.gpu.seed == plan.seed
