@@ -22,6 +22,7 @@ from gpudbg.dataclass import dataclass
 from gpudbg.errors import CompileError, LoadError, UsageError
 from gpudbg.formats.cubin import read_cubin
 from gpudbg.formats.lines import PTX_LINE, read_lines
+from gpudbg.formats.names import plain_name
 from gpudbg.formats.program import Program
 from gpudbg.formats.reading import read_bytes
 from gpudbg.toolchain import ptx
@@ -238,6 +239,8 @@ def program_of(name: str, made: Compiled) -> Program:
         LOG.warning("%s", made.log)
     if made.left_out:
         LOG.warning("%s: %s", name, made.left_out)
+    if absent := _not_instantiated(made.source, program):
+        LOG.warning("%s: %s", name, _instance_words(absent))
     if made.host is not None and made.host.functions:
         LOG.warning("%s", host_words(name, made.host, list(program.kernels)))
     return program
@@ -250,6 +253,14 @@ def _ptx_marks(program: Program) -> dict[str, tuple[tuple[int, int], ...]]:
         if row.end > row.start:
             marks.setdefault(row.section, {})[row.start] = row.line
     return {section: tuple(sorted(found.items())) for section, found in marks.items()}
+
+
+def _not_instantiated(source: str, program: Program) -> list[str]:
+    """Template kernels of a source that the program has no instance of."""
+    if "template" not in source or looks_like_ptx(source):
+        return []
+    there = " ".join(map(plain_name, program.kernels))
+    return [n for n in template_kernels(source) if not re.search(rf"\b{re.escape(n)}\b", there)]
 
 
 def _instance_words(kernels: Sequence[str]) -> str:

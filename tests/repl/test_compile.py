@@ -535,3 +535,18 @@ def test_what_is_wrong_beside_the_tables_is_still_said() -> None:
     text = LLVM_TABLES.replace("TABLE", "1").replace("ret;", "rett;")
     with pytest.raises(CompileError, match="rett"):
         gpudbg.compile(text)
+
+
+def test_template_kernels_without_an_instance_are_named(
+    nvrtc: FakeNvrtc, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Beside kernels that are there nobody would see what the file has more."""
+    text = (
+        "namespace n { template <class Op> __global__ void absent(Op op) {} }\n"
+        "template <int N> __global__ void count_up(int *a) {}\n"
+    )
+    with caplog.at_level(logging.WARNING, "gpudbg.compile"):
+        gpudbg.compile(text, name="k.cu")
+    (said,) = [m for m in caplog.messages if "no line names an instance" in m]
+    assert said.startswith("k.cu: no line names an instance of the template kernels absent; ")
+    assert "count_up" not in said
