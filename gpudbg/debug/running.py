@@ -93,18 +93,19 @@ class Runner(Attached["Inferior"]):
             self.require_running()
 
     # ---- running -----------------------------------------------------------------------
-    def run(self, most: int | None, *, prove_hangs: bool = False) -> Stop:
+    def run(self, most: int | None, *, prove_hangs: bool = False, early: bool = False) -> Stop:
         """Run past breakpoints; see `DebugSession.run`.
 
         Args:
-            prove_hangs: look for hangs although there is a limit, and early.
+            prove_hangs: look for hangs although there is a limit; `early`: early and often, where
+                instructions take long.
         """
         self.require_running()
         if (untold := self.untold()) is not None:
             return untold
         self._traps.running(stop_on_entry=False)
         check = self.hang_check() if most is None or prove_hangs else None
-        if prove_hangs:
+        if early:
             self._inferior.grid.expect_hangs()
         return self.end_run(self._inferior.grid.run(max_instructions=most, hang_check=check))
 

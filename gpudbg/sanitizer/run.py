@@ -60,6 +60,11 @@ _BAD_ACCESSES: Final = {
     "MISALIGNED_ADDR": "misaligned", "OOR_ADDR": "out_of_bounds", "MMU_FAULT": "out_of_bounds",
 }  # fmt: skip
 """Warp errors that are bad accesses, by name."""
+_ENDS: Final = {
+    "too high": "past_end", "too low": "before_start", "negative": "before_start",
+    "outside the block's": "past_end",
+}  # fmt: skip
+"""Words of an error's detail -> cause of the finding."""
 _FREES: Final = {True: "double_free", False: "invalid_free"}
 
 
@@ -432,7 +437,11 @@ class _Run:
             monitor = RefusedMonitor(members, lambda pc: dict(_code(session)).get(pc))
         with self.launches.stopper.watching(session), session.subscribe(monitor):
             try:
-                stop = session.runner.run(self.settings.max_instructions, prove_hangs=True)
+                stop = session.runner.run(
+                    self.settings.max_instructions,
+                    prove_hangs=True,
+                    early=isinstance(monitor, Monitor),
+                )
             except ModelGap as gap:
                 monitor.finish()
                 explained = any(isinstance(m, WarpgroupCheck) and m.explains for m in members)
@@ -554,20 +563,21 @@ class _Run:
     def _add_access(self, error: ErrorRecord, places: AccessPlaces) -> bool:
         """A bad access that ended its warp as a finding; whether the error is one."""
         kind = _BAD_ACCESSES.get(error.name)
-        if kind is None or error.space is None:
+        if kind is None or error.space is None or "memory" not in self.settings.checks:
             return False
         one = places.access_of(
             error.access or "load", error.pc + places.base, error.block or (0, 0, 0),
             error.thread or (0, 0, 0), next(iter(error.lanes), 0), error.warp,
             address=error.address, size=error.size,
         )  # fmt: skip
-        cause = "" if kind == "misaligned" else "no_allocation"
+        ends = (c for words, c in _ENDS.items() if words in error.detail)
+        cause = "" if kind == "misaligned" else next(ends, "no_allocation")
         space = "global" if error.space == "generic" else error.space
         text = f"{one.place}: {error.detail or error.nearest or error.name}"
         found = CheckFinding(
             kind, "error", cause, space, None, (one,), allocation=error.nearest, where=text
         )
-        self.findings.add((kind, cause, one.pc), lambda: found)
+        self.findings.add((kind, cause, one.pc), lambda: found, max(len(error.lanes), 1))
         return True
 
     def _add_free(self, error: ErrorRecord, kind: str, site: FindingAccess | None) -> None:

@@ -1,1 +1,2 @@
 extern "C" __global__ void endless(int *out) { out[32 + threadIdx.x] = 1; for (int i = 0;; i++) ((volatile int *)out)[threadIdx.x] = i; }
+extern "C" __global__ void surf(unsigned long long s, int *out) { int x = threadIdx.x, v; asm volatile("sust.b.2d.b32.trap [%0, {%1, %2}], {%3};" ::"l"(s), "r"(4 * x), "r"(0), "r"(x) : "memory"); asm volatile("suld.b.2d.b32.trap %0, [%1, {%2, %3}];" : "=r"(v) : "l"(s), "r"(4 * x), "r"(0)); out[x] = v; }

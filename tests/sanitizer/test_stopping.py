@@ -22,7 +22,19 @@ TWINS = str(HERE / "twins.sm_80.cubin")
 
 
 def test_time_that_is_over_ends_all_passes(capsys: pytest.CaptureFixture[str]) -> None:
-    code = main([ENDLESS, "--arg", "out=i32[64]:zeros", "--block", "32", "--timeout", "1"])
+    code = main(
+        [
+            ENDLESS,
+            "--kernel",
+            "endless",
+            "--arg",
+            "out=i32[64]:zeros",
+            "--block",
+            "32",
+            "--timeout",
+            "1",
+        ]
+    )
     text = capsys.readouterr().out
     assert code == 3
     assert "stopped after 1 seconds (--timeout)" in text
@@ -68,3 +80,14 @@ def test_schedules_side_by_side_find_the_same(kernel: str) -> None:
     assert [f.fingerprint for f in one.findings] == [f.fingerprint for f in other.findings]
     assert one.schedule_numbers == other.schedule_numbers == (0, 1, 2, 3, 4)
     assert (one.instructions, one.status) == (other.instructions, other.status)
+
+
+@pytest.mark.parametrize(("width", "want"), [(32, None), (20, ("out_of_bounds", "past_end", 12))])
+def test_a_surface_outside_of_its_format(width: int, want: Any) -> None:
+    program = gpudbg.load(ENDLESS)
+    surface = program.device.surface(np.zeros((8, width), np.int32))
+    report = gpudbg.check(program, "surf", block=32, args=[surface, np.zeros(32, np.int32)])
+    found = [(f.kind, f.cause, f.count) for f in report.findings]
+    assert found == ([] if want is None else [want])
+    assert all(f.space == "surface" for f in report.findings)
+    assert report.exit_code == (1 if want else 0)
