@@ -78,6 +78,7 @@ class VariableScope:
         function: the name of a function or inlined one (mangled); "" for a block.
         variables: declared directly in it, in order.
         scopes: the scopes in it.
+        returns: type of a function's result; None of others, where it is void or not known.
     """
 
     low: int
@@ -85,6 +86,7 @@ class VariableScope:
     function: str
     variables: tuple[DebugVariable, ...]
     scopes: tuple[VariableScope, ...]
+    returns: CType | None = None
 
     def next_call(self, offset: int) -> int | None:
         """Where the first inlined call behind an offset begins."""
@@ -96,6 +98,24 @@ class VariableScope:
         """The scopes that hold an offset, this one first."""
         inner = next((s for s in self.scopes if s.low <= offset < s.high), None)
         return [self, *(inner.around(offset) if inner is not None else ())]
+
+
+def why_none(program: Program) -> str:
+    """Why a program has no variables, for people; empty where it has some."""
+    if ".debug_info" not in program.sections:
+        lines = ".debug_line" in program.sections
+        has = "a line table alone (-lineinfo)" if lines else "no debug information"
+        return f"the program has {has}: compile it with -G"
+    try:
+        info = dwarf_of(program)
+        if info is None:
+            return "its debug information is larger than what is read"
+        if next(_functions(program), None) is None:
+            return "its debug information tells of no function"
+    except Exception as error:
+        words = str(error).partition("\n")[0] or type(error).__name__
+        return f"its debug information is damaged: {words[:100]}"
+    return ""
 
 
 def read_variables(program: Program) -> Mapping[str, VariableScope]:
@@ -141,7 +161,8 @@ class _ScopeReader:
                     scopes += inner.scopes
         block = die.tag == "DW_TAG_lexical_block"
         function = "" if block else linkage_name(origin_of(die))
-        return VariableScope(*extent, function, tuple(variables), tuple(scopes))
+        returns = type_of(die) if die.tag == "DW_TAG_subprogram" else None
+        return VariableScope(*extent, function, tuple(variables), tuple(scopes), returns)
 
     def _variable(self, die: Any) -> DebugVariable:
         origin = origin_of(die)

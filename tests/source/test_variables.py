@@ -179,3 +179,24 @@ def test_sources_belong_to_builds() -> None:
     names = {path.name for path in (DATA / "cubin").iterdir()}
     sources = {path.stem for path in DATA.glob("*.cu")}
     assert names == {f"{name}.{arch}-G.cubin" for name in sources for arch in ARCHS}
+
+
+def test_finish_tells_what_was_returned_and_info_scope_where_variables_are() -> None:
+    from tests.source.cases import reach
+
+    point = {"line": 9, "thread": [5, 0, 0], "block": [0, 0, 0], "hit": 1}
+    with reach("bases", "sm_52", point) as session:
+        assert (
+            session.command("finish").text.splitlines()[-1] == "Value returned is $1 = 0 (consume)"
+        )
+        scope = session.command("info scope consume").text
+        assert "Symbol d is a parameter at frame address" in scope
+        assert session.execute("info scope consume") == ["r", "d", "f"]
+
+
+def test_why_a_program_has_no_variables() -> None:
+    program = Path(__file__).resolve().parents[2] / "sessions/first_steps/first_steps.cubin"
+    with gpudbg.open(str(program)) as session:
+        reason = session.command("info locals").text
+        assert "no variable information (the program has" in reason
+        assert "compile it with -G" in reason

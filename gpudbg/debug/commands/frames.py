@@ -12,6 +12,7 @@ from gpudbg.debug.commands.table import command
 from gpudbg.debug.commands.variables import variable_rows
 from gpudbg.debug.registry import quoted_words
 from gpudbg.debug.values.backtrace import Frame, frames, selected_frame
+from gpudbg.debug.values.variables import known_variables
 from gpudbg.debug.views import gdb_text
 from gpudbg.debug.views.arguments import argument_doubts, argument_rows, frame_arguments
 from gpudbg.debug.views.format import parse_int
@@ -179,6 +180,19 @@ def info_frame(session: DebugSession, argument: str) -> Card:
     return Card(_row(frame, *lines), attrgetter("words"))
 
 
+def _no_variables(session: DebugSession, frame: Frame) -> Notice:
+    """Nothing is known of a frame's variables, and why."""
+    words = f"No symbol table info available for {frame.function}."
+    return Notice(words + _why_none(session), {})
+
+
+def _why_none(session: DebugSession) -> str:
+    """A line that says why a program has no variables; gdb has none."""
+    reason = known_variables(session.program).reason
+    said = reason and not gdb_text.wanted(session)
+    return f"\nno variable information ({reason})" if said else ""
+
+
 @command(
     "info args",
     help="arguments of the selected frame; without -G what the launch passed to the kernel",
@@ -196,7 +210,7 @@ def info_args(session: DebugSession, argument: str) -> Answer:
         rows = variable_rows(session, known, parameters=True)
         return Listing(rows, attrgetter("words"), empty="No arguments.", by="name", value="value")
     if not frame.own:
-        return Notice(f"No symbol table info available for {frame.function}.", {})
+        return _no_variables(session, frame)
     return Listing(
         tuple(argument_rows(session)),
         lambda a: f"{a.entry} = {a.text}",
@@ -217,10 +231,9 @@ def info_locals(session: DebugSession, argument: str) -> Answer:
     """List the variables that a debug build's tables tell of."""
     known = session.context().variables()
     if known is None:
-        return Notice("No locals.", {})
+        return Notice("No locals." + _why_none(session), {})
     if not known.scopes():
-        frame = known.frame
-        return Notice(f"No symbol table info available for {frame.function}.", {})
+        return _no_variables(session, known.frame)
     rows = variable_rows(session, known, parameters=False)
     return Listing(rows, attrgetter("words"), empty="No locals.", by="name", value="value")
 

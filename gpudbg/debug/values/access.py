@@ -125,6 +125,8 @@ def _store(
     if space in ("bank", "const"):
         bank = address >> 32
         banks = inferior.grid.engine.constants.banks
+        if bank not in banks and space == "const":
+            raise CommandError(f"there are no constants at 0x{address:x}: outside of their segment")
         if bank not in banks:
             known = ", ".join(f"c[0x{b:x}]" for b in sorted(banks))
             raise CommandError(f"there is no constant bank 0x{bank:x}", f"banks: {known}")

@@ -29,7 +29,12 @@ from gpudbg.expr.evaluation import (
     member,
 )
 from gpudbg.expr.types import TYPES, U8, CType, Pointer, Scalar, Struct
-from gpudbg.symbols.debug_variables import DebugVariable, VariableScope, read_variables
+from gpudbg.symbols.debug_variables import (
+    DebugVariable,
+    VariableScope,
+    read_variables,
+    why_none,
+)
 from gpudbg.symbols.frame_info import STACK_POINTER, FrameRule, read_frames
 from gpudbg.symbols.ptx_registers import GENERAL, HALF, PREDICATE, PieceRow, read_pieces
 
@@ -46,6 +51,7 @@ class ProgramVariables:
 
     def __init__(self, program: Program) -> None:
         self.functions = read_variables(program)
+        self.reason = "" if self.functions else why_none(program)
         self.pieces = read_pieces(program) if self.functions else {}
         self.frames = read_frames(program) if self.functions else {}
 
