@@ -124,13 +124,16 @@ class PaneScreen(SideScreen):
 
     def show(self, view: ScreenView, running: Running | None) -> None:
         """A new picture; one that comes before the panes are there is shown when they are."""
-        if not self.query(StopLine):
-            return
-        self.query_one(StopLine).show(view, running)
-        self.query_one(SmStrip).show(view, running)
-        for pane in self.panes:
-            pane.show(view, running)
-        self.query_one(KeyRow).show(view, running)
+        if self.query(StopLine):
+            self.query_one(StopLine).show(view, running)
+            self.query_one(SmStrip).show(view, running)
+            for pane in self.panes:
+                pane.show(view, running)
+            self.query_one(KeyRow).show(view, running)
+        self.show_more(view, running)
+
+    def show_more(self, view: ScreenView, running: Running | None) -> None:
+        """Show the picture in what a screen has beside its panes."""
 
     # ---- actions -------------------------------------------------------------------------
     def action_pane(self, number: int) -> None:
@@ -167,9 +170,8 @@ class ConsoleScreen(PaneScreen):
         """The command line."""
         return (self.console,)
 
-    def show(self, view: ScreenView, running: Running | None) -> None:
-        """A new picture, the console's too."""
-        super().show(view, running)
+    def show_more(self, view: ScreenView, running: Running | None) -> None:
+        """Show the picture in the console."""
         if self.console.is_mounted:
             self.console.show(view, running)
 
