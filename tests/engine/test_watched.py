@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import gpudbg
+from gpudbg.debug.history import history
 from tests import kernel_cases as kc
 from tests.engine import fuzz_watch, machines
 
@@ -66,3 +67,17 @@ def test_a_place_that_every_warp_touches() -> None:
     # Each of 64 warps loads and stores, and leaves to the step engine once.
     assert stepped(session) == 64
     assert machines.grid_state(session.grid)["done"] == (64, 0)
+
+
+@pytest.mark.parametrize("engine", ["step", "run"])
+def test_going_back_meets_the_same(engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(history, "WINDOW", 200)
+    session, y, _ = saxpy(engine)
+    session.watch_at(f"*(@global float*)0x{y.address + 4 * 62:x}@4")
+    session.watch_at("$R0")
+    met = [stop.watch for stop in session.events("breakpoint")]
+    back = []
+    while (stop := session.reverse_cont()).kind == "breakpoint":
+        back.append(stop.watch)
+    assert len(met) > 2
+    assert back == met[::-1]

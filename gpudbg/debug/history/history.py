@@ -210,8 +210,11 @@ class LaunchHistory(Attached["Inferior"]):
         self._require()
         replay = self.replay
         high = low = replay.present()
+        # What is met often was met a moment ago: there the way from a checkpoint has many stops.
+        near = replay.latest(high.tick - WINDOW) if high.tick > WINDOW else replay.first
         while low > replay.first:
-            low = replay.earlier(low)
+            low = max(near, replay.earlier(low))
+            near = replay.first
             try:
                 self.pass_by(low)
                 met = Meetings(self._runner, replay).last(high)
