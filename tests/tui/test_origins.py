@@ -6,11 +6,12 @@ from textual.pilot import Pilot
 
 from gpudbg.frontends.tui.app import GpudbgApp
 from gpudbg.frontends.tui.screens.card import CardFrame
+from gpudbg.frontends.tui.screens.why import WhyScreen
 from gpudbg.frontends.tui.widgets.base import LinePane
 from gpudbg.frontends.tui.widgets.lists import WatchPane
 from gpudbg.frontends.tui.widgets.memory import MemoryPane
 from gpudbg.frontends.tui.widgets.registers import RegistersPane
-from tests.narrowing import there
+from tests.narrowing import a, there
 
 from .helpers import current, make_app, on_main, open_first, press, settle
 
@@ -68,9 +69,23 @@ async def test_enter_on_a_value_offers_who_wrote_it_and_goes_there() -> None:
         await put(app, pilot, memory, ("byte", "shared", 0))
         await press(app, pilot, "enter")
         assert "shared 0x0" in card(app)
+        assert "STS [R5], R3   lane 0 of warp 0   tick 212" in card(app)
         await press(app, pilot, "escape", "W")
-        assert 205 < session.tick <= 212
-        assert current(app).stop_line == "first_steps.cu:21"
+        assert session.tick < end
+        assert current(app).stop_line.startswith("first_steps.cu:2")
+        await press(app, pilot, "colon", *"goto end", "enter", "escape")
+        # The tree of what it was computed from is walked, and gone to.
+        await put(app, pilot, memory, ("byte", "shared", 0))
+        await press(app, pilot, "enter", "y")
+        tree = a(WhyScreen, app.screen)
+        before = len(tree.causes)
+        cut = next(n for n, c in enumerate(tree.causes) if c.cut and not c.again)
+        await press(app, pilot, *["down"] * cut, "plus")
+        assert len(tree.causes) > before
+        wanted = next(n for n, c in enumerate(tree.causes) if n and c.tick is not None)
+        tick = tree.causes[wanted].tick
+        await press(app, pilot, "home", *["down"] * wanted, "enter")
+        assert session.tick == tick
         await press(app, pilot, "colon", *"goto end", "enter", "escape")
         await put(app, pilot, app.main.query_one(WatchPane), ("watch", "$P0"))
         await press(app, pilot, "enter", "enter")

@@ -36,6 +36,7 @@ from gpudbg.frontends.tui.screens.side import SideScreen
 from gpudbg.frontends.tui.screens.surface import SurfaceScreen
 from gpudbg.frontends.tui.screens.trap import TrapScreen
 from gpudbg.frontends.tui.screens.watch import WatchScreen
+from gpudbg.frontends.tui.screens.why import WhyScreen
 from gpudbg.frontends.tui.widgets.base import LinePane
 from gpudbg.frontends.tui.widgets.console import LogPane, Prompt
 from gpudbg.frontends.tui.widgets.lane_table import LaneTablePane
@@ -50,7 +51,7 @@ TUI = Path(gpudbg.frontends.tui.__file__).parent
 OWNERS: dict[str, Any] = {
     "main": MainScreen, "side": SideScreen, "watch": WatchScreen, "trap": TrapScreen,
     "surface": SurfaceScreen, "history": HistoryScreen, "gallery": GalleryScreen,
-    "findings": FindingsScreen, "card": CardScreen, "origin": OriginScreen,
+    "findings": FindingsScreen, "card": CardScreen, "origin": OriginScreen, "why": WhyScreen,
     "fault": FaultScreen, "help": HelpScreen, "ask": AskScreen, "launch": LaunchScreen,
     "rows": LinePane, "prompt": Prompt, "log": LogPane, "memory": MemoryPane,
     "picture": SurfacePane, "lanes": LaneTablePane, "timeline": TimelinePane,

@@ -176,6 +176,7 @@ _gallery = partial(Action, scope="gallery")
 _card = partial(Action, scope="card")
 _fault = partial(Action, scope="fault")
 _origin = partial(Action, scope="origin")
+_why = partial(Action, scope="why")
 _help = partial(Action, scope="help")
 _ask = partial(Action, scope="ask")
 _launch = partial(Action, scope="launch")
@@ -274,9 +275,13 @@ LOCAL_ACTIONS = (
     _fault("leave", "exclamation_mark", "close", "", do="close"),
     _fault("console", "colon", "command line", "", do="answer('console')"),
     _origin("go", "enter,W", "go there", "", do="answer('go')", needs="place"),
+    _origin("why", "y", "why", "", do="answer('why')", needs="place"),
     _origin("values", "plus", "32 values", "", do="answer('values')", needs="values"),
     _origin("pointer", "f", "follow as an address", "", do="answer('pointer')", needs="pointer"),
     _origin("close", "escape,q", "close", "", do="close"),
+    _why("go", "enter", "go there", ""),
+    _why("more", "plus,right", "further back", "", do="more"),
+    _why("close", "escape,q", "close", "", do="close"),
     _help("close", "escape", "closes", "", do="close"),
     _help("clear", "ctrl+u", "clear", "", do="clear"),
     _help("erase", "backspace", "erase", "", do="erase"),
@@ -351,7 +356,8 @@ KEY_ROWS = {
     "gallery": "open=start row_*=choose search close quit",
     "plugin": "close",
     "card": "close",
-    "origin": "go values pointer close",
+    "origin": "go why values pointer close",
+    "why": "go more close",
     "fault": "go memory trap restart copy close",
     "ask": "answer close",
     "launch": "answer tab save close",

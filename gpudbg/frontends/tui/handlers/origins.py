@@ -5,10 +5,18 @@ from __future__ import annotations
 from collections.abc import Hashable
 from typing import TYPE_CHECKING, Any
 
+from gpudbg.errors import GpudbgError
 from gpudbg.frontends.tui.handlers import handles
 from gpudbg.frontends.tui.handlers.memory import follow_pointer
 from gpudbg.frontends.tui.handlers.watches import toggle_values
-from gpudbg.frontends.tui.screens.origin import OriginScreen, WrittenValue, register_writer
+from gpudbg.frontends.tui.screens.origin import (
+    QUICK,
+    OriginScreen,
+    WrittenValue,
+    place_writer,
+    register_writer,
+)
+from gpudbg.frontends.tui.screens.why import WhyScreen
 from gpudbg.frontends.tui.widgets.console import ConsolePane
 from gpudbg.frontends.tui.widgets.memory import MemoryPane
 
@@ -17,6 +25,8 @@ if TYPE_CHECKING:
 
 WORDS = {1: "unsigned char", 2: "unsigned short", 4: "unsigned int", 8: "unsigned long long"}
 """Types of the words that the memory pane shows, by size."""
+DEEP = 3
+"""Values below one another that a tree begins with."""
 VALUES = ("register", "predicate", "special", "watch", "byte")
 """Kinds of rows that stand for a value."""
 
@@ -38,8 +48,11 @@ def origin_of(screen: MainScreen, key: Any) -> WrittenValue | None:
     there = (*(("place",) if place else ()), *(("values",) if found.cells else ()))
     register = name.lstrip("$").upper()
     return WrittenValue(
-        who, found.focus_text, place, register_writer(screen.session, view, register), there
-    )
+        who, found.focus_text, place,
+        register_writer(screen.session, view, register)
+        or place_writer(screen.session, view, place),
+        there,
+    )  # fmt: skip
 
 
 def _word(screen: MainScreen, key: Any) -> WrittenValue | None:
@@ -49,7 +62,8 @@ def _word(screen: MainScreen, key: Any) -> WrittenValue | None:
         return None
     address, text = word
     place = f"*(@{key[1]} {WORDS[pane.word_bytes]}*)0x{address:x}"
-    return WrittenValue(f"{key[1]} 0x{address:x}", text, place, "", ("place", "pointer"))
+    writer = "" if screen.current is None else place_writer(screen.session, screen.current, place)
+    return WrittenValue(f"{key[1]} 0x{address:x}", text, place, writer, ("place", "pointer"))
 
 
 def ask_origin(screen: MainScreen, key: Any) -> None:
@@ -61,12 +75,32 @@ def ask_origin(screen: MainScreen, key: Any) -> None:
     def answered(word: str | None) -> None:
         if word == "go":
             _go(screen, origin.place)
+        elif word == "why":
+            ask_why(screen, origin.place)
         elif word == "values":
             toggle_values(screen, str(key[1]), key[0] == "watch")
         elif word == "pointer":
             follow_pointer(screen, key[1], key[2])
 
     screen.app.push_screen(OriginScreen(screen.appearance, origin), answered)
+
+
+def ask_why(screen: MainScreen, place: str) -> None:
+    """The tree of what a value was computed from; in a long launch the console prints it."""
+    if screen.current is None or screen.current.tick > QUICK:
+        screen.run_command(f"why {place}")
+        return
+    try:
+        top = screen.session.why(place, DEEP)
+    except GpudbgError as error:
+        screen.note(str(error))
+        return
+
+    def answered(tick: int | None) -> None:
+        if tick is not None:
+            screen.run_command(f"goto {tick}")
+
+    screen.app.push_screen(WhyScreen(screen.session, top), answered)
 
 
 def _go(screen: MainScreen, place: str) -> None:

@@ -1,8 +1,8 @@
 """Where a value comes from: a card over the main screen, Enter goes to the instruction that wrote
 it last.
 
-Registers of the focused warp are looked up in the timeline; for memory, and where that keeps no
-instruction, the launch is searched backwards when one goes there.
+Registers of the focused warp are looked up in the timeline; memory, and what that does not keep,
+is searched for in launches that are short, else when one goes there.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, ClassVar
 from textual.binding import BindingType
 
 from gpudbg.dataclass import dataclass
+from gpudbg.errors import GpudbgError
 from gpudbg.frontends.tui.collect_timeline import code_text, warp_of
 from gpudbg.frontends.tui.keys import bindings, key_row
 from gpudbg.frontends.tui.screens.card import CardFrame, CardScreen
@@ -22,7 +23,9 @@ if TYPE_CHECKING:
     from gpudbg.frontends.tui.appearance import Appearance
     from gpudbg.frontends.tui.view import ScreenView
 
-WIDE = 76
+WIDE = 90
+QUICK = 20_000
+"""Ticks that are searched at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +58,25 @@ def register_writer(session: DebugSession, view: ScreenView, name: str) -> str:
     return f"{code_text(view, last.pc)}   tick {last.tick:,}, {view.tick - last.tick:,} before now"
 
 
+def place_writer(session: DebugSession, view: ScreenView, place: str) -> str:
+    """Who wrote a place last, looked for in a launch that is short; "" where it is not."""
+    if not place or view.tick > QUICK:
+        return ""
+    try:
+        found = session.who_wrote(place, n=1)
+    except GpudbgError:
+        return ""
+    if not isinstance(found, tuple) or not found:
+        return ""
+    last = found[0]
+    if not last.instruction:
+        return last.note or f"there at tick {last.tick:,}"
+    who = f"lane {last.lane} of warp {last.warp}"
+    return f"{last.instruction}   {who}   tick {last.tick:,}, {view.tick - last.tick:,} before now"
+
+
 class OriginScreen(CardScreen):
-    """See the module text; answers go, values, pointer or None."""
+    """See the module text; answers go, why, values, pointer or None."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("origin")
 
@@ -86,6 +106,6 @@ class OriginScreen(CardScreen):
 
     def action_answer(self, word: str) -> None:
         """Close with an answer, where it can be done."""
-        needs = {"go": "place"}.get(word, word)
+        needs = {"go": "place", "why": "place"}.get(word, word)
         if needs in self.origin.there:
             self.dismiss(word)
