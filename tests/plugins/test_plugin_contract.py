@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpudbg import cli
+from gpudbg import cli, plugin
 from gpudbg.errors import PluginError, UsageError
 from gpudbg.plugin import (
     KINDS,
@@ -409,3 +409,9 @@ def test_every_bundled_entry_loads() -> None:
         for entry in table.values():
             assert entry.load() is not None
             assert entry.help, f"{entry.kind} {entry.name} has no help"
+
+
+def test_a_name_that_was_replaced_works_with_a_warning() -> None:
+    with pytest.warns(DeprecationWarning, match="PluginRegisters"):
+        old = plugin.RegisterFile
+    assert old is plugin.PluginRegisters
