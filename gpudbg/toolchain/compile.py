@@ -259,8 +259,13 @@ def _not_instantiated(source: str, program: Program) -> list[str]:
     """Template kernels of a source that the program has no instance of."""
     if "template" not in source or looks_like_ptx(source):
         return []
-    there = " ".join(map(plain_name, program.kernels))
-    return [n for n in template_kernels(source) if not re.search(rf"\b{re.escape(n)}\b", there)]
+    # Both mangled, where a name stands behind its length, and as a source writes it.
+    there = " ".join((*program.kernels, *map(plain_name, program.kernels)))
+    return [
+        n
+        for n in template_kernels(source)
+        if f"{len(n)}{n}" not in there and not re.search(rf"\b{re.escape(n)}\b", there)
+    ]
 
 
 def _instance_words(kernels: Sequence[str]) -> str:
