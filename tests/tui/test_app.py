@@ -325,7 +325,7 @@ async def test_registers_formats_and_opened_rows() -> None:
         assert app.options.register_format == "d"
         assert any("16777216" in t for t in app.main.line_pane("registers").texts)
         height = len(app.main.query_one(RegistersPane)._content.rows)
-        await press(app, pilot, "enter")
+        await press(app, pilot, "plus")
         assert len(app.main.query_one(RegistersPane)._content.rows) == height + 8
         await press(app, pilot, "minus")
         assert len(app.main.query_one(RegistersPane)._content.rows) == height
