@@ -202,6 +202,8 @@ def _address_registers(insn: Instruction) -> Iterator[int]:
     for operand in insn.operands:
         if isinstance(operand, Address):
             yield from operand.base.registers()
+            if operand.wide and not operand.base.is_zero:
+                yield operand.base.index + 1
         elif isinstance(operand, CBankAddress) and operand.base is not None:
             yield from operand.base.registers()
 
