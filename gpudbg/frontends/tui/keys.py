@@ -169,7 +169,7 @@ def _keys_of_entry(scope: str, name: str, table: Keys) -> tuple[Action, str]:
 
 
 def _stands_left(back: Action) -> bool:
-    return back.keys.endswith(("left", "left_square_bracket"))
+    return back.keys.endswith(("left", "left_square_bracket", "less_than_sign"))
 
 
 def _found(scope: str, name: str) -> Action:
