@@ -71,6 +71,7 @@ fuzz: $(STAMP)
 	$(BIN)/python -m tests.tui.fuzz_keys --count 300
 	$(BIN)/python -m tests.mem.soak
 	$(BIN)/python -m tests.debug.fuzz_history --count 200
+	$(BIN)/python -m tests.debug.fuzz_history --count 100 --special
 	$(BIN)/python -m tests.debug.fuzz_positions
 	$(BIN)/python -m tests.debug.fuzz_provenance --count 100
 	$(BIN)/python -m tests.debug.fuzz_recordings --count 10000

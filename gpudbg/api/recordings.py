@@ -14,6 +14,7 @@ from gpudbg.debug.history.replay import BEGINNING, Position
 from gpudbg.device.device import DeviceBuffer
 from gpudbg.errors import GpudbgError, LoadError
 from gpudbg.formats.cubin import read_cubin
+from gpudbg.formats.elf import ELF_MAGIC
 from gpudbg.formats.launch import Launch, OutputSpec, RawSpec
 from gpudbg.formats.raw import read_raw
 from gpudbg.formats.reading import read_bytes
@@ -135,7 +136,12 @@ class _Resumed:
         of = self._of.handler
         if of is None:
             return None
-        program = read_cubin(self._recording.section(of.program), "the trap handler")
+        data = self._recording.section(of.program)
+        if data.startswith(ELF_MAGIC):
+            program = read_cubin(data, "the trap handler")
+        else:
+            table = Launch(kernel=of.name)
+            program = read_raw(data, of.name, table, self._of.machine.arch)
         return Handler(program, of.name, of.argument)
 
     def _allocations(self, loaded: LoadedProgram) -> dict[int, Allocation]:

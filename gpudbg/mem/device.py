@@ -257,10 +257,13 @@ class DeviceMemory:
         self.live += 1
         if allocation in self._freed:
             self._freed.remove(allocation)
-        if allocation not in self._allocations:
-            place = bisect_right(self._bases, allocation.base)
-            self._bases.insert(place, allocation.base)
-            self._allocations.insert(place, allocation)
+        if allocation in self._allocations:
+            place = self._allocations.index(allocation)
+            del self._bases[place], self._allocations[place]
+        # Behind what has been at its address since: the last one of an address is looked up.
+        place = bisect_right(self._bases, allocation.base)
+        self._bases.insert(place, allocation.base)
+        self._allocations.insert(place, allocation)
         self._enter_all()
 
     def _forget_freed(self, most: int) -> None:

@@ -42,6 +42,7 @@ _GRID: Final = (
     "_hang_checks",
     "_started",
     "counters",
+    "cut",
     "faults",
     "flow",
     "launched",

@@ -31,7 +31,7 @@ from gpudbg.sm.faults import TrapRaised, WarpErrorRaised
 from gpudbg.sm.hang_checks import HangChecks
 from gpudbg.sm.launch import Dim, LaunchConfig
 from gpudbg.sm.launched import Launched
-from gpudbg.sm.moves import MoveListener, RecordedOrder
+from gpudbg.sm.moves import CutStep, MoveListener, RecordedOrder
 from gpudbg.sm.observer import Observers
 from gpudbg.sm.reports import fault_of, merged
 from gpudbg.sm.schedule.step import Schedule
@@ -107,6 +107,7 @@ class Grid:
         log: notes what the launch is made to do; None: nobody will go back.
         past: carries moves out while the launch stands before its present.
         limit: warp instructions of the launch at which every method stops with kind `limit`.
+        cut: where a step of one warp was cut off there; the next one goes on with it.
     """
 
     def __init__(self, gpu: Gpu, launched: Launched, engine: StepEngine) -> None:
@@ -128,6 +129,7 @@ class Grid:
         self.log: MoveListener | None = None
         self.past: RecordedOrder | None = None
         self.limit: int | None = None
+        self.cut: CutStep | None = None
 
     # ---- looking -----------------------------------------------------------------------
 
@@ -253,21 +255,26 @@ class Grid:
         before = self._begin()
         done = 0
         trap = self.sms[warp.sm].trap
+        cut, self.cut = self.cut, None
         while done < count and warp.words[rec.STATUS] != rec.DONE:
-            if warp.words[rec.STATUS] in _WAITING:
-                event = self._release(warp, before)
+            stepping = trap.stepping and not warp.in_trap
+            if cut is not None and cut.acted:
+                event, yields, done = None, not cut.handling, done + 1
+            else:
+                event = self._await_release(warp, before, cut)
                 if event is not None:
                     return event
-            if warp.words[rec.STATUS] == rec.STUCK:
-                return self.event("deadlock", warp, before, self._waiting())
-            executed = warp.executed
-            stepping = trap.stepping and not warp.in_trap
-            size = 1 if stepping else min(count - done, STEP_SLICE)
-            event = self._advance(warp, size, before, None, until)
-            done += warp.executed - executed
-            if event is None and (self.engine.polled or self.engine.yielded):
-                event = self._others_run(warp, before)
-            if event is None and stepping and warp.words[rec.STATUS] != rec.DONE:
+                executed, cut = warp.executed, None
+                size = 1 if stepping else min(count - done, STEP_SLICE)
+                event = self._advance(warp, size, before, None, until)
+                done += warp.executed - executed
+                yields = self.engine.polled or self.engine.yielded
+            if event is None and yields:
+                event = self._others_run(warp, before, cut)
+            handling, cut = cut is not None and cut.handling, None
+            if event is None and handling:
+                event = self._handle(warp, before)
+            elif event is None and stepping and warp.words[rec.STATUS] != rec.DONE:
                 event = self._step_done(warp, before, through)
             if event is not None:
                 return event
@@ -308,11 +315,17 @@ class Grid:
             return self.event(
                 "trap", warp, before, ["in the trap handler: a completed single step"]
             )
+        return self._handle(warp, before)
+
+    def _handle(self, warp: WarpState, before: int) -> StopEvent | None:
+        """The handler runs to its end."""
         while warp.in_trap and warp.words[rec.STATUS] == rec.READY:
             event = self._advance(warp, STEP_SLICE, before)
             if event is None and self._interrupted():
                 event = self.event("interrupted", warp, before)
             if event is not None:
+                if event.kind == "limit":
+                    self.cut = CutStep(True, handling=True)
                 return event
         return None
 
@@ -521,6 +534,7 @@ class Grid:
         )
         launched = self.launched
         self.traps.handler = placed
+        self.owned += placed.owned
         launched.code = self.engine.code = placed.image
         if self.fast is not None and not self.total:
             self.fast.renew()
@@ -708,35 +722,84 @@ class Grid:
             return self._idle(before)
         return self.event("step", ready[0], before)
 
-    def _others_run(self, warp: WarpState, before: int) -> StopEvent | None:
-        """A stepped warp polls or yields: every other warp has a turn; an event if one ends."""
-        for other in list(self._residency.ring):
+    def _others_run(
+        self, warp: WarpState, before: int, cut: CutStep | None = None
+    ) -> StopEvent | None:
+        """A stepped warp polls or yields: every other warp has a turn; an event if one ends.
+
+        Args:
+            cut: where this was cut off, to go on there.
+        """
+        others, count = list(self._residency.ring), self.schedule.quantum
+        if cut is not None:
+            others, count = list(cut.others), cut.left
+        for n, other in enumerate(others):
             if other is warp or other.words[rec.STATUS] != rec.READY:
                 continue
-            event = self._advance(other, self.schedule.quantum, before)
+            event, left = self._turn(other, count, before)
             if event is not None:
+                if event.kind == "limit":
+                    self.cut = CutStep(True, tuple(others[n:]), left, 0)
                 return event
+            count = self.schedule.quantum
         return None
 
-    def _release(self, warp: WarpState, before: int) -> StopEvent | None:
-        """Run others until a warp leaves its barrier; an event if that does not come about."""
-        spent = 0
-        while warp.words[rec.STATUS] in _WAITING:
-            alone = spent < RELEASE_ATTEMPT and warp.words[rec.STATUS] == rec.AT_BARRIER
-            ring = warp.cta.warps if alone else self._residency.ring
-            other = next((w for w in ring if w.words[rec.STATUS] == rec.READY), None)
-            if not alone:
-                other = self.schedule.next(ring)
+    def _await_release(self, warp: WarpState, before: int, cut: CutStep | None) -> StopEvent | None:
+        """A warp that waits leaves its barrier first; an event if that does not come about."""
+        if cut is not None or warp.words[rec.STATUS] in _WAITING:
+            event = self._release(warp, before, cut)
+            if event is not None:
+                return event
+        if warp.words[rec.STATUS] == rec.STUCK:
+            return self.event("deadlock", warp, before, self._waiting())
+        return None
+
+    def _release(
+        self, warp: WarpState, before: int, cut: CutStep | None = None
+    ) -> StopEvent | None:
+        """Run others until a warp leaves its barrier; an event if that does not come about.
+
+        Args:
+            cut: where this was cut off, to go on there.
+        """
+        spent = 0 if cut is None else cut.spent
+        other: WarpState | None
+        while cut is not None or warp.words[rec.STATUS] in _WAITING:
+            if cut is not None:
+                other, count, cut = cut.others[0], cut.left, None
+            else:
+                other, count = self._releasing(warp, spent), self.schedule.quantum
             if other is None:
                 return self.event("deadlock", warp, before, self._waiting())
             executed = other.executed
-            event = self._advance(other, self.schedule.quantum, before)
+            event, left = self._turn(other, count, before)
             spent += other.executed - executed
             if event is None and self._interrupted():
                 event = self.event("interrupted", warp, before)
             if event is not None:
+                if event.kind == "limit":
+                    self.cut = CutStep(False, (other,), left, spent)
                 return event
         return None
+
+    def _releasing(self, warp: WarpState, spent: int) -> WarpState | None:
+        """Who runs next so that a warp leaves its barrier, after so many instructions of others."""
+        alone = spent < RELEASE_ATTEMPT and warp.words[rec.STATUS] == rec.AT_BARRIER
+        if not alone:
+            return self.schedule.next(self._residency.ring)
+        return next((w for w in warp.cta.warps if w.words[rec.STATUS] == rec.READY), None)
+
+    def _turn(self, other: WarpState, count: int, before: int) -> tuple[StopEvent | None, int]:
+        """Another warp's turn while one is stepped: an event that ended it, and instructions that
+        are left of it where that is `limit`."""
+        executed = other.executed
+        event = self._advance(other, count, before)
+        left = count - (other.executed - executed)
+        ended = event is not None or self.limit is None or self.total < self.limit
+        if not ended and left and other.words[rec.STATUS] == rec.READY:
+            if not self.engine.turn_over:
+                event = self.event("limit", other, before)
+        return event, left
 
     def halt(self, warp: WarpState, status: int) -> None:
         """The warp stands still until the next run or step."""

@@ -8,10 +8,13 @@ out again is the debugger (`gpudbg.debug.history`).
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from gpudbg.dataclass import dataclass
 from gpudbg.sm.events import StopEvent
+
+if TYPE_CHECKING:
+    from gpudbg.sm.state import WarpState
 
 BY_ITSELF: Final = frozenset(("exited", "warp_error", "trap", "deadlock"))
 """How runs end that nothing outside ends."""
@@ -38,6 +41,26 @@ class MoveListener(Protocol):
 
     def paused(self) -> None:
         """A run has paused there."""
+
+
+@dataclass(frozen=True, slots=True)
+class CutStep:
+    """Where a step of one warp was cut off while others had their turns or it was in the trap
+    handler, to go on there.
+
+    Attributes:
+        acted: the warp has executed its instruction; otherwise it waits.
+        others: whose turn is in progress, and those after it.
+        left: instructions left of the first one's turn.
+        spent: instructions of others before that.
+        handling: it runs through the handler.
+    """
+
+    acted: bool
+    others: tuple[WarpState, ...] = ()
+    left: int = 0
+    spent: int = 0
+    handling: bool = False
 
 
 @dataclass(slots=True)

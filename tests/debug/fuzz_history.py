@@ -1,6 +1,6 @@
 """Walk forward and back over launches at random, both engines:
 
-python -m tests.debug.fuzz_history [--count 200] [--start 0]
+python -m tests.debug.fuzz_history [--count 200] [--start 0] [--special]
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import random
 import sys
 
 from tests import kernel_cases as kc
-from tests.debug.history_walks import walk
+from tests.debug.history_walks import of_case, special, walk
 
 
 def main() -> int:
@@ -18,12 +18,15 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--count", type=int, default=200)
     parser.add_argument("--start", type=int, default=0)
+    parser.add_argument(
+        "--special", action="store_true", help="traps, handlers, barriers, atomics, second launches"
+    )
     options = parser.parse_args()
-    cases = list(kc.cases())
+    launches = special() if options.special else [of_case(case) for case in kc.cases()]
     wrong = 0
     for number in range(options.start, options.start + options.count):
         draw = random.Random(number)
-        trouble = walk(draw.choice(cases), draw.choice(["step", "run"]), number)
+        trouble = walk(draw.choice(launches), draw.choice(["step", "run"]), number)
         if trouble:
             wrong += 1
             print(trouble, flush=True)

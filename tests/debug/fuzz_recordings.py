@@ -12,7 +12,7 @@ import tempfile
 from pathlib import Path
 
 from tests import kernel_cases as kc
-from tests.debug.history_walks import recorded_walk
+from tests.debug.history_walks import of_case, recorded_walk, special
 from tests.debug.recording_mutants import outcome
 from tests.debug.test_recordings import edited
 
@@ -34,11 +34,11 @@ def main() -> int:
             wrong += bool(trouble)
             if trouble:
                 print(trouble, flush=True)
-        cases = list(kc.cases())
+        launches = [*(of_case(case) for case in kc.cases()), *special()]
         for number in range(options.seed, options.seed + options.walks):
             draw = random.Random(number)
-            case, engine = draw.choice(cases), draw.choice(["step", "run"])
-            trouble = recorded_walk(case, engine, number, path)
+            launch, engine = draw.choice(launches), draw.choice(["step", "run"])
+            trouble = recorded_walk(launch, engine, number, path)
             wrong += bool(trouble)
             if trouble:
                 print(trouble, flush=True)

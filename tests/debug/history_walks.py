@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,43 @@ from tests import kernel_cases as kc
 from tests.engine import machines
 
 State = dict[str, Any]
+Opened = tuple[str, Callable[[str, int], Any]]
+"""A launch to walk over: its name, and what makes its session by engine and seed."""
+STORIES = (
+    "trap_handler", "trap_counter", "bpt_pause", "barrier_count", "divergent_barrier",
+    "surface_reduction", "spin_lock_ends", "tensor_tile", "lost_update", "spill_windows",
+)  # fmt: skip
+"""Trap handlers, traps, barriers, atomics, textures, groups of lanes: walked over on purpose."""
+
+
+def of_case(case: kc.Case) -> Opened:
+    """A case's first launch."""
+    return case.name, lambda engine, seed: machines.launch(case, engine, seed=seed % 3)
+
+
+def of_story(name: str) -> Opened:
+    """A program of `sessions`."""
+    program = str(next(Path("sessions", name).glob("*.cubin")))
+    return name, lambda engine, seed: gpudbg.open(program, engine=engine, seed=seed % 3)
+
+
+def of_second(case: kc.Case) -> Opened:
+    """A case's first launch once more, after it has run on the same device."""
+
+    def second(engine: str, seed: int) -> Any:
+        before = machines.launch(case, engine, seed=seed % 3)
+        before.run(max_instructions=20_000)
+        again = machines.launch_of(before.launch.loaded, case)
+        again.before = before
+        return again
+
+    return f"{case.name} again", second
+
+
+def special() -> list[Opened]:
+    """Launches that have what few kernels have."""
+    several = [case for case in kc.cases() if len(case.launches) > 1 or "atomic" in case.kernel]
+    return [*map(of_story, STORIES), *map(of_second, several)]
 
 
 def state(session: Any) -> State:
@@ -31,11 +69,12 @@ class Walk:
         trouble: what went wrong first, or "".
     """
 
-    def __init__(self, case: kc.Case, engine: str, seed: int) -> None:
-        self.random = random.Random(f"{case.name} {engine} {seed}")
-        self.session = machines.launch(case, engine, seed=seed % 3)
+    def __init__(self, launch: Opened, engine: str, seed: int) -> None:
+        name, opened = launch
+        self.random = random.Random(f"{name} {engine} {seed}")
+        self.session = opened(engine, seed)
         self.trouble = ""
-        self._name = f"{case.name}, engine {engine}, seed {seed}"
+        self._name = f"{name}, engine {engine}, seed {seed}"
         self._seen: dict[tuple[object, ...], tuple[State, str]] = {}
 
     def go(self, moves: int) -> str:
@@ -128,19 +167,19 @@ class Walk:
                 self.trouble = f"{found} differ at {where}, where {how!r} led"
 
 
-def walk(case: kc.Case, engine: str, seed: int, moves: int = 12) -> str:
+def walk(launch: Opened, engine: str, seed: int, moves: int = 12) -> str:
     """A walk; what went wrong, or ""."""
     try:
-        return Walk(case, engine, seed).go(moves)
+        return Walk(launch, engine, seed).go(moves)
     except gpudbg.GpudbgError as error:
-        return f"{case.name}, engine {engine}, seed {seed}: {error}"
+        return f"{launch[0]}, engine {engine}, seed {seed}: {error}"
 
 
-def recorded_walk(case: kc.Case, engine: str, seed: int, path: Path, moves: int = 8) -> str:
+def recorded_walk(launch: Opened, engine: str, seed: int, path: Path, moves: int = 8) -> str:
     """A walk, recorded and opened again: states at some ticks of both; what went wrong, or ""."""
-    name = f"{case.name}, engine {engine}, seed {seed}"
+    name = f"{launch[0]}, engine {engine}, seed {seed}"
     try:
-        there = Walk(case, engine, seed)
+        there = Walk(launch, engine, seed)
         if trouble := there.go(moves):
             return trouble
         draw, session = random.Random(seed), there.session

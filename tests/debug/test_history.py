@@ -16,7 +16,8 @@ from gpudbg.debug.history.history import NO_MORE
 from gpudbg.sm import record as rec
 from gpudbg.sm import state_hash
 from tests import kernel_cases as kc
-from tests.debug.history_walks import walk
+from tests.debug.history_walks import of_case, walk
+from tests.engine import machines
 
 FIRST = str(Path("sessions/first_steps/first_steps.cubin"))
 FAULTY = str(Path("sessions/out_of_bounds/out_of_bounds.cubin"))
@@ -54,7 +55,9 @@ def test_random_walks_come_to_the_same_states(number: int, request: Any) -> None
     if number % 3:
         request.getfixturevalue("checkpoints_everywhere")
     names = sorted(name for name in CASES if name in ("base", "ids", "special", "n40"))
-    trouble = walk(CASES[names[number % len(names)]], ("step", "run")[number % 2], number, 8)
+    trouble = walk(
+        of_case(CASES[names[number % len(names)]]), ("step", "run")[number % 2], number, 8
+    )
     assert not trouble
 
 
@@ -78,6 +81,22 @@ def test_a_step_back_is_undone_by_a_step(session: Any) -> None:
         assert session.step().instructions == tick
         assert session.state_hash() == before
         session.reverse_step(7)
+
+
+@pytest.mark.parametrize("engine", ["step", "run"])
+def test_a_step_past_a_barrier_is_followed_by_single_instructions(engine: str) -> None:
+    """The turns of others that it let run go on where the way back has cut them."""
+    case = next(case for case in kc.cases() if case.kernel == "bitonic_sort")
+    with machines.launch(case, engine) as session:
+        session.run(max_instructions=314)
+        while session.step().instructions - session.history.replay.moves[-1].before < 50:
+            pass
+        for _ in range(8):
+            session.reverse_step()
+            tick, hashed = session.tick, session.state_hash()
+            session.reverse_step()
+            assert session.step().instructions == tick
+            assert session.state_hash() == hashed
 
 
 def test_an_ended_and_a_faulted_launch_go_back() -> None:

@@ -12,7 +12,7 @@ import pytest
 import gpudbg
 from gpudbg.cli import main
 from tests import kernel_cases as kc
-from tests.debug.history_walks import recorded_walk
+from tests.debug.history_walks import of_case, recorded_walk
 from tests.debug.recording_mutants import outcome
 from tests.launching import FIRST
 
@@ -70,7 +70,9 @@ def test_a_recording_has_every_state(engine: str, tmp_path: Path) -> None:
 def test_recorded_walks(number: int, tmp_path: Path) -> None:
     """`make fuzz` walks a hundred times."""
     case = CASES[("base", "special", "n40")[number]]
-    assert not recorded_walk(case, ("step", "run")[number % 2], number, tmp_path / "x.gpurec")
+    assert not recorded_walk(
+        of_case(case), ("step", "run")[number % 2], number, tmp_path / "x.gpurec"
+    )
 
 
 def test_damaged_recordings_are_refused(tmp_path: Path) -> None:
@@ -136,11 +138,11 @@ def test_uninitialized_memory_stays_so(tmp_path: Path) -> None:
         assert again.buffer("b")[:33].tolist() == [0] * 32 + [1]
 
 
-@pytest.mark.parametrize("story", ["surface_clamp", "bpt_pause"])
-def test_surfaces_are_recorded(story: str, tmp_path: Path) -> None:
-    """Their headers and texels are device memory; the launch finds them there again."""
+@pytest.mark.parametrize("story", ["surface_clamp", "bpt_pause", "trap_handler", "trap_counter"])
+def test_surfaces_and_trap_handlers_are_recorded(story: str, tmp_path: Path) -> None:
+    """Headers and texels are device memory; a handler is there from the beginning."""
     path = tmp_path / "x.gpurec"
-    with gpudbg.open(f"sessions/{story}/{story}.cubin") as session:
+    with gpudbg.open(next(Path("sessions", story).glob("*.cubin"))) as session:
         session.run()
         tick, hashed = session.tick, session.state_hash()
         session.save_recording(path)

@@ -353,7 +353,9 @@ class LaunchHistory(Attached["Inferior"]):
         old = inferior.focus
         if lane is None:
             same = old is not None and (old.sm, old.warp) == (warp.sm, warp.slot)
-            lane = old.lane if old is not None and same else first_lane(warp.active)
+            # A lane that does not act here would have `step` go on until it does.
+            acts = old is not None and same and warp.active >> old.lane & 1
+            lane = old.lane if old is not None and acts else first_lane(warp.active)
         inferior.focus = Focus(warp.sm, warp.slot, lane)
 
     # ---- branches ----------------------------------------------------------------------

@@ -112,7 +112,7 @@ class Replay:
         self.marks: list[Mark] = []
         self.printed = grid.gpu.output.count
         self._again = again
-        self._handler = grid.gpu.handler
+        self._handler, self._moved = grid.gpu.handler, False
         self.pace = Pace(QUICK) if grid.gpu.engine == "run" else Pace()
         self.log = MoveLog(grid, self)
         self.moves: list[Move] = self.log.moves
@@ -182,7 +182,8 @@ class Replay:
             self._forget(needed[len(needed) // 2])
 
     def note_move(self) -> None:
-        """Append a move."""
+        """A move was appended."""
+        self._moved = True
         if len(self.moves) > MOST_MOVES:
             self.mark(self.end, needed=True)
             self._forget(len(self.marks) - 1)
@@ -221,6 +222,9 @@ class Replay:
         before = self.marks[found - 1].state if 0 < found <= len(self.marks) else None
         if before is not None and before.grid is not self.grid:
             before = None
+        if needed and not self._moved:
+            # A handler that was installed before anything moved is there from the beginning.
+            self._handler = self.grid.gpu.handler
         begun = process_time()
         insort(self.marks, Mark(at, GridCheckpoint(self.grid, before), needed), key=_place)
         self.log.settle(self.grid)
@@ -282,8 +286,8 @@ class Replay:
 
     @property
     def keeps_handler(self) -> bool:
-        """Whether the trap handler is the one that was there when the launch began."""
-        return self._handler is self.grid.gpu.handler
+        """Whether the trap handler is the one that was there before the first move."""
+        return not self._moved or self._handler is self.grid.gpu.handler
 
     def _leads_to(self, target: Position) -> bool:
         """Whether replaying from the present position is shorter than from a checkpoint."""
@@ -350,7 +354,7 @@ class Replay:
         event = self._round(move, end) if move.kind in ROUNDS else again(grid, move, end)
         self._mid = None if whole else words_of(grid)
         if whole:
-            self._left = None
+            self._left = grid.cut = None
             if move.by_itself and move.event is None:
                 # A move that comes from a recording.
                 move.event = event
@@ -433,7 +437,8 @@ class Replay:
     def resume(self) -> None:
         """The launch stands at its present: it moves by itself again, and that is noted."""
         self._mid, self._away = None, False
-        self.grid.past, self.grid.log = None, self.log
+        self.grid.cut = self.grid.past = None
+        self.grid.log = self.log
         self.log.settle(self.grid)
         self._onward()
 
@@ -539,7 +544,7 @@ class Replay:
         """Replace all moves by those of another branch; `go` moves the launch onto it."""
         self.moves[:] = moves
         self.marks = list(marks)
-        self._elsewhere = self.log.closed = True
+        self._elsewhere = self.log.closed = self._moved = True
 
     def begin_with(self, moves: list[Move]) -> None:
         """Other moves lead on from the launch's beginning; `go` leads to a place on the way."""

@@ -112,6 +112,7 @@ class Installed:
         banks: constant banks that replace the kernel's inside the handler.
         area: the save area; `record` bytes for each warp slot.
         data: the handler's own 4096 bytes.
+        owned: all its device memory, which goes with the launch.
     """
 
     handler: Handler
@@ -121,6 +122,7 @@ class Installed:
     area: Allocation
     data: Allocation
     record: int
+    owned: tuple[Allocation, ...]
 
     def place(self, sm: int, slot: int) -> int:
         """Byte offset of a warp's record in the save area."""
@@ -178,7 +180,8 @@ def install(
     banks = _banks(own, handler, segments)
     banks[BANK] = _bank(handler, area, data, record, registers, entry)
     merged = _merge(image, own)
-    return Installed(handler, merged, entry, banks, area, data, record)
+    owned = (*segments.values(), area, data)
+    return Installed(handler, merged, entry, banks, area, data, record, owned)
 
 
 def _banks(
