@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from gpudbg.sanitizer.places import AccessPlaces
     from gpudbg.sm.state import WarpState
 
+_FREES: Final = {True: "double_free", False: "invalid_free"}
 _FAR: Final = 1 << 19
 """An address so far from every allocation was not meant for any."""
 _FIXES: Final = {
@@ -39,17 +40,20 @@ class MemoryCheck(RunCheck):
         findings: FindingCollector,
         places: AccessPlaces,
         memory: DeviceMemory,
-        frees: Mapping[Allocation, FindingAccess],
+        heap: HeapSites,
     ) -> None:
-        """Args: frees: where blocks of the heap were freed."""
+        """Args: heap: where blocks of the heap were made and freed."""
         self._findings, self._places, self._memory = findings, places, memory
-        self._frees = frees
+        self._heap = heap
 
     def refused(
         self, step: ExecutedInstruction, fault: MemoryFault, access: str, size: int
     ) -> None:
         if "which has ended" in fault.detail:
             # A race with the end of a block: another check's.
+            return
+        if access == "free":
+            self._freed(step, fault)
             return
         kind, cause = self._cause(fault, size)
         count = fault.lanes.bit_count()
@@ -62,7 +66,7 @@ class MemoryCheck(RunCheck):
                 access, step.pc, step.warp, lane, address=fault.address, size=size
             )
             freed = self._memory.find_freed(fault.address) if kind == "use_after_free" else None
-            free = self._frees.get(freed) if freed is not None else None
+            free = self._heap.freed.get(freed) if freed is not None else None
             sides = (free, one) if free is not None else (one,)
             where = f"{one.place}: {fault.message(access, size)}"
             if outside:
@@ -73,6 +77,22 @@ class MemoryCheck(RunCheck):
             )  # fmt: skip
 
         self._findings.add((kind, cause, step.pc), make, count)
+
+    def _freed(self, step: ExecutedInstruction, fault: MemoryFault) -> None:
+        """A call of free with what it cannot free."""
+        again = self._memory.find_freed(fault.address) is not None
+        kind, site = _FREES[again], self._heap.call(step.warp, step.pc)
+
+        def make() -> CheckFinding:
+            lane = next(iter(lanes_of(fault.lanes)))
+            one = self._places.access("free", site, step.warp, lane, address=fault.address)
+            there = self._memory.describe(fault.address)
+            where = f"{one.place}: {fault.detail}"
+            return CheckFinding(
+                kind, "error", "", "global", None, (one,), allocation=there, where=where
+            )
+
+        self._findings.add((kind, site), make)
 
     def _cause(self, fault: MemoryFault, size: int) -> tuple[str, str]:
         if fault.code == "MISALIGNED_ADDR":
@@ -102,8 +122,7 @@ class HeapSites(RunCheck):
     """Where kernels call malloc and free.
 
     Attributes:
-        made, freed: by block.
-        last_free: the latest call of free, whatever it was given.
+        made, freed: by block; a free of an address inside a block counts as one of that.
     """
 
     def __init__(self, places: AccessPlaces, memory: DeviceMemory) -> None:
@@ -111,15 +130,12 @@ class HeapSites(RunCheck):
         self._last: dict[int, int] = {}
         self.made: dict[Allocation, FindingAccess] = {}
         self.freed: dict[Allocation, FindingAccess] = {}
-        self.last_free: FindingAccess | None = None
 
     def before(self, warp: WarpState, pc: int, insn: Any, lanes: int) -> None:
         if insn.op != "SYSCALL":
             self._last[id(warp)] = pc
         elif insn.name == "free" and lanes:
-            site = self._last.get(id(warp), pc)
-            first = next(iter(lanes_of(lanes)))
-            self.last_free = self._places.access("free", site, warp, first)
+            site = self.call(warp, pc)
             for lane, found in self._blocks(warp, lanes):
                 self.freed[found] = self._places.access(
                     "free", site, warp, lane, address=found.base, size=found.size
@@ -128,10 +144,14 @@ class HeapSites(RunCheck):
     def executed(self, step: ExecutedInstruction) -> None:
         if step.insn.op == "SYSCALL" and step.insn.name == "malloc":
             for lane, found in self._blocks(step.warp, step.lanes):
-                site = self._last.get(id(step.warp), step.pc)
+                site = self.call(step.warp, step.pc)
                 self.made[found] = self._places.access(
                     "malloc", site, step.warp, lane, address=found.base, size=found.size
                 )
+
+    def call(self, warp: WarpState, pc: int) -> int:
+        """The pc that a function of the driver was called from."""
+        return self._last.get(id(warp), pc)
 
     def _blocks(self, warp: WarpState, lanes: int) -> list[tuple[int, Allocation]]:
         """What R4 and R5 point at, by lane."""

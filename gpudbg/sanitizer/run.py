@@ -46,6 +46,12 @@ from gpudbg.sanitizer.screening import can_screen, screening_of
 from gpudbg.sanitizer.settings import DEFAULTS, CheckSettings
 from gpudbg.sanitizer.stopping import CheckStopper
 from gpudbg.sanitizer.suppressions import Suppressions
+from gpudbg.sanitizer.symbol_addresses import (
+    SymbolAddresses,
+    SymbolRows,
+    accesses_by_symbol,
+)
+from gpudbg.sanitizer.symbol_bounds import SymbolBoundsCheck
 from gpudbg.sanitizer.views import ViewCheck, promised, storage_of
 from gpudbg.sanitizer.warpgroups import PRODUCTS, WarpgroupCheck
 
@@ -54,7 +60,6 @@ if TYPE_CHECKING:
     from gpudbg.debug.stops.records import ErrorRecord
     from gpudbg.debug.stops.stop import Stop
     from gpudbg.device.device import DeviceBuffer
-    from gpudbg.sanitizer.findings import FindingAccess
 
 _BAD_ACCESSES: Final = {
     "MISALIGNED_ADDR": "misaligned", "OOR_ADDR": "out_of_bounds", "MMU_FAULT": "out_of_bounds",
@@ -65,7 +70,6 @@ _ENDS: Final = {
     "outside the block's": "past_end",
 }  # fmt: skip
 """Words of an error's detail -> cause of the finding."""
-_FREES: Final = {True: "double_free", False: "invalid_free"}
 
 
 def check(
@@ -315,8 +319,12 @@ class _Run:
     sessions: list[DebugSession] = field(default_factory=list)
     shadow: GlobalShadow | None = None
     heap: dict[Any, Any] = field(default_factory=dict)
+    freed: set[Any] = field(default_factory=set)
     unfinished: list[AsyncRaceCheck] = field(default_factory=list)
     screening: bool = True
+    by_symbol: dict[str, tuple[SymbolAddresses, Mapping[int, frozenset[int]]] | None] = field(
+        default_factory=dict
+    )
     stops: list[Stop] = field(default_factory=list)
     outcome: RunOutcome = RunOutcome((), (), 0)
 
@@ -324,9 +332,11 @@ class _Run:
         """Run launches until one does not end, and look at what they leave."""
         for begin in plan:
             if not self.launch(begin):
-                break
+                # Who has not ended may still have freed it.
+                return
         if "leak" in self.settings.checks:
-            report_leaks(self.findings, self.launches.program.device.gpu.heap.blocks, self.heap)
+            blocks = self.launches.program.device.gpu.heap.blocks
+            report_leaks(self.findings, [b for b in blocks if b not in self.freed], self.heap)
 
     def launch(self, begin: Begin) -> bool:
         """Run one; whether the next may follow."""
@@ -349,9 +359,7 @@ class _Run:
             if hazards is not None:
                 self._add_hazards(hazards, places)
         self._count(session, screened)
-        return self._finish(
-            screened, places, HeapSites(places, self.launches.program.device.gpu.memory)
-        )
+        return self._finish(screened, places)
 
     def _add_hazards(self, hazards: Any, places: AccessPlaces) -> None:
         """What was read too early."""
@@ -372,12 +380,16 @@ class _Run:
             if rows is None:
                 return None
             undefined = rows
+        symbols = self._symbol_accesses(session)
+        if symbols is None:
+            return None
         screening = screening_of(
             session, instructions, checks, emulated=emulated_atomics(instructions),
             volatile_data=self.settings.volatile_data, undefined=undefined,
+            symbols=SymbolRows(*symbols),
         )  # fmt: skip
-        watched = self.launches.stopper.watching(session, trial=True)
-        with watched, session.subscribe(screening):
+        ended = self.launches.stopper.watching(session, trial=True)
+        with ended, session.subscribe(screening):
             stop = session.runner.run(self.settings.max_instructions, prove_hangs=True)
         screening.finish()
         # Warps that wait at a barrier for ever are suspect; those that spin are not.
@@ -401,8 +413,13 @@ class _Run:
         if "hazards" in settings.checks:
             # They look at every instruction.
             return False
-        if not {"race", "init", "sync"} & set(settings.checks) or any(self.launches.overlap):
+        if any(self.launches.overlap):
             return False
+        if not {"race", "init", "sync"} & set(settings.checks):
+            # Refused accesses alone are found on compiled code, too.
+            symbols = self._symbol_accesses(session)
+            if symbols is None or not symbols[1]:
+                return False
         if (
             number < len(self.launches.given)
             and settings.views != "ignore"
@@ -411,6 +428,19 @@ class _Run:
             memory = self.launches.program.device.gpu.memory
             return not promised(memory, self.launches.given[number], [])
         return True
+
+    def _symbol_accesses(
+        self, session: DebugSession
+    ) -> tuple[SymbolAddresses, Mapping[int, frozenset[int]]] | None:
+        """Accesses that go through the address of a variable; None: it is not known which."""
+        kernel = session.symbols.kernel_name
+        if kernel not in self.by_symbol:
+            known = SymbolAddresses.of(session)
+            found: Mapping[int, frozenset[int]] | None = {}
+            if "memory" in self.settings.checks:
+                found = accesses_by_symbol(session, known, list(_code(session)))
+            self.by_symbol[kernel] = None if found is None else (known, found)
+        return self.by_symbol[kernel]
 
     def _shadow(self) -> GlobalShadow:
         if self.shadow is None:
@@ -451,9 +481,10 @@ class _Run:
         if self.unfinished:
             self.unfinished[-1].finished()
         self.heap |= sites.made
+        self.freed |= set(sites.freed)
         self._count(session, stop)
         self.sites += performance.sites()
-        return self._finish(stop, places, sites)
+        return self._finish(stop, places)
 
     def _only_refused(self, session: DebugSession, members: Sequence[RunCheck]) -> bool:
         """Whether refused accesses are all there is to look at, so that compiled code may run."""
@@ -470,8 +501,12 @@ class _Run:
         memory = self.launches.program.device.gpu.memory
         members: list[RunCheck] = [sites]
         if "memory" in settings.checks:
-            members.append(MemoryCheck(findings, places, memory, sites.freed))
+            members.append(MemoryCheck(findings, places, memory, sites))
             members += self._views(session, places)
+            symbols = self._symbol_accesses(session)
+            if symbols is None or symbols[1]:
+                known = SymbolAddresses.of(session) if symbols is None else symbols[0]
+                members.append(SymbolBoundsCheck(findings, places, memory, known))
         lock_step = not is_wide(self.launches.program.device.arch)
         if not lock_step and ("race" in settings.checks or "sync" in settings.checks):
             sync = MbarrierFindings(findings, places) if "sync" in settings.checks else None
@@ -543,15 +578,10 @@ class _Run:
         severity: Any = self.settings.views
         return [ViewCheck(self.findings, places, memory, found, severity)] if found else []
 
-    def _finish(self, stop: Stop, places: AccessPlaces, sites: HeapSites) -> bool:
+    def _finish(self, stop: Stop, places: AccessPlaces) -> bool:
         """What a stop that is not the launch's end means."""
         if isinstance(stop, ExitStop) and not stop.errors:
             return True
-        for error in stop.errors:
-            if error.access == "free":
-                freed = "freed" in error.nearest or "freed" in error.detail
-                self._add_free(error, _FREES[freed], sites.last_free)
-                return False
         if isinstance(stop, DeadlockStop):
             self._add_deadlock(stop, places)
         elif any(error.detail.startswith("tensor map at") for error in stop.errors):
@@ -579,13 +609,6 @@ class _Run:
         )
         self.findings.add((kind, cause, one.pc), lambda: found, max(len(error.lanes), 1))
         return True
-
-    def _add_free(self, error: ErrorRecord, kind: str, site: FindingAccess | None) -> None:
-        sides = (replace(site, address=error.address),) if site is not None else ()
-        found = CheckFinding(
-            kind, "error", "", "global", None, sides, allocation=error.nearest, where=error.detail
-        )
-        self.findings.add((kind, site.pc if site is not None else None), lambda: found)
 
     def _add_deadlock(self, stop: Stop, places: AccessPlaces) -> None:
         pc = (stop.pc or 0) + places.base

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from gpudbg.debug.session import DebugSession
     from gpudbg.mem.device import Allocation
     from gpudbg.mem.faults import MemoryFault
+    from gpudbg.sanitizer.symbol_addresses import SymbolRows
     from gpudbg.sm.state import WarpState
 
 Words = npt.NDArray[np.int64]
@@ -140,7 +141,7 @@ def screening_of(
     session: DebugSession, instructions: Code, checks: Sequence[str], **more: Any
 ) -> Screening:
     """What watches a launch; accesses to global memory only where they matter."""
-    near = "race" not in checks and not more.get("undefined")
+    near = "race" not in checks and not more.get("undefined") and not more["symbols"]
     return (NearScreening if near else WholeScreening)(session, instructions, checks, **more)
 
 
@@ -148,7 +149,8 @@ class Screening(Observer):
     """Watches a launch on compiled code.
 
     Attributes:
-        suspected: what may be wrong, as words of `REASONS` or "refused"; empty: nothing can be.
+        suspected: what may be wrong, as words of `REASONS`, "refused" or "symbol"; empty: nothing
+            can be.
     """
 
     looks_only = True
@@ -162,6 +164,7 @@ class Screening(Observer):
         emulated: frozenset[int] = frozenset(),
         volatile_data: bool = False,
         undefined: Sequence[tuple[Allocation, npt.NDArray[np.uint8]]] = (),
+        symbols: SymbolRows,
     ) -> None:
         """
         Args:
@@ -169,7 +172,9 @@ class Screening(Observer):
             emulated: pcs of loads that belong to an atomic the compiler made.
             volatile_data: volatile accesses race as others do.
             undefined: allocations with bytes that nobody has written, which are not 0 in the row.
+            symbols: accesses that go through the address of a variable.
         """
+        self._symbols, self._left = symbols, False
         self._end = session.interrupt
         self._call = _function()
         self._kept: list[Any] = []
@@ -248,6 +253,10 @@ class Screening(Observer):
         if self.suspected:
             # Nothing more is to be found out.
             return
+        if self._symbols and self._symbols.outside(rows):
+            self._left = True
+            self._end()
+            return
         at, count = 0, len(rows)
         while at < count:
             at = self._call(address_of(self._words), address_of(rows), at, count)
@@ -284,7 +293,8 @@ class Screening(Observer):
     @property
     def suspected(self) -> tuple[str, ...]:
         found = self._field("found")
-        return (*self._reasons(found), *(("refused",) if self._refused else ()))
+        beside = {"refused": self._refused, "symbol": self._left}
+        return (*self._reasons(found), *(name for name, held in beside.items() if held))
 
     @staticmethod
     def _reasons(found: int) -> Iterator[str]:

@@ -112,7 +112,7 @@ class Observer:
         """The same without accesses to global memory by instructions that have no other."""
 
     def refused(self, warp: WarpState, fault: MemoryFault, access: str, size: int) -> None:
-        """Lanes of a load, store or atomic (`access`) may not touch memory where they point.
+        """Lanes of a load, store, atomic or free (`access`) may not touch memory where they point.
 
         With an observer that wants this event such an access ends nobody: these lanes are left
         out, their loads give 0, and the instruction goes on.

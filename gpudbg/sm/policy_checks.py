@@ -20,6 +20,15 @@ CHECK_POLICIES: tuple[Policy, ...] = (
         "Warps of those architectures execute together; code is written for that.",
     ),
     Policy(
+        "check-variable-bounds",
+        "inferred",
+        "An address made from that of a variable, by a relocation and additions alone, is that "
+        "variable's: an access through it beside the variable is out of bounds.  Where two "
+        "addresses meet, or one went through memory, nothing is said; of __constant__ and "
+        "__shared__ variables neither, whose addresses are folded into offsets.",
+        "a[i + 32] and b[i] are the same machine code where the compiler knows both places.",
+    ),
+    Policy(
         "check-syncwarp",
         "inferred",
         "A NOP or WARPSYNC orders the lanes that execute it.",

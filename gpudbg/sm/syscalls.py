@@ -21,6 +21,7 @@ import numpy as np
 from gpudbg.bits import lanes_of
 from gpudbg.errors import UsageError
 from gpudbg.mem.device import DeviceMemory
+from gpudbg.mem.faults import MemoryFault
 from gpudbg.mem.windows import WINDOW_BYTES
 from gpudbg.sm.engines.step import StepEngine
 from gpudbg.sm.faults import AssertRaised, WarpErrorRaised
@@ -248,14 +249,15 @@ def _free(m: StepEngine) -> None:
             continue
         found = m.memory.find(address)
         if found is None or found.tag != "heap" or found.base != address:
+            place = m.memory.describe(address)
+            text = f"free of 0x{address:x}, which malloc did not give: {place}"
+            if m.observers is not None and m.observers.hooks["refused"]:
+                # As with a bad access, this lane is left out.
+                fault = MemoryFault("MMU_FAULT", 1 << lane, address, "global", text)
+                m.observers.emit("refused", m.warp, fault, "free", 0)
+                continue
             raise WarpErrorRaised(
-                "MMU_FAULT",
-                1 << lane,
-                f"free of 0x{address:x}, which malloc did not give: {m.memory.describe(address)}",
-                address=address,
-                space="global",
-                access="free",
-                size=0,
+                "MMU_FAULT", 1 << lane, text, address=address, space="global", access="free", size=0
             )
         m.heap.used -= found.size
         m.heap.blocks.discard(found)
