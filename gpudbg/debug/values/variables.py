@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, ref
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +37,7 @@ from gpudbg.symbols.debug_variables import (
 )
 from gpudbg.symbols.frame_info import STACK_POINTER, FrameRule, read_frames
 from gpudbg.symbols.ptx_registers import GENERAL, HALF, PREDICATE, PieceRow, read_pieces
+from gpudbg.symbols.value_paths import ValuePaths
 
 if TYPE_CHECKING:
     from gpudbg.debug.inferior import Inferior
@@ -54,6 +55,17 @@ class ProgramVariables:
         self.reason = "" if self.functions else why_none(program)
         self.pieces = read_pieces(program) if self.functions else {}
         self.frames = read_frames(program) if self.functions else {}
+        self._program, self._paths = ref(program), dict[str, ValuePaths]()
+
+    def paths(self, section: str) -> ValuePaths:
+        """The paths through a section's code, walked once."""
+        found = self._paths.get(section)
+        if found is None:
+            program = self._program()
+            assert program is not None
+            pieces = self.pieces.get(section.removeprefix(".text."), {})
+            found = self._paths[section] = ValuePaths(program, section, pieces)
+        return found
 
 
 _KNOWN: WeakKeyDictionary[Program, ProgramVariables] = WeakKeyDictionary()
@@ -202,30 +214,37 @@ class FrameVariables:
         if not held:
             why = "it has no place at this instruction" if variable.registers else "it was dropped"
             return lost(type_, f"{why}: the compiler keeps it nowhere")
-        return self._in_register(type_, held[-1])
+        return self._in_register(variable, type_, held[-1])
 
-    def _in_register(self, type_: CType, name: str) -> Result:
-        """The value of a PTX register, as a type."""
+    def _in_register(self, variable: DebugVariable, type_: CType, name: str) -> Result:
+        """The value of a PTX register, as a variable's type."""
         assert isinstance(type_, Scalar | Pointer)
         function = self._section.removeprefix(".text.")
         rows = self._known.pieces.get(function, {}).get(name, ())
         here = [row for row in rows if row.low <= self._offset < row.high]
         here = here or [row for row in rows if row.high == self._offset and self._read(row)]
         pieces: dict[int, PieceRow] = {row.part: row for row in here if not self._computed(row)}
-        size = max(type_.size, 1)
+        needed = range((max(type_.size, 1) + 3) // 4)
         if here and not pieces:
             return lost(type_, "the instruction that comes next computes it")
-        if not all(part in pieces for part in range((size + 3) // 4)):
+        if not all(part in pieces for part in needed):
             return lost(type_, f"no register holds it at this instruction (PTX {name})")
-        if pieces[0].kind == PREDICATE:
-            return self._in_predicate(type_, pieces[0].number)
+        rows_needed = [pieces[part] for part in needed]
+        where = self._known.paths(self._section).homes(variable, self._offset, name, rows_needed)
+        if where is None:
+            return lost(
+                type_,
+                f"only some of the ways to this instruction put it into PTX {name}; "
+                "the debug information has no place of it on the others",
+            )
+        if where[0][1] == PREDICATE:
+            return self._in_predicate(type_, where[0][2])
         homes = []
-        for part in range((size + 3) // 4):
-            kind, number = pieces[part].kind, pieces[part].number
+        for _, kind, number in where:
             home = self._registers().find(number // 2 if kind == HALF else number)
             if kind not in (GENERAL, HALF) or home is None:
                 return lost(type_, "its register is not kept across the call")
-            homes.append((home, pieces[part]))
+            homes.append((home, kind, number))
         return _joined(type_, homes)
 
     def _read(self, row: PieceRow) -> bool:
@@ -329,11 +348,11 @@ def lost(type_: CType, why: str) -> Result:
     )
 
 
-def _joined(type_: Scalar | Pointer, homes: list[tuple[RegisterHome, PieceRow]]) -> Result:
+def _joined(type_: Scalar | Pointer, homes: list[tuple[RegisterHome, int, int]]) -> Result:
     """A value of one or two pieces."""
     words = np.zeros((LANES, 2), np.uint32)
-    for n, (home, piece) in enumerate(homes):
-        high = piece.kind == HALF and piece.number & 1
+    for n, (home, kind, number) in enumerate(homes):
+        high = kind == HALF and number & 1
         words[:, n] = home.values >> np.uint32(16 if high else 0)
     raw = np.ascontiguousarray(words.view(np.uint8)[:, : type_.size])
     if type_ == TYPES["bool"]:
@@ -349,20 +368,20 @@ def _joined(type_: Scalar | Pointer, homes: list[tuple[RegisterHome, PieceRow]])
     return Result(type_, values, np.ones(LANES, bool), _place_of(homes))
 
 
-def _place_of(homes: list[tuple[RegisterHome, PieceRow]]) -> Place | None:
+def _place_of(homes: list[tuple[RegisterHome, int, int]]) -> Place | None:
     """Where an assignment goes; None where one write does not reach it."""
-    first, piece = homes[0]
-    if piece.kind == HALF:
+    first, kind, number = homes[0]
+    if kind == HALF:
         return None
     if first.addresses is not None:
         return (
             Place("memory", space="local", addresses=first.addresses) if len(homes) == 1 else None
         )
     if len(homes) == 1:
-        return Place("register", piece.number)
+        return Place("register", number)
     if homes[1][0].addresses is not None:
         return None
-    high = homes[1][1].number
-    if high == piece.number + 1:
-        return Place("pair", piece.number)
-    return Place("apart", piece.number, name=f"R{high}")
+    high = homes[1][2]
+    if high == number + 1:
+        return Place("pair", number)
+    return Place("apart", number, name=f"R{high}")
