@@ -257,15 +257,24 @@ class Symbols:
         return tuple(self._lines.files)
 
     def line_starts(self, file: str, number: int) -> tuple[int, ...]:
-        """Pcs where a line begins: one for each run of instructions it has."""
+        """Pcs where to stop for a line: one for each function and copy that has code of it."""
         out = []
         for index, name in enumerate(self._lines.files):
             if _same_file(name, file):
                 out += [
-                    self.image.address_in(section, offset)
+                    self.image.address_in(section, self._behind_prologue(section, offset))
                     for section, offset in self._lines.breakpoints(index, number)
                 ]
         return tuple(sorted(out))
+
+    def _behind_prologue(self, section: str, offset: int) -> int:
+        """Where a line that begins a function of a `-G` build has the function's parameters."""
+        if not self.program.debug or self.layout.first(offset) != self.layout.first(0):
+            return offset
+        from gpudbg.symbols.parameters import begin_of_body
+
+        row = self._lines.lookup(section, offset)
+        return offset if row is None else begin_of_body(self.program, section, offset, row.end)
 
     def lines_with_code(self, file: str) -> list[int]:
         """Line numbers of a file that have instructions."""

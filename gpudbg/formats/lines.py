@@ -212,7 +212,7 @@ def _with_inlined(
         cuts = {c for r in around for c in (r.low, r.high) if row.start < c < row.end}
         edges = [row.start, *sorted(cuts), row.end]
         for low, high in itertools.pairwise(edges):
-            inside = [r for r in around if r.low <= low < r.high]
+            inside = [r for r in around if r.low <= low < r.high and not _passing(row, r)]
             if low == row.start:
                 inside += _entered(row, [r for r in around if r.low == high], high < row.end)
             calls = tuple(
@@ -221,6 +221,14 @@ def _with_inlined(
                 if 0 <= r.file < len(numbered)
             )
             yield replace(row, start=low, end=high, inlined=calls[:_MAX_DEPTH]) if around else row
+
+
+def _passing(row: LineRow, copy: InlinedRange) -> bool:
+    """Whether a stretch of a line is the call's own though it reaches into the copy's range.
+
+    What is passed to the copy by value is made ready there, under the line that calls.
+    """
+    return row.start < copy.low < row.end < copy.high and row.line == copy.line
 
 
 def _entered(row: LineRow, begun: Sequence[InlinedRange], goes_on: bool) -> Sequence[InlinedRange]:

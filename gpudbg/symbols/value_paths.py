@@ -191,7 +191,7 @@ class _Walk:
         )
 
     def _executed(self, offset: int, insn: Instruction, before: Places) -> Places:
-        """What is known behind an instruction: what it overwrites is gone, what it moves is there."""
+        """What is known behind an instruction: without what it overwrites, with what it moves."""
         written = insn.writes()
         if not written.registers and not written.predicates:
             return before

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from gpudbg.frontends.dap.adapter import Adapter
+from gpudbg.frontends.dap.families import load
 from gpudbg.frontends.dap.protocol import framed, read_messages
 
 PATIENCE = 30.0
@@ -28,7 +29,7 @@ class Client:
         read, self._to = os.pipe()
         self._queue: queue.SimpleQueue[Message] = queue.SimpleQueue()
         self.messages: list[Message] = []
-        self.adapter = Adapter(self._take)
+        self.adapter = Adapter(self._take, load())
         stream = os.fdopen(read, "rb")
         self.thread = threading.Thread(target=self.adapter.serve, args=(stream,), daemon=True)
         self.thread.start()

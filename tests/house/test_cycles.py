@@ -27,6 +27,7 @@ LARGEST = {
     "debug": 2,
     "sanitizer": 1,
     "frontends.tui": 2,
+    "frontends.dap": 1,
     "frontends.mi": 1,
     "frontends.console": 1,
     "frontends.repl": 1,

@@ -223,7 +223,8 @@ class FrameVariables:
         rows = self._known.pieces.get(function, {}).get(name, ())
         here = [row for row in rows if row.low <= self._offset < row.high]
         here = here or [row for row in rows if row.high == self._offset and self._read(row)]
-        pieces: dict[int, PieceRow] = {row.part: row for row in here if not self._computed(row)}
+        moving = [row for row in rows if row.high == self._offset and self._moved(row)]
+        pieces = {row.part: row for row in [*moving, *here] if not self._computed(row)}
         needed = range((max(type_.size, 1) + 3) // 4)
         if here and not pieces:
             return lost(type_, "the instruction that comes next computes it")
@@ -259,13 +260,19 @@ class FrameVariables:
             return False
         return row.low == row.high or row.number in insn.writes().registers
 
+    def _moved(self, row: PieceRow) -> bool:
+        """Whether the next instruction moves what a row tells of to where the next row says."""
+        if row.kind != GENERAL or self.frame.physical != self._rows[0].physical:
+            return False
+        insn = instruction_at(self._inferior, self.frame.pc)
+        return insn is not None and insn.op == "MOV" and row.number in insn.reads().registers
+
     def _computed(self, row: PieceRow) -> bool:
         """Whether the next instruction writes what a row tells of: rows begin at it."""
         if row.low != self._offset or self.frame.physical != self._rows[0].physical:
             return False
         insn = instruction_at(self._inferior, self.frame.pc)
-        if insn is None or (row.kind != PREDICATE and insn.op == "MOV"):
-            # A parameter's row begins at the move that reads it.
+        if insn is None:
             return False
         written = insn.writes()
         if row.kind == PREDICATE:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import IO, TYPE_CHECKING, Any
 
@@ -18,7 +18,6 @@ from gpudbg.debug import EngineThread, Outcome, SessionMeter
 from gpudbg.debug.focus import WarpIds
 from gpudbg.debug.stops import InterruptStop, Stop
 from gpudbg.errors import CommandError, GpudbgError
-from gpudbg.frontends.dap.families import load
 from gpudbg.frontends.dap.handles import Handles
 from gpudbg.frontends.dap.points import Points
 from gpudbg.frontends.dap.protocol import (
@@ -30,7 +29,7 @@ from gpudbg.frontends.dap.protocol import (
     parsed,
     read_messages,
 )
-from gpudbg.frontends.dap.registry import LATER
+from gpudbg.frontends.dap.registry import LATER, RequestRow
 from gpudbg.frontends.dap.telling import stopped_body
 
 if TYPE_CHECKING:
@@ -75,7 +74,8 @@ class Adapter:
         exiting: the loop ends after this message.
     """
 
-    def __init__(self, send: Callable[[bytes], None]) -> None:
+    def __init__(self, send: Callable[[bytes], None], table: Mapping[str, RequestRow]) -> None:
+        """Args: send: takes bytes for the client.  table: what it can ask (`families.load`)."""
         lock = threading.Lock()
 
         def locked(data: bytes) -> None:
@@ -90,13 +90,13 @@ class Adapter:
         self.begun = False
         self.ids = WarpIds()
         self.handles = Handles()
-        self.points = Points(self)
+        self.points = Points(self.opened, self.say)
         self.client: Body = {}
         self.exiting = False
         self.current = Request(0, "", {})
         self.run: Run | None = None
         self.afterwards: list[Callable[[], None]] = []
-        self._table = load()
+        self._table = table
         self._held: list[Request] = []
         self._engine = EngineThread()
         self._progress: int | None = None
@@ -277,7 +277,8 @@ class Adapter:
         if session.finished and not session.faulted and not self.configuration.get("stopAtExit"):
             self.end(stop.message if stop is not None else "")
             return
-        self.writer.event("stopped", stopped_body(self, session, stop, reason))
+        thread = self.ids.focused(session) or 1
+        self.writer.event("stopped", stopped_body(thread, self.points, stop, reason))
 
     def end(self, words: str = "", code: int = 0) -> None:
         """The program is over."""

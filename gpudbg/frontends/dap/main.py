@@ -11,13 +11,14 @@ from types import FrameType
 
 from gpudbg.errors import UsageError
 from gpudbg.frontends.dap.adapter import Adapter
+from gpudbg.frontends.dap.families import load
 
 
 def on_streams() -> int:
     """Serve standard input and output; what is printed by mistake goes to standard error."""
     out = os.dup(1)
     os.dup2(2, 1)
-    adapter = Adapter(lambda data: _write(out, data))
+    adapter = Adapter(lambda data: _write(out, data), load())
     _pause_on_interrupt(adapter)
     # A reader of its own: Python closes sys.stdin when it ends, and would wait for the thread that
     # reads it, as the client need not have closed its end.
@@ -41,7 +42,7 @@ def on_port(port: int, host: str = "127.0.0.1") -> int:
             except KeyboardInterrupt:
                 return 0
             with client, client.makefile("rb") as stream:
-                adapter = Adapter(client.sendall)
+                adapter = Adapter(client.sendall, load())
                 with suppress(OSError):
                     adapter.serve(stream)
 

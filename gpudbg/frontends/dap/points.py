@@ -17,7 +17,6 @@ from gpudbg.errors import CommandError, GpudbgError
 
 if TYPE_CHECKING:
     from gpudbg.debug import DebugSession
-    from gpudbg.frontends.dap.adapter import Adapter
     from gpudbg.frontends.dap.protocol import Body
 
 Key = tuple[str, ...]
@@ -50,8 +49,9 @@ def hit_test(text: str) -> Callable[[int], bool]:
 class Points:
     """The breakpoints of one client, by kind and then by what the client sent."""
 
-    def __init__(self, adapter: Adapter) -> None:
-        self._adapter = adapter
+    def __init__(self, opened: Callable[[], DebugSession], say: Callable[[str], None]) -> None:
+        """Args: opened: the session, or an error.  say: takes what log points write."""
+        self._opened, self._say = opened, say
         self._known: dict[str, dict[Key, Breakpoint]] = {}
 
     def reset(self) -> None:
@@ -78,7 +78,7 @@ class Points:
         make: Callable[[DebugSession, Body], Breakpoint],
     ) -> list[Body]:
         """Set those of a kind that are new, keep the others, delete what is gone."""
-        session = self._adapter.opened()
+        session = self._opened()
         old = self._known.get(kind, {})
         found: dict[Key, Breakpoint] = {}
         answers: list[Body] = []
@@ -103,7 +103,7 @@ class Points:
 
     def _place(self, point: Breakpoint) -> Body:
         """Where a breakpoint is."""
-        session = self._adapter.opened()
+        session = self._opened()
         line = point.line
         body: Body = {}
         if line is not None:
@@ -127,7 +127,7 @@ class Points:
                 return False
             if not log:
                 return True
-            self._adapter.say(filled(here, str(log)) + "\n")
+            self._say(filled(here, str(log)) + "\n")
             return False
 
         try:

@@ -8,17 +8,15 @@ answers), "pause" (the program is halted for a moment and goes on), "refuse".
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from gpudbg.dataclass import dataclass
 from gpudbg.errors import CommandError
 from gpudbg.frontends.dap.protocol import Body
 
-if TYPE_CHECKING:
-    from gpudbg.frontends.dap.adapter import Adapter
-
 WhileRunning = Literal["ok", "pause", "refuse"]
-Handler = Callable[["Adapter", Body], "Body | None"]
+Handler = Callable[[Any, Body], "Body | None"]
+"""Takes the adapter, which knows the table and so is not named here, and the arguments."""
 LATER: Body = {"later": True}
 """A handler's answer comes by `Adapter.writer` when its work is done."""
 

@@ -19,8 +19,7 @@ from gpudbg.debug.stops import (
 )
 
 if TYPE_CHECKING:
-    from gpudbg.debug import DebugSession
-    from gpudbg.frontends.dap.adapter import Adapter
+    from gpudbg.frontends.dap.points import Points
     from gpudbg.frontends.dap.protocol import Body
 
 REASONS: tuple[tuple[type[Stop], str], ...] = (
@@ -37,21 +36,21 @@ REASONS: tuple[tuple[type[Stop], str], ...] = (
 """Kinds of stops, the particular ones first -> the protocol's reason."""
 
 
-def stopped_body(adapter: Adapter, session: DebugSession, stop: Stop | None, reason: str) -> Body:
+def stopped_body(thread: int, points: Points, stop: Stop | None, reason: str) -> Body:
     """The body of `stopped`; a step's reason is that of what was asked."""
     kind = next((word for type_, word in REASONS if isinstance(stop, type_)), reason)
     if reason == "goto" or (isinstance(stop, EntryStop) and reason != "entry"):
         kind = reason
     if kind == "breakpoint" and stop is not None:
-        kind = adapter.points.reason(stop.breakpoints)
+        kind = points.reason(stop.breakpoints)
     words = stop.message if stop is not None else ""
     body: Body = {
         "reason": kind,
-        "threadId": adapter.ids.focused(session) or 1,
+        "threadId": thread,
         "allThreadsStopped": True,
     }
     if kind == "exception" or not isinstance(stop, StepStop):
         body |= {"description": words, "text": words}
     if stop is not None and stop.breakpoints:
-        body["hitBreakpointIds"] = adapter.points.known(stop.breakpoints)
+        body["hitBreakpointIds"] = points.known(stop.breakpoints)
     return body
