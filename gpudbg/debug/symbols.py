@@ -361,7 +361,7 @@ class Symbols:
         """Where the functions begin that a name means."""
         if wanted.source:
             file = self.recorded_file(wanted.source, origin)
-            self._check_file(file)
+            self.check_file(file)
             wanted = replace(wanted, source=file)
         try:
             found = function_places.begins(self, wanted)
@@ -390,7 +390,8 @@ class Symbols:
             return name
         return next((n for n in known if origin.fullname(n) == name), name)
 
-    def _check_file(self, file: str) -> None:
+    def check_file(self, file: str) -> None:
+        """CommandError for a file that the line table does not name."""
         if not any(_same_file(n, file) for n in self._lines.files):
             known = ", ".join(sorted({PurePath(n).name for n in self._lines.files}))
             table = f"the line table has {known}" if known else "the program has no line table"
@@ -401,7 +402,7 @@ class Symbols:
             raise CommandError(
                 "the program has no line table", "compile it with -lineinfo, or use KERNEL+0x48"
             )
-        self._check_file(file)
+        self.check_file(file)
         lines = self.lines_with_code(file)
         actual = next((n for n in lines if n >= number), None)
         if actual is None:

@@ -115,6 +115,15 @@ class Context(Protocol):
     def name(self, text: str) -> Result | None:
         """Coordinates, special registers, symbols, variables; None when unknown."""
 
+    def is_function(self, name: str) -> bool:
+        """Whether the program has a function of this name."""
+
+    def function_scope(self, name: str) -> Context:
+        """The innermost frame of a function; CommandError where it has none."""
+
+    def check_file(self, name: str) -> None:
+        """CommandError for a file that the program does not come from."""
+
     def type(self, name: str) -> CType | None:
         """A type that the program declares, or CUDA has; None when unknown."""
 
@@ -230,6 +239,10 @@ def _number(node: ast.Number, context: Context) -> Result:
 def _name(node: ast.NameNode, context: Context) -> Result:
     if (local := _local(node.text, context)) is not None:
         return local
+    if node.text.startswith("'"):
+        # gdb's `'file'::x` and `'function(int)'::x`.
+        scope, _, name = node.text[1:].partition("'::")
+        return _of_scope(scope, name, node.column, context)
     # `::x` is the one of the file, whatever variable of this name is in scope.
     text = node.text.removeprefix("::")
     if m := _REGISTER.match(text):
@@ -248,12 +261,27 @@ def _name(node: ast.NameNode, context: Context) -> Result:
             word |= context.flag(flag).astype(np.uint32) << np.uint32(bit)
         return per_lane(word, U32, Place("cc"))
     found = context.name(text) or _member_of_name(text, context)
+    scope, _, name = text.rpartition("::")
+    if found is None and scope and context.is_function(scope):
+        return _of_scope(scope, name, node.column, context)
     if found is None and text in ("true", "false"):
         return uniform(text == "true", BOOL)
     if found is None:
         near = context.suggestions(text)
         hint = "did you mean " + ", ".join(near) + "?" if near else "see `help expressions`"
         raise CommandError(f'No symbol "{text}" in current context.', hint)
+    return found
+
+
+def _of_scope(scope: str, name: str, column: int, context: Context) -> Result:
+    """A variable of a file, or of the innermost frame of a function."""
+    inner = context.function_scope(scope) if context.is_function(scope) else None
+    if inner is None:
+        context.check_file(scope)
+        return _name(ast.NameNode(f"::{name}", column), context)
+    found = _local(name, inner)
+    if found is None:
+        raise CommandError(f'No symbol "{name}" in function "{scope}".')
     return found
 
 

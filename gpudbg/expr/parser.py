@@ -200,6 +200,7 @@ _TOKEN = re.compile(
     r"""\s*(?:
     (?P<float>(?:\d+\.\d*|\.\d+)(?:[eE][-+]?\d+)?[fF]?|\d+[eE][-+]?\d+[fF]?)
   | (?P<int>0[xX][0-9a-fA-F]+|0[bB][01]+|\d+)(?P<suffix>[uUlL]*)
+  | (?P<scoped>'[^'\\]+'::[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*)
   | (?P<char>'(?:[^'\\]|\\.)+')
   | (?P<string>"(?:[^"\\]|\\.)*")
   | (?P<after>(?:\+\+|--)(?=\s*(?:$|[;,)\]:?<>=!|/%^])))
@@ -261,7 +262,7 @@ def _tokens(text: str) -> list[_Token]:
         kind = m.lastgroup or ""
         if kind == "suffix":
             kind = "int"
-        if kind == "history":
+        if kind in ("history", "scoped"):
             out.append(_Token("name", m.group(kind), m.start(kind) + 1))
             pos = m.end()
             continue

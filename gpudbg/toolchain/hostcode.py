@@ -11,12 +11,13 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import field
 
 from gpudbg.dataclass import dataclass
 from gpudbg.toolchain.deduction import Deduced, deduce
+from gpudbg.toolchain.words import Token, closing, constants, parts, separated, spelled
 
 _TOKEN = re.compile(
     r"""
@@ -75,17 +76,10 @@ class HostCode:
 
 
 @dataclass(slots=True)
-class _Token:
-    text: str
-    start: int
-    end: int
-
-
-@dataclass(slots=True)
 class _Reader:
     """Walks the tokens statement by statement."""
 
-    tokens: list[_Token]
+    tokens: list[Token]
     device_words: set[str]
     at: int = 0
     found: list[tuple[str, int, int]] = field(default_factory=list)
@@ -95,7 +89,7 @@ class _Reader:
         """Collect (name, start, end) of every host function at namespace level, and (start, end)
         of every other declaration without a device word.
         """
-        head: list[_Token] = []
+        head: list[Token] = []
         while self.at < len(self.tokens):
             token = self.tokens[self.at]
             if token.text == ";" or (token.text == "}" and not head):
@@ -112,7 +106,7 @@ class _Reader:
                 head.append(token)
                 self.at += 1
 
-    def _body(self, head: list[_Token]) -> list[_Token]:
+    def _body(self, head: list[Token]) -> list[Token]:
         """Meet a `{`: enter a scope, or pass a function, type or initialiser."""
         words = [t.text for t in head]
         if _SCOPES & set(words) or (words[:1] == ["extern"] and len(words) == 2):
@@ -127,7 +121,7 @@ class _Reader:
             self.found.append((name, head[0].start, self.tokens[self.at - 1].end))
         return []
 
-    def _declaration(self, head: list[_Token], last: _Token) -> None:
+    def _declaration(self, head: list[Token], last: Token) -> None:
         """Keep what ends at `last`, where nothing in it is for the device."""
         if not head:
             return
@@ -174,7 +168,7 @@ def _outside_groups(words: list[str]) -> list[str]:
 class _Branches:
     """Conditional text whose branches open the same brackets: the first one's are read."""
 
-    tokens: list[_Token]
+    tokens: list[Token]
     open: list[tuple[int, int | None]] = field(default_factory=list)
     """For each `#if` inside which the reader is: where its branch begins, and how many brackets
     more than it closes the first branch opened.
@@ -255,11 +249,12 @@ def device_macros(text: str, known: AbstractSet[str] = frozenset()) -> set[str]:
     return macros
 
 
-def _tokens(text: str, known: AbstractSet[str]) -> tuple[list[_Token], set[str]]:
+def _tokens(text: str, known: AbstractSet[str]) -> tuple[list[Token], set[str]]:
     """Tokens without blanks and directives, and the macros that make a function a device one."""
-    tokens: list[_Token] = []
+    tokens: list[Token] = []
     branches = _Branches(tokens)
     macros = set(known)
+    launching: dict[str, tuple[list[str], list[str]]] = {}
     for match in _TOKEN.finditer(text):
         kind = match.lastgroup
         if kind == "directive":
@@ -267,16 +262,56 @@ def _tokens(text: str, known: AbstractSet[str]) -> tuple[list[_Token], set[str]]
             define = _DEFINE.match(match[0])
             if define and (_DEVICE | macros) & set(re.findall(r"\w+", define[2])):
                 macros.add(define[1])
+            if define and "<<<" in define[2] and define[2].startswith("("):
+                launching[define[1]] = _macro(define[2])
         elif kind != "blank":
-            tokens.append(_Token(match[0], match.start(), match.end()))
-    return tokens, macros
+            tokens.append(Token(match[0], match.start(), match.end()))
+    return (_expanded(tokens, launching) if launching else tokens), macros
+
+
+def _macro(text: str) -> tuple[list[str], list[str]]:
+    """The parameters and the words of a macro that launches; `...` is `__VA_ARGS__`."""
+    body = text.replace("\\\r\n", " ").replace("\\\n", " ")
+    words = [m[0] for m in _TOKEN.finditer(body) if m.lastgroup not in ("blank", "directive")]
+    end = closing(words, 0) or 0
+    names = ["".join(part) for part in parts(words[1:end])]
+    return ["__VA_ARGS__" if name == "..." else name for name in names], words[end + 1 :]
+
+
+def _expanded(
+    tokens: list[Token], launching: Mapping[str, tuple[list[str], list[str]]]
+) -> list[Token]:
+    """Tokens with the words of macros that launch in the place of their uses."""
+    words = [t.text for t in tokens]
+    out: list[Token] = []
+    at = 0
+    while at < len(tokens):
+        known = launching.get(words[at])
+        end = closing(words, at + 1) if known and words[at + 1 : at + 2] == ["("] else None
+        if known is None or end is None or len(out) > _MOST_EXPANDED:
+            out.append(tokens[at])
+            at += 1
+            continue
+        names, body = known
+        passed = parts(words[at + 2 : end])
+        given = dict(zip(names, passed, strict=False))
+        if names[-1:] == ["__VA_ARGS__"]:
+            rest = passed[len(names) - 1 :]
+            given["__VA_ARGS__"] = [w for part in rest for w in (",", *part)][1:]
+        start, stop = tokens[at].start, tokens[end].end
+        out += [Token(w, start, stop) for word in body for w in given.get(word, [word])]
+        at = end + 1
+    return out
+
+
+_MOST_EXPANDED = 1_000_000
 
 
 def _line(text: str, position: int) -> int:
     return text.count("\n", 0, position) + 1
 
 
-def _instances(tokens: list[_Token], functions: list[tuple[str, int, int]]) -> tuple[str, ...]:
+def _instances(tokens: list[Token], functions: list[tuple[str, int, int]]) -> tuple[str, ...]:
     """`name<arguments>` in front of `<<<` in host code, where only a template can stand."""
     names: dict[str, None] = {}
     for n, token in enumerate(tokens):
@@ -291,14 +326,14 @@ def _instances(tokens: list[_Token], functions: list[tuple[str, int, int]]) -> t
             name, start, end = place
             words = [t.text for t in tokens[:n] if start <= t.start]
             for given in _given(tokens, name, words, (start, end)) or [{}]:
-                known = _constants(words, given)
-                argument_words = [_spelled(t.text, known, given) for t in tokens[first:n]]
+                known = constants(words, given)
+                argument_words = [spelled(t.text, known, given) for t in tokens[first:n]]
                 names[" ".join((tokens[first - 1].text, *argument_words))] = None
     return tuple(names)
 
 
 def _given(
-    tokens: list[_Token], name: str, words: list[str], own: tuple[int, int]
+    tokens: list[Token], name: str, words: list[str], own: tuple[int, int]
 ) -> list[dict[str, str]]:
     """What a template host function's parameters are, each time the text says it: explicit
     instantiations (`template void run<float>(…);`) and calls that write arguments.
@@ -309,7 +344,7 @@ def _given(
     """
     if words[:2] != ["template", "<"]:
         return []
-    parts = list(_separated(words[2 : _angle_end(words, 1)]))
+    parts = list(separated(words[2 : _angle_end(words, 1)]))
     parameters = [next((w for w in reversed(p) if w.isidentifier()), "") for p in parts]
     found: list[dict[str, str]] = []
     for n, token in enumerate(tokens[:-1]):
@@ -318,7 +353,7 @@ def _given(
         near = [t.text for t in tokens[n + 1 : n + 1 + _MOST_ARGUMENT_WORDS]]
         end = _angle_end(near, 0)
         if near[end + 1 : end + 2] == ["("]:
-            values = [" ".join(part) for part in _separated(near[1:end])]
+            values = [" ".join(part) for part in separated(near[1:end])]
             made = dict(zip(parameters, values, strict=False))
             if made not in found:
                 found.append(made)
@@ -336,53 +371,3 @@ def _angle_end(words: list[str], at: int) -> int:
         if depth <= 0:
             return n
     return len(words)
-
-
-def _constants(words: list[str], given: Mapping[str, str]) -> dict[str, str]:
-    """Constants that a function declares, `const int N = 2 * M, K{4};`: what each of them is.
-
-    Args:
-        given: what its template parameters are.
-    """
-    known: dict[str, str] = {}
-    for n, word in enumerate(words):
-        if word not in ("const", "constexpr"):
-            continue
-        end = next((k for k in range(n, len(words)) if words[k] in (";", "{", "}")), len(words))
-        if words[end : end + 1] == ["{"] and "(" not in words[n:end] and end > n + 1:
-            close = next((k for k in range(end, len(words)) if words[k] in (";", "}")), end)
-            value = [_spelled(w, known, given) for w in words[end + 1 : close]]
-            if value and words[close : close + 2] == ["}", ";"]:
-                known[words[end - 1]] = " ".join(value)
-            continue
-        for part in _separated(words[n:end]):
-            if "=" in part[1:]:
-                at = part.index("=")
-                known[part[at - 1]] = " ".join(_spelled(w, known, given) for w in part[at + 1 :])
-    return known
-
-
-def _separated(words: list[str]) -> Iterator[list[str]]:
-    """The parts between commas outside of brackets."""
-    part: list[str] = []
-    depth = 0
-    for word in words:
-        depth += (word in _OPEN) - (word in _CLOSE)
-        if word == "," and not depth:
-            yield part
-            part = []
-        else:
-            part.append(word)
-    yield part
-
-
-_LONGEST_CONSTANT = 4000
-"""Characters: constants that are made of one another may double with every line."""
-
-
-def _spelled(word: str, known: Mapping[str, str], given: Mapping[str, str]) -> str:
-    """What a constant of the host function is, where the word is one."""
-    if word in given:
-        return given[word]
-    value = known.get(word)
-    return f"({value})" if value and len(value) < _LONGEST_CONSTANT else word

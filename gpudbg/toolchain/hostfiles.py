@@ -19,12 +19,15 @@ from functools import partial
 
 from gpudbg.dataclass import dataclass
 from gpudbg.textlines import beginning
+from gpudbg.toolchain.deduction import FIXED, Deduced
 from gpudbg.toolchain.hostcode import HostCode, blanked, device_macros, split
 from gpudbg.toolchain.hostproject import header_near
 
 _INCLUDE = re.compile(r'^([ \t]*#[ \t]*include[ \t]*)(?:"([^"\n]+)"|<([^>\n]+)>)', re.MULTILINE)
 _ERROR = re.compile(r"^(.+)\((\d+)\): (?:catastrophic )?error(.*)", re.MULTILINE)
-_INSTANCE = re.compile(r'Input name expression was: "(.*?)"\s*$', re.MULTILINE)
+_INSTANCE = re.compile(
+    r'Input name expression was: "(.*?)"\s*$|#pragma nv_mangled_name (.*?)\s*$', re.MULTILINE
+)
 _QUOTED = re.compile(r'"([^"]*)"')
 _UNKNOWN = re.compile(r'identifier "([^"]*)" is undefined')
 _MISSING = re.compile(
@@ -295,7 +298,8 @@ class Files:
 def fewer_instances(instances: Sequence[str], log: str) -> tuple[str, ...]:
     """Those that the compiler did not complain of; none where it complained of none by name."""
     # The compiler writes blanks of its own.
-    refused = {"".join(name.split()) for name in _INSTANCE.findall(log)}
+    found = (name for names in _INSTANCE.findall(log) for name in names)
+    refused = {"".join(name.split()) for name in found}
     kept = tuple(n for n in instances if "".join(n.split()) not in refused)
     return kept if len(kept) < len(instances) else ()
 
@@ -306,13 +310,36 @@ def with_deduced(
     """The cubin with the instances that the compiler deduces, too, and the log; None where there
     is nothing to deduce, or nothing more can be compiled.
     """
-    asked = (*instances, *host.deduced.instances) if host.deduced.instances else ()
-    while asked:
-        cubin, log = compile_(text + host.deduced.helpers, asked)
+    deduced = host.deduced
+    if deduced.lambdas:
+        parts = (host, text, instances, compile_)
+        return _with(deduced, *parts) or _with(deduced.without_lambdas(), *parts)
+    return _with(deduced, host, text, instances, compile_)
+
+
+def _with(
+    deduced: Deduced,
+    host: HostCode,
+    text: str,
+    instances: Sequence[str],
+    compile_: CompileInstances,
+) -> tuple[bytes, str] | None:
+    """As `with_deduced`, with what is given of it."""
+    asked = tuple(dict.fromkeys((*instances, *host.instances, *deduced.instances)))
+    helpers = deduced.helpers.splitlines() if asked else []
+    first = text.count("\n") + 1
+    while helpers and asked:
+        cubin, log = compile_("\n".join((text + helpers[0], *helpers[1:], deduced.lambdas)), asked)
         if cubin is not None:
             return cubin, log
-        fewer = fewer_instances(asked, log)
-        asked = fewer if len(fewer) < len(asked) else ()
+        fewer = fewer_instances(asked, log) or asked
+        # A function that names what only host code has is no loss to the others.
+        wrong = {int(line) - first for _, line, _ in _ERROR.findall(log)}
+        wrong = {n for n in wrong if FIXED <= n < len(helpers) and helpers[n]}
+        if fewer == asked and not wrong:
+            break
+        asked = fewer
+        helpers = ["" if n in wrong else line for n, line in enumerate(helpers)]
     return None
 
 

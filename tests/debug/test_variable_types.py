@@ -39,6 +39,9 @@ VALUES = {
     "((struct Cfg *)&cfg)->n": "-3",
     "(struct Cfg)cfg": "{scale = 1.5, n = -3, v = {1, 2, 3}}",
     "{int}&cfg.n": "-3",
+    "'variables.cu'::counter": "-5",
+    "'/src/variables.cu'::cfg.n - 1": "-4",
+    "'a' + 1": "98",
     "*(float4 *)&lut": "{x = 1.5, y = 2.5, z = -1, w = 0.25}",
 }
 DEBUG = {"mode": "B"}
@@ -147,6 +150,24 @@ def test_declarations(text: str, size: int, wanted: str | None) -> None:
     assert (str(found) if found is not None else None) == wanted
     if found is not None:
         assert found.size == size
+
+
+def test_variables_of_a_callers_function() -> None:
+    """`variables::n` from the frame of a function that it called; a file that is none."""
+    with gpudbg.open(KERNELS / "variables_debug.cubin") as session:
+        session.break_at("fib")
+        session.cont()
+        assert shown(session, "variables::n") == "3"
+        assert shown(session, "'variables'::i + 1") == "1"
+        for text, wanted in {
+            "helper::n": "No frame is currently executing in block helper.",
+            "variables::none": 'No symbol "none" in function "variables".',
+            "'none.cu'::counter": "No source file named none.cu.",
+            "'variables.cu'::none": 'No symbol "none" in current context.',
+        }.items():
+            with pytest.raises(CommandError) as error:
+                shown(session, text)
+            assert wanted in str(error.value)
 
 
 def test_pcs_in_another_section_have_a_name() -> None:

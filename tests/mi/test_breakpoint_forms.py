@@ -90,7 +90,7 @@ def test_a_dprintf_without_a_value_stops_and_says_so(walk: Client) -> None:
     assert "division by zero" in console_text(walk.records[begin:])
 
 
-def test_memory_that_a_typed_line_has_changed_is_told(walk: Client) -> None:
+def test_memory_that_an_assignment_has_changed_is_told(walk: Client) -> None:
     def told(line: str) -> list[tuple[str, str]]:
         begin = len(walk.records)
         walk.ok(line)
@@ -100,9 +100,12 @@ def test_memory_that_a_typed_line_has_changed_is_told(walk: Client) -> None:
     place = "0x0000000705101000", "0x4"
     assert told("set var counter = 8") == [place]
     assert told('-interpreter-exec console "print counter = 9"') == [place]
-    # What an MI command did its client knows.
+    assert told("-gdb-set var counter=10") == [place]
+    assert told('-data-evaluate-expression "counter = 5"') == [place]
+    # What a command that writes memory did its client knows.
     assert told("-data-write-memory-bytes &counter 0700") == []
-    assert told('-data-evaluate-expression "counter = 5"') == []
+    walk.ok("-var-create c * counter")
+    assert told("-var-assign c 4") == []
     assert told("print counter") == []
     assert told("set var $R4 = 3") == []
 

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpudbg.formats.cubin import read_cubin
+from gpudbg.formats.lines import read_lines
 from gpudbg.formats.names import plain_name
 from gpudbg.toolchain.compile import compile_cuda
 from gpudbg.toolchain.hostcode import device_macros, split, template_kernels
@@ -239,6 +240,7 @@ def test_what_launches_leave_to_be_deduced() -> None:
         "gpudbg_launch_apply",
         "gpudbg_launch_scale",
         "gpudbg_launch_pick<7>",
+        "gpudbg_launch_scale",
     ]
     assert types[0] == [
         "gpudbg_lvalue<float *>()",
@@ -248,7 +250,7 @@ def test_what_launches_leave_to_be_deduced() -> None:
     ]
     assert types[1] == ["gpudbg_lvalue<double *>()", "2.0"]
     assert "{ return &many<Ts...>; }" in found.helpers
-    assert "inside" not in found.helpers
+    assert "namespace ns { template < typename T >" in found.helpers
 
 
 def test_deduced_kernels_compile() -> None:
@@ -256,7 +258,78 @@ def test_deduced_kernels_compile() -> None:
         DEDUCED.replace("unknown", "nothing"), "deduced.cu", CompileOptions()
     ).cubin
     names = {plain_name(name) for name in read_cubin(cubin).kernels}
-    assert names == {"apply<float, Times<float, 3>>", "scale<double>", "pick<7, float>"}
+    assert names == {
+        "apply<float, Times<float, 3>>",
+        "scale<double>",
+        "scale<float>",
+        "pick<7, float>",
+    }
+
+
+WRAPPERS = """
+#include <vector>
+#define FOR_EACH(kernel, n, ...) \\
+    do { kernel<<<((n) + 63) / 64, 64>>>(__VA_ARGS__); } while (0)
+namespace img { namespace detail {
+template <typename T, typename U> __global__ void convert(const T *in, U *out, int n, U by) {
+    int i = threadIdx.x; if (i < n) out[i] = U(in[i]) * by;
+}
+template <typename T, int R> __global__ void blur(const T *in, T *out) { *out = in[R]; }
+}
+template <typename T> void convert(const T *in, float *out, int n, cudaStream_t s = 0) {
+    FOR_EACH(detail::convert, n, in, out, n, 2.f);
+}
+template <int R, typename T> void blur(const T *i, T *o) { detail::blur<T, R><<<1, 1>>>(i, o); }
+}
+template <typename T, typename F> __global__ void map(T *p, F f) { *p = f(*p); }
+template <typename T, typename F> void each(T *p, F f) { map<<<1, 1>>>(p, f); }
+template <typename T, typename F> void twice(T *p, F f) { each(p, f); each(p, f); }
+template <typename... Ts> __global__ void all(float *o, Ts... v) { *o = (0.f + ... + float(v)); }
+template <typename... Ts> void sum(float *o, Ts... v) { all<<<1, 1>>>(o, v...); }
+template <typename T> __global__ void texel(const T t, float *o) { *o = t[0]; }
+struct Texture {
+    cudaTextureObject_t t;
+    __device__ float operator[](int i) const { return tex1Dfetch<float>(t, i); }
+};
+template <typename T> void texels(const T &t, float *o) { texel<<<1, 1>>>(t, o); }
+template <typename T> void nowhere(const Host<T> &h, T *p) { each(p, h.f); }
+template <typename T> struct Add { T by; __device__ T operator()(T x) const { return x + by; } };
+template void twice(double *p, Add<double> f);
+int main() {
+    std::vector<float> host(4);
+    unsigned char *pixels;
+    float *d, a = 2;
+    auto n = static_cast<int>(host.size());
+    auto scaled = [=] __device__ (float x) {
+        return x * a;
+    };
+    Texture t{};
+    img::convert(pixels, d, n);
+    img::blur<3>(host.data(), d);
+    each(d, scaled);
+    twice<float>(d, [] __device__ (float x) { return x + 1; });
+    sum(d, 1, 2.0);
+    texels(t, d);
+    nowhere(host, d);
+}
+"""
+
+
+def test_launches_through_templates_of_the_host() -> None:
+    """In namespaces, through one another, by macros, with lambdas and members of host types."""
+    program = read_cubin(compile_cuda(WRAPPERS, "wrappers.cu", CompileOptions()).cubin)
+    names = {plain_name(name) for name in program.kernels}
+    lambdas = {name for name in names if "lambda" in name}
+    assert names - lambdas == {
+        "img::detail::convert<unsigned char, float>",
+        "img::detail::blur<float, 3>",
+        "map<double, Add<double>>",
+        "_Z3allIJidEEvPfDpT_",
+        "texel<Texture>",
+    }
+    assert len(lambdas) == 2
+    line = WRAPPERS[: WRAPPERS.index("return x * a")].count("\n") + 1
+    assert line in read_lines(program).lines_with_code("wrappers.cu")
 
 
 def test_a_template_that_is_a_parameter() -> None:
@@ -299,7 +372,7 @@ void run(double *x) { if (1 < 2 && launch > 0) launch<double, 5>(x); launch<floa
 
 
 def test_launches_of_template_functions_of_the_host() -> None:
-    """Their parameters are what explicit instantiations and calls say; defaults are not read."""
+    """Their parameters are what explicit instantiations and calls say."""
     found = split(TEMPLATE_HOSTS).instances
     assert found == (
         "tile < float , (4U * M) >",
@@ -308,4 +381,4 @@ def test_launches_of_template_functions_of_the_host() -> None:
     )
     cubin = compile_cuda(TEMPLATE_HOSTS, "hosts.cu", CompileOptions()).cubin
     names = {plain_name(name) for name in read_cubin(cubin).kernels}
-    assert names == {"tile<unsigned short, 12>", "tile<double, 20>"}
+    assert names == {"tile<float, 8>", "tile<unsigned short, 12>", "tile<double, 20>"}

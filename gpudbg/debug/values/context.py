@@ -281,6 +281,24 @@ class WarpContext:
             return None
         return {a: _VECTORS[base](self._inferior, self._warp, n) for n, a in enumerate(AXES)}
 
+    def is_function(self, name: str) -> bool:
+        """Whether the program has a function of this name."""
+        wanted = _without_arguments(name)
+        places = self._inferior.symbols.function_places()
+        return any(_without_arguments(n) == wanted for n, *_ in places)
+
+    def function_scope(self, name: str) -> WarpContext:
+        """The context of a function's innermost frame, as gdb takes `fib::n`."""
+        wanted = _without_arguments(name)
+        for frame in frames(self._inferior, self._warp):
+            if _without_arguments(frame.function) == wanted:
+                return WarpContext(self._inferior, self._warp, frame.level)
+        raise CommandError(f"No frame is currently executing in block {name}.")
+
+    def check_file(self, name: str) -> None:
+        """CommandError for a file that the line table does not name."""
+        self._inferior.symbols.check_file(name)
+
     def type(self, name: str) -> CType | None:
         """A type of the program's sources and debug information, or one of CUDA's vectors."""
         return named_type(self._inferior.program, name)
@@ -418,6 +436,11 @@ def void_variable(text: str) -> Result:
     place = Place("variable", name=text)
     values = np.zeros(LANES, np.int32)
     return Result(VOID, values, np.zeros(LANES, bool), place, f"{text} is void")
+
+
+def _without_arguments(function: str) -> str:
+    """`fib` of `fib(int, int)`."""
+    return function.partition("(")[0].strip()
 
 
 def function_pc(inferior: Inferior, text: str) -> Result | None:

@@ -10,7 +10,7 @@ from gpudbg.frontends.mi import records
 from gpudbg.frontends.mi.commands.registry import Answer
 from gpudbg.frontends.mi.console import block_line, run_console
 from gpudbg.frontends.mi.invoke import carry_out
-from gpudbg.frontends.mi.parser import MiError, parse_line
+from gpudbg.frontends.mi.parser import MiError, MiLine, parse_line
 
 if TYPE_CHECKING:
     from gpudbg.frontends.mi.bridge import Bridge
@@ -44,7 +44,7 @@ def answer_line(bridge: Bridge, ui: Ui, raw: str) -> None:
     except Exception as e:
         error = MiError(f"internal error: {type(e).__name__}: {e}")
     typed = not own or line.name == "interpreter-exec"
-    _tell(bridge, ui, line.token, typed, own, answer, error)
+    _tell(bridge, ui, line, typed, own, answer, error)
 
 
 def _echo(ui: Ui, text: str) -> None:
@@ -58,10 +58,14 @@ def _echo(ui: Ui, text: str) -> None:
     ui.stream("&", f"{text}\n")
 
 
+WRITERS = ("data-write-memory", "data-write-memory-bytes", "var-assign")
+"""Commands whose client knows that memory changes: gdb does not tell it."""
+
+
 def _tell(
     bridge: Bridge,
     ui: Ui,
-    token: str,
+    line: MiLine,
     typed: bool,
     own: bool,
     answer: Answer,
@@ -69,10 +73,12 @@ def _tell(
 ) -> None:
     """What changed, the result, the prompt; then the engine starts.
 
-    Changes that an MI command made are known to its client; those of console lines are reported.
+    Breakpoints that an MI command changed are known to its client; those of console lines are
+    reported. Memory is told of unless the command is one that writes memory.
     """
+    token = line.token
     bridge.breakpoint_changes(None if typed else ui)
-    bridge.memory_changes(None if typed else ui)
+    bridge.memory_changes(ui if own and line.name in WRITERS else None)
     if typed:
         bridge.selection_changes()
     bridge.mark_selection()
