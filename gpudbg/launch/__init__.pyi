@@ -1,3 +1,4 @@
+from .flags import program_first as program_first
 from .flags import whole as whole
 from .form import LaunchForm as LaunchForm
 from .opening import Opening as Opening

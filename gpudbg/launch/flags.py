@@ -100,6 +100,16 @@ def launch_parser() -> FlagParser:
     return parser
 
 
+def program_first(words: Sequence[str]) -> list[str]:
+    """`--grid 1 PROG --block 32` as `PROG --grid 1 --block 32`."""
+    actions = launch_parser()._actions
+    valued = {name for one in actions if one.nargs != 0 for name in one.option_strings}
+    at = 0
+    while at < len(words) and words[at].startswith("-") and len(words[at]) > 1:
+        at += 2 if words[at] in valued else 1
+    return [*words[at : at + 1], *words[:at], *words[at + 1 :]]
+
+
 LAUNCH_ONLY: dict[str, Any] = {
     row.dest: [] if row.kind is OptionKind.TEXTS else None
     for row in FLAGS

@@ -52,6 +52,15 @@ class FakeContext:
             return per_lane(LANE.copy(), U32)
         return None
 
+    def is_function(self, name: str) -> bool:
+        return False
+
+    def function_scope(self, name: str) -> FakeContext:
+        return self
+
+    def check_file(self, name: str) -> None:
+        pass
+
     def type(self, name: str) -> CType | None:
         return {"Pair": PAIR, "ns::Box<int>": PAIR}.get(name) or vector_type(name)
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.mi.client import Client
+from tests.mi.client import KERNELS, Client
 
+WALK = str(KERNELS / "walk.cubin")
 SAXPY = Path(__file__).resolve().parents[1] / "data" / "kernels" / "cubin" / "sm_50" / "saxpy.cubin"
 FLAGS = "--kernel saxpy --grid 1 --block 32 --arg 32 --arg 2.0 --arg f32[32] --arg y=f32[32]"
 
@@ -48,3 +49,17 @@ def test_launch_in_the_console_starts_with_a_proposal() -> None:
         assert stop["frame"]["func"] == "saxpy"
         assert any("run --kernel saxpy --grid 1 --block 64" in r for r in client.lines(begin))
         assert len(client.ok("-thread-info")["threads"]) == 2
+
+
+def test_launch_flags_before_the_program() -> None:
+    """The program is the first word that is no flag and no flag's value."""
+    for words in (["--grid", "1", WALK, "--seed=3"], ["--seed=3", "--grid", "1", WALK]):
+        with Client("-q", "-i=mi2", *words) as client:
+            assert sorted(client.ok("-gdb-show args")["value"].split()) == [
+                "--grid",
+                "--seed=3",
+                "1",
+            ]
+            client.ok("-break-insert -t walk")
+            assert client.go("-exec-run")["frame"]["func"] == "walk"
+            assert len(client.ok("-thread-info")["threads"]) == 2

@@ -17,6 +17,7 @@ from gpudbg.frontends.mi.bridge import interpreter_kind
 from gpudbg.frontends.mi.parser import MiError
 from gpudbg.frontends.mi.server import Server, interrupts
 from gpudbg.frontends.mi.ui import Ui
+from gpudbg.launch import program_first
 
 FLAGS = {
     **dict.fromkeys(("q", "quiet", "silent"), "quiet"),
@@ -132,7 +133,7 @@ def startup_lines(args: CommandLine) -> list[str]:
     if args.program:
         import shlex
 
-        path, *flags = args.program
+        path, *flags = program_first(args.program)
         if flags:
             lines.append(f"set args {shlex.join(flags)}")
         lines.append(f"file {shlex.quote(path)}")
