@@ -22,6 +22,18 @@ class Display:
         """The format and the expression: `/x $R4`, `x/4xw $R2`, `$R4`."""
         return self.command.removeprefix("output").strip()
 
+    @property
+    def expression(self) -> str:
+        """The expression alone; empty for memory."""
+        if self.command.startswith("x"):
+            return ""
+        return self.title.partition(" ")[2].strip() if self.title[0] == "/" else self.title
+
+    @property
+    def letter(self) -> str | None:
+        """The format's letter, if one was given."""
+        return self.title[1] if self.title[0] == "/" else None
+
 
 @typed_row
 class DisplayedValue:

@@ -191,7 +191,7 @@ async def test_a_reader_who_does_what_notes_say_comes_to_the_end(
     app = GpudbgApp(open_kernel(stories.stories()[name]), [], appearance(), notes=True)
     async with app.run_test(size=size) as pilot:
         await settle(app, pilot)
-        await press(app, pilot, "H", "j")
+        await press(app, pilot, "H")
         notes = a(NotesPane, app.main.line_pane("notes"))
         commands = [c for beat in there(notes.story).beats for c in beat.commands]
         for _ in range(2 * len(commands)):

@@ -21,7 +21,7 @@ from gpudbg.frontends.tui.widgets.lane_axis import Axis, axis_for, ruler
 from gpudbg.frontends.tui.widgets.lists import MarksPane, OutputPane, StopsPane, plot, thinned
 from gpudbg.frontends.tui.widgets.memory import page_rows, word_text
 from gpudbg.frontends.tui.widgets.paths import path_line
-from gpudbg.frontends.tui.widgets.registers import interesting, lane_line, opened
+from gpudbg.frontends.tui.widgets.registers import interesting, lane_line, named_lines, opened
 from gpudbg.frontends.tui.widgets.warps import groups, state_words, warp_line, why_words
 from tests.narrowing import there
 
@@ -304,6 +304,27 @@ def test_watches_of_every_kind() -> None:
     assert by_name["nonsense_name"].valid == 0
     assert "nonsense_name" in by_name["nonsense_name"].why
     assert by_name["$pc"].shape.words == "uniform"
+
+
+def test_a_wide_value_stands_whole_in_one_row_where_it_is_uniform() -> None:
+    session = open_first()
+    wide = "R1 + 0x100000000000"
+    view = view_of(session, watches=[wide, "threadIdx.x + 0x100000000000", "shared[3]"])
+    rows = [plain(named_lines(w, view, AXIS, UNICODE, 60)) for w in view.watches]
+    uniform, varied, never = rows
+    assert [t.split() for t in uniform] == [["R1", "+", "0x100000000000", "17592186044416", "uniform"]]
+    assert varied[0].endswith("17592186044416")
+    assert len(varied) == 2
+    assert [t.strip() for t in never] == ["shared[3]  never written"]
+
+
+def test_what_the_console_displays_is_watched() -> None:
+    session = open_first()
+    for line in ("display/x threadIdx.x + 15", "display n", "display/4xw $R2"):
+        session.execute(line)
+    view = view_of(session, watches=["n"])
+    assert [w.name for w in view.watches] == ["n", "threadIdx.x + 15"]
+    assert view.watches[1].focus_text == "0xf"
 
 
 # ---- buffers -------------------------------------------------------------------------------

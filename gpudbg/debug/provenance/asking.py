@@ -93,7 +93,7 @@ class Provenance(Attached["Inferior"]):
             if how == "read":
                 raise CommandError(f"nothing has read {expression} before this")
             words = f"nothing has changed {expression} before this"
-            raise CommandError(words, f"it is {began.value} {began.note}")
+            raise CommandError(words, f"it is {began.value}, {began.note}")
         if not touch.inside:
             at = next(hit.at for hit in found if isinstance(hit, Edit))
             return history.arrive(Destination(at), note=(str(touch),))

@@ -348,15 +348,24 @@ class Collector:
                 out.append(lane_rows.result_row(name, result, detail, lane, "special", None))
         return tuple(out)
 
+    def _watched(self) -> dict[str, str | None]:
+        """What the watch pane shows, each with its format: what was added there, then what
+        `display` shows in the console, but memory."""
+        texts: dict[str, str | None] = dict.fromkeys(self.options.watches)
+        for row in self.session.displays.rows.values():
+            if row.expression:
+                texts.setdefault(row.expression, row.letter)
+        return texts
+
     def _watches(self, detail: WarpDetail, lane: int, unwritten: int) -> tuple[LaneRow, ...]:
         """The watched expressions; `unwritten` registers are never written here, too."""
         rows = []
-        for text in self.options.watches:
+        for text, letter in self._watched().items():
             before = self._watch_before.get(text)
             try:
                 s = self.session
                 result = s.evaluate(text)
-                made = lane_rows.result_row(text, result, detail, lane, "watch", None)
+                made = lane_rows.result_row(text, result, detail, lane, "watch", letter)
                 register = register_number(text)
                 never = register is not None and unwritten >> register & 1
                 if never and result.values.any():

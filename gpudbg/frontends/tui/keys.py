@@ -38,6 +38,7 @@ _NAMES = {
     "tab": "Tab",
     "escape": "Esc",
     "delete": "Del",
+    "backspace": "Bksp",
     "enter": "Enter",
     "end": "End",
     "pagedown": "PgDn",

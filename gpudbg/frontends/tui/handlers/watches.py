@@ -42,9 +42,11 @@ def watch_expression(screen: MainScreen, text: str) -> None:
 
 def drop_watch(screen: MainScreen, name: str | None) -> None:
     """Forget an expression."""
+    shown = screen.session.displays.rows.values()
+    numbers = [row.number for row in shown if row.expression == name]
     if name in screen.options.watches:
         screen.options.watches.remove(name)
-        screen.quick(lambda s: None)
+    screen.quick(lambda s: [s.displays.remove(number) for number in numbers])
 
 
 @handles("format")

@@ -11,7 +11,18 @@ from textual.events import Key
 from gpudbg.frontends.tui.actions import ACTIONS, BY_NAME, GROUPS, TITLES, Action
 from gpudbg.frontends.tui.appearance import Appearance
 from gpudbg.frontends.tui.keymaps import keymap
-from gpudbg.frontends.tui.keys import Keys, bindings, help_keys, is_back, key_name, local, one_line
+from gpudbg.frontends.tui.keys import (
+    Keys,
+    bindings,
+    help_keys,
+    is_back,
+    key_name,
+    keys_of,
+    keys_text,
+    local,
+    one_line,
+    partner,
+)
 from gpudbg.frontends.tui.screens.card import CardFrame, CardScreen
 from gpudbg.frontends.tui.text import Row, Span, fit, row
 
@@ -29,10 +40,15 @@ def _groups(table: Keys, scope: str) -> Iterator[tuple[str, list[tuple[str, Acti
 
 
 def _with_keys(actions: Iterable[Action], table: Keys) -> Iterator[tuple[str, Action]]:
-    """Keys of actions, both directions in one."""
+    """Keys of actions, both directions in one where there is room for both."""
     for action in actions:
         if action.help and not is_back(action):
-            yield help_keys(action, table), action
+            keys = help_keys(action, table)
+            if len(keys) <= KEY_WIDTH + 1 or (other := partner(action)) is None:
+                yield keys, action
+                continue
+            yield keys_text(keys_of(action, table), 1), action
+            yield keys_text(keys_of(other, table), 1), other
 
 
 def help_rows(

@@ -140,7 +140,10 @@ class ChangedPane(LinePane):
         g = self.appearance.glyphs
         rows = []
         if p.since is not None:
-            rows.append(row((f" since {p.since:,}  ", "muted"), (self._sum(p), "text")))
+            head = f" since {p.since:,}  "
+            long = self._sum(p)
+            words = long if len(head + long) <= width else self._sum(p, short=True)
+            rows.append(row((head, "muted"), (words, "text")))
         if p.since is None and not p.now:
             rows.append(row((" the launch begins here", "muted")))
         elif p.first and view.focus_row is not None:
@@ -180,10 +183,10 @@ class ChangedPane(LinePane):
         rows += gap + writers[: max(height - len(rows) - len(gap), 0)]
         return Content(rows, f"{p.since:,} {g.becomes} {p.now:,}" if p.since is not None else "")
 
-    def _sum(self, p: ChangesPicture) -> str:
+    def _sum(self, p: ChangesPicture, short: bool = False) -> str:
         registers = sum(c.name[0] == "R" for c in p.changes)
         ticks = _count(p.now - (p.since or 0), "tick")
-        if p.mine is not None and p.mine != p.now - (p.since or 0):
+        if not short and p.mine is not None and p.mine != p.now - (p.since or 0):
             ticks += f" ({p.mine:,} of this warp)"
         parts = [ticks] if p.first else [ticks, _count(registers, "register")]
         if predicates := len(p.changes) - registers:

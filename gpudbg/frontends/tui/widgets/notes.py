@@ -117,6 +117,13 @@ class NotesPane(LinePane):
         self.top = min(max(self.top, last - self.body + 2), first)
         self.top = max(0, min(self.top, len(rows) - self.body))
 
+    def action_open(self) -> None:
+        """Enter: on text above a command, go to the command first."""
+        if self.key is None:
+            self.action_move(1)
+        else:
+            super().action_open()
+
     def out_of_sight(self) -> bool:
         """Whether the cursor's command is not seen; then it comes into sight."""
         if self.cursor is None:

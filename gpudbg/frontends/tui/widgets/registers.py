@@ -9,11 +9,14 @@ from dataclasses import replace
 from gpudbg.frontends.tui.appearance import Appearance
 from gpudbg.frontends.tui.glyphs import Glyphs
 from gpudbg.frontends.tui.lane_rows import register_text
-from gpudbg.frontends.tui.text import Row, Span, row
+from gpudbg.frontends.tui.text import Row, Span, fit, row
 from gpudbg.frontends.tui.view import LaneRow, ScreenView
 from gpudbg.frontends.tui.widgets.base import Content, LinePane
 from gpudbg.frontends.tui.widgets.lane_axis import Axis, bar_spans
 from gpudbg.frontends.tui.widgets.warps import WarpGroup, warp_line
+
+VALUE_WIDTH = 10
+"""Columns of the focused lane's value before the bars."""
 
 SHORT = {"SR_TID.X": "TID.X", "SR_TID.Y": "TID.Y", "SR_TID.Z": "TID.Z"}
 
@@ -25,8 +28,8 @@ def lane_line(value: LaneRow, view: ScreenView, axis: Axis, glyphs: Glyphs) -> R
     name = value.name.removeprefix("SR_")
     style = "now" if changed else "dim" if value.zero else "text"
     text = value.focus_text
-    if len(text) > 10:
-        text = text[:9] + glyphs.cut
+    if len(text) > VALUE_WIDTH:
+        text = text[: VALUE_WIDTH - 1] + glyphs.cut
     room = axis.start - 1 - 1
     width = max(room - len(name) - 1, 1)
     head: list[Span] = [
@@ -58,14 +61,26 @@ def lane_line(value: LaneRow, view: ScreenView, axis: Axis, glyphs: Glyphs) -> R
 def named_lines(
     value: LaneRow, view: ScreenView, axis: Axis, glyphs: Glyphs, width: int
 ) -> list[Row]:
-    """`lane_line`; a name that its label has no room for stands above, all of it."""
-    room = axis.start - 3 - max(len(value.focus_text[:10]), 4) - 1
-    if len(value.name) <= room:
+    """`lane_line`; a name or value that its label has no room for stands above, all of it, and
+    needs no bars below where it is the same in all lanes."""
+    text, key = value.focus_text, (value.section, value.name)
+    if not value.valid and len(value.name) >= axis.start - 14:
+        return [row((f" {value.name}  ", "text"), (value.why or "no value", "muted"), key=key)]
+    wide = len(text) > VALUE_WIDTH
+    if wide and value.shape.flat and value.valid:
+        head = f" {value.name}  "
+        style = "now.b" if value.changed else "text"
+        words = f"  {value.shape.words}"
+        shown = fit(text, max(width - len(head) - len(words), 8), glyphs.cut).rstrip()
+        return [row((head, style), (shown, "text"), (words, "muted"), key=key)]
+    room = axis.start - 3 - max(len(text[:VALUE_WIDTH]), 4) - 1
+    if len(value.name) <= room and not wide:
         return [lane_line(value, view, axis, glyphs)]
-    key = (value.section, value.name)
+    below = replace(value, name="", focus_text="" if wide else text)
+    above = replace(value, name=f"{value.name}  {text}") if wide else value
     return [
-        *name_rows(value, width, key),
-        lane_line(replace(value, name=""), view, axis, glyphs)._replace(key=key),
+        *name_rows(above, width, key),
+        lane_line(below, view, axis, glyphs)._replace(key=key),
     ]
 
 
