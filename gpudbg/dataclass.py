@@ -48,7 +48,7 @@ def _make(
     params = made.__dataclass_params__
     params.init, params.repr, params.eq, params.frozen = True, shown, eq, frozen
     fields = dataclasses.fields(made)
-    methods: dict[str, Any] = {"__init__": _init(made, fields, frozen)}
+    methods: dict[str, Any] = {"__init__": _Unmade(made, fields, frozen)}
     if shown:
         methods["__repr__"] = _repr(tuple(f.name for f in fields if f.repr))
     if eq:
@@ -72,6 +72,24 @@ def _make(
 
 def _is_frozen(kind: type) -> bool:
     return dataclasses.is_dataclass(kind) and kind.__dataclass_params__.frozen  # type: ignore
+
+
+class _Unmade:
+    """Stands for `__init__` until somebody asks for it: most classes get no instance before a
+    first stop, and a function's compilation is half of what a class costs."""
+
+    def __init__(self, made: type, fields: tuple[dataclasses.Field[Any], ...], frozen: bool):
+        self._all = made, fields, frozen
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        made = self._all[0]
+        init = vars(made)["__init__"]
+        if init is self:
+            init = _init(*self._all)
+            init.__name__ = "__init__"
+            init.__qualname__ = f"{made.__qualname__}.__init__"
+            type.__setattr__(made, "__init__", init)
+        return init.__get__(instance, owner)
 
 
 def _init(made: type, fields: tuple[dataclasses.Field[Any], ...], frozen: bool) -> Any:

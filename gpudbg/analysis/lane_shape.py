@@ -153,6 +153,12 @@ def _median(values: NDArray[np.float64]) -> float:
     return float(ordered[(ordered.size - 1) // 2] / 2 + ordered[ordered.size // 2] / 2)
 
 
+def _distinct(values: NDArray[Any]) -> int:
+    """As the size of np.unique, which imports numpy.ma."""
+    ordered = np.sort(values)
+    return ordered.size - int((ordered[1:] == ordered[:-1]).sum())
+
+
 def _words(
     exact: NDArray[Any],
     numbers: NDArray[np.float64],
@@ -165,7 +171,7 @@ def _words(
         words = _affine_words(exact, numbers, lanes, kind)
         if words:
             return words
-    distinct = np.unique(exact[kept]).size
+    distinct = _distinct(exact[kept])
     if distinct == 1:
         return f"all {_shown(exact, numbers, int(kept[0]), kind)} but"
     if distinct <= FEW_VALUES:
