@@ -312,7 +312,9 @@ def test_a_wide_value_stands_whole_in_one_row_where_it_is_uniform() -> None:
     view = view_of(session, watches=[wide, "threadIdx.x + 0x100000000000", "shared[3]"])
     rows = [plain(named_lines(w, view, AXIS, UNICODE, 60)) for w in view.watches]
     uniform, varied, never = rows
-    assert [t.split() for t in uniform] == [["R1", "+", "0x100000000000", "17592186044416", "uniform"]]
+    assert [t.split() for t in uniform] == [
+        ["R1", "+", "0x100000000000", "17592186044416", "uniform"]
+    ]
     assert varied[0].endswith("17592186044416")
     assert len(varied) == 2
     assert [t.strip() for t in never] == ["shared[3]  never written"]
