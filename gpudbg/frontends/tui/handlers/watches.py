@@ -12,6 +12,7 @@ from gpudbg.frontends.tui.widgets.memory import MemoryPane
 from gpudbg.frontends.tui.widgets.registers import RegistersPane
 
 if TYPE_CHECKING:
+    from gpudbg.debug import DebugSession
     from gpudbg.frontends.tui.screens.main import MainScreen
 
 
@@ -46,7 +47,12 @@ def drop_watch(screen: MainScreen, name: str | None) -> None:
     numbers = [row.number for row in shown if row.expression == name]
     if name in screen.options.watches:
         screen.options.watches.remove(name)
-    screen.quick(lambda s: [s.displays.remove(number) for number in numbers])
+
+    def forget(session: DebugSession) -> None:
+        for number in numbers:
+            session.displays.remove(number)
+
+    screen.quick(forget)
 
 
 @handles("format")
