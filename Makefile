@@ -111,7 +111,7 @@ bench: $(STAMP)
 	$(BIN)/python tests/bench/reverse.py
 
 clean:
-	rm -rf $(VENV) build dist tests/clients/node
+	rm -rf $(VENV) build dist tests/clients/node .coverage
 	rm -rf .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 	find . -name '*.egg-info' -maxdepth 2 -prune -exec rm -rf {} +

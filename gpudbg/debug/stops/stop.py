@@ -253,7 +253,8 @@ class KernelError(GpudbgError):
     """A launch that did not run clean: `Stop.check` raises it.
 
     Attributes:
-        stop: the stop, with `errors`, `thread`, `file`, `line` and the rest.
+        stop: the stop, with `errors`, `thread` and the rest.
+        file, line, function: where it was, as the stop has them.
 
     The message is the fault card; the first line alone is `stop.message`.
 
@@ -261,8 +262,8 @@ class KernelError(GpudbgError):
     >>> try:
     ...     session.run().check()
     ... except gpudbg.KernelError as error:
-    ...     print(error.stop.line, error.stop.errors[0].name, error.stop.thread)
-    8 MMU_FAULT (57, 0, 0)
+    ...     print(error.line, error.function, error.stop.errors[0].name, error.stop.thread)
+    8 smooth MMU_FAULT (57, 0, 0)
     """
 
     exit_code = EXIT_FAULT
@@ -270,6 +271,7 @@ class KernelError(GpudbgError):
     def __init__(self, stop: Stop) -> None:
         super().__init__("\n".join(stop.card or (stop.message, *stop.detail)))
         self.stop = stop
+        self.file, self.line, self.function = stop.file, stop.line, stop.function
         if isinstance(stop, CUT_SHORT) and not stop.errors:
             self.exit_code = EXIT_FINDINGS
 
