@@ -583,6 +583,8 @@ def read_text(result: Result, context: Context) -> str:
 
 def _repeated(first: Result, count: Result) -> Result:
     """`first @ count`: an array in memory that begins at `first`."""
+    if first.why.startswith(OPTIMIZED_OUT):
+        return first
     place = first.place
     if place is None or place.kind != "memory" or place.addresses is None:
         raise CommandError("only something in memory can be extended with '@'")

@@ -12,6 +12,8 @@ from collections import Counter
 from collections.abc import Iterable
 from functools import lru_cache
 
+_FILE_SCOPE = re.compile(r"\b_INTERNAL_\w+::")
+"""The namespace that compilers put static functions of a file into."""
 _NAME = re.compile(r"_Z(?P<nested>N?K?)(?=\d)")
 _LITERAL = re.compile(r"L(?P<type>[a-z])(?P<minus>n?)(?P<digits>\d+)E")
 TYPES = {
@@ -43,7 +45,7 @@ def plain_name(label: str) -> str:
     if m is None or len(label) > MAX_LENGTH:
         return label
     found = _path(label, m.end(), bool(m["nested"]))
-    return found[0] if found is not None else label
+    return _FILE_SCOPE.sub("", found[0]) if found is not None else label
 
 
 def written_as(label: str, text: str) -> bool:

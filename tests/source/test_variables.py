@@ -200,3 +200,28 @@ def test_why_a_program_has_no_variables() -> None:
         reason = session.command("info locals").text
         assert "no variable information (the program has" in reason
         assert "compile it with -G" in reason
+
+
+def test_static_functions_have_their_names_and_outer_frames_their_variables() -> None:
+    session = gpudbg.load(str(cubin("call_chain", "sm_52"))).launch(
+        "call_chain", grid=1, block=32, args=[np.zeros(32, np.int32)]
+    )
+    session.execute("break call_chain.cu:6 if a == 9")
+    session.cont()
+    names = [row["function"] for row in session.execute("backtrace")]
+    assert names == ["deep::leaf", "deep::middle", "outer", "call_chain"]
+    assert session.command("info symbol $pc").text.startswith("deep::leaf+0x30")
+    session.execute("frame 2")
+    assert session.execute("print c")["value"] == 4
+    with pytest.raises(GpudbgError, match='No symbol "a" in current context'):
+        session.execute("print a")
+
+
+def test_what_is_gone_is_not_extended() -> None:
+    session = gpudbg.load(str(cubin("shared_tiles", "sm_52"))).launch(
+        "shared_tiles", grid=1, block=(8, 4), args=[np.arange(64, dtype=np.int32)] * 2
+    )
+    session.break_at("shared_tiles.cu:24")
+    session.cont()
+    assert session.command("print *row@4").text.startswith("$1 = <optimized out>")
+    assert session.command("print in[3]@2").text == "$2 = {3, 4}"
