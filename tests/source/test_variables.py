@@ -225,3 +225,17 @@ def test_what_is_gone_is_not_extended() -> None:
     session.cont()
     assert session.command("print *row@4").text.startswith("$1 = <optimized out>")
     assert session.command("print in[3]@2").text == "$2 = {3, 4}"
+
+
+@pytest.mark.parametrize("arch", ARCHS)
+def test_return_gives_a_result_in_each_lane(arch: str) -> None:
+    session = gpudbg.load(str(cubin("call_chain", arch))).launch(
+        "call_chain", grid=1, block=32, args=[np.zeros(32, np.int32)]
+    )
+    session.execute("break call_chain.cu:6 if a == 9")
+    session.cont()
+    session.execute("return a + 100")
+    session.execute("delete")
+    session.break_at("call_chain.cu:12")
+    session.cont()
+    assert session.execute("print r - here")["values"][:5] == [101, 103, 105, 107, 109]

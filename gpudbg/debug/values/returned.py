@@ -9,11 +9,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
+from gpudbg.bits import lanes_of
 from gpudbg.dataclass import dataclass
-from gpudbg.debug.values.backtrace import Frame
+from gpudbg.debug.values.backtrace import Frame, selected_frame
 from gpudbg.debug.values.context import WarpContext
+from gpudbg.debug.values.lane_groups import shown_group
 from gpudbg.debug.values.variables import known_variables
+from gpudbg.errors import CommandError
+from gpudbg.expr import evaluate, parse
 from gpudbg.expr.evaluation import LANES, Result
 from gpudbg.expr.types import CType, Pointer, Scalar
 from gpudbg.symbols.debug_variables import EVERYWHERE
@@ -61,3 +66,32 @@ def returned(inferior: Inferior, type_: CType) -> Returned | None:
     if isinstance(type_, Pointer):
         values = values.astype(np.uint64)
     return Returned(type_, raw, Result(type_, values, np.ones(LANES, bool)))
+
+
+def words_of(inferior: Inferior, expression: str) -> NDArray[np.uint32] | None:
+    """The registers of a result, each in 32 lanes, of a function that is to return an expression.
+
+    None where the selected frame's function has no type of a result, or none of a number.
+    """
+    type_ = result_type(inferior, selected_frame(inferior))
+    if not isinstance(type_, Scalar | Pointer) or not 0 < type_.size <= 8:
+        return None
+    given = evaluate(parse(expression), WarpContext(inferior, inferior.focused()))
+    if not isinstance(given.type, Scalar | Pointer):
+        return None
+    if not given.valid[inferior.lane]:
+        raise CommandError(given.why or f"{expression} has no value in the focused lane")
+    dtype = type_.dtype if isinstance(type_, Scalar) else np.dtype(np.uint64)
+    cells = np.zeros((LANES, 8), np.uint8)
+    cells[:, : dtype.itemsize] = given.values.astype(dtype).view(np.uint8).reshape(LANES, -1)
+    return cells.view(np.uint32)[:, : (type_.size + 3) // 4]
+
+
+def give(inferior: Inferior, words: NDArray[np.uint32]) -> None:
+    """Put a result where the caller, which the lanes are back in, looks for it."""
+    warp = inferior.focused()
+    group = shown_group(inferior, warp)
+    lanes = list(lanes_of(warp.active if group is None else group.mask))
+    warp.note_edit()
+    for n in range(words.shape[1]):
+        warp.R[FIRST + n][lanes] = words[lanes, n]
