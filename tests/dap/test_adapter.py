@@ -265,3 +265,43 @@ def test_broken_frames_end_the_connection(data: bytes) -> None:
 def test_any_json_is_read(value: Any) -> None:
     parsed(json.dumps(value).encode())
     assert framed({"a": value}).startswith(b"Content-Length: ")
+
+
+def test_breakpoints_of_console_lines_are_told() -> None:
+    with Client() as client:
+        client.launch({SOURCE: [34]}, **CLOSURES)
+        client.ask("evaluate", expression="break closures.cu:35", context="repl")
+        made = client.event("breakpoint")
+        assert (made["reason"], made["breakpoint"]["line"]) == ("new", 35)
+        number = made["breakpoint"]["id"]
+        client.ask("evaluate", expression=f"delete {number}", context="repl")
+        gone = client.event("breakpoint")
+        assert (gone["reason"], gone["breakpoint"]["id"]) == ("removed", number)
+
+
+def test_attach_terminate_sources_and_cancel() -> None:
+    with Client() as client:
+        client.ask("attach", **CLOSURES)
+        client.event("initialized")
+        client.ask("configurationDone")
+        assert client.event("stopped")["reason"] == "entry"
+        assert [row["path"] for row in client.ask("loadedSources")["sources"]] == [SOURCE]
+        text = client.ask("source", source={"path": SOURCE}, sourceReference=0)["content"]
+        assert text == Path(SOURCE).read_text()
+        client.ask("cancel", requestId=1)
+        client.ask("terminate")
+        client.event("terminated")
+
+
+@pytest.mark.parametrize("key", ["noDebug", "stopAtExit"])
+def test_how_a_launch_ends(key: str) -> None:
+    """Without debugging nothing stops it; `stopAtExit` leaves memory to be looked at."""
+    with Client() as client:
+        client.ask("launch", **CLOSURES, **{key: True})
+        client.event("initialized")
+        if key == "noDebug":
+            rows = [{"line": 34}]
+            client.ask("setBreakpoints", source={"path": SOURCE}, breakpoints=rows)
+        client.ask("configurationDone")
+        event = client.event("stopped" if key == "stopAtExit" else "terminated")
+        assert key == "noDebug" or event["reason"] == "exit"

@@ -53,15 +53,34 @@ class Points:
         """Args: opened: the session, or an error.  say: takes what log points write."""
         self._opened, self._say = opened, say
         self._known: dict[str, dict[Key, Breakpoint]] = {}
+        self._console: set[int] = set()
 
     def reset(self) -> None:
         """Forget all of them: another program is opened."""
         self._known.clear()
+        self._console.clear()
 
     def known(self, numbers: Iterable[int]) -> list[int]:
         """Those of some numbers that the client has set."""
         mine = {p.number for rows in self._known.values() for p in rows.values()}
         return [n for n in numbers if n in mine]
+
+    def changes(self) -> list[Body]:
+        """What console lines have set and deleted since the last time: bodies of `breakpoint`."""
+        there = {p.number: p for p in self._opened().breakpoints}
+        mine = {p.number for rows in self._known.values() for p in rows.values()}
+        gone = (self._console | mine) - there.keys()
+        new = there.keys() - mine - self._console
+        for kind, rows in self._known.items():
+            self._known[kind] = {k: p for k, p in rows.items() if p.number not in gone}
+        self._console = (self._console | new) - gone
+        removed: list[Body] = [
+            {"reason": "removed", "breakpoint": {"id": n, "verified": False}} for n in sorted(gone)
+        ]
+        return removed + [
+            {"reason": "new", "breakpoint": {"id": n, "verified": True, **self._place(there[n])}}
+            for n in sorted(new)
+        ]
 
     def reason(self, numbers: Collection[int]) -> str:
         """The protocol's word for a stop at some breakpoints."""

@@ -97,7 +97,7 @@ def source(adapter: Adapter, arguments: Body) -> Body:
     lines = session.sources.lines(file_of(session, {"source": {**arguments, **_given(arguments)}}))
     if lines is None:
         raise CommandError("the source file is not on this machine")
-    return {"content": "\n".join(lines), "mimeType": "text/x-cuda"}
+    return {"content": "".join(f"{line}\n" for line in lines), "mimeType": "text/x-cuda"}
 
 
 def _given(arguments: Body) -> Body:
