@@ -6,8 +6,8 @@ machine.  The name is gdb's for what is being debugged.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from gpudbg.debug.focus.focus import Focus
@@ -102,7 +102,7 @@ class Inferior:
         self.program = program = launch.program
         self.kernel = launch.kernel
         self.symbols = Symbols(program, launch.image, launch.kernel)
-        self.sources = SourcePath(Path(program.path).parent, program.sources)
+        self.sources = SourcePath(os.path.dirname(program.path) or ".", program.sources)
         self.scope = scope
         self.settings = Settings()
         self.focus: Focus | None = None

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from functools import cached_property
 from pathlib import Path, PurePath
 
 from gpudbg.errors import LoadError
@@ -34,10 +35,15 @@ class SourcePath:
     ) -> None:
         self.directories: list[str] = []
         self.rules: list[tuple[str, str]] = []
-        self._beside = Path(beside) if beside is not None else None
+        self._folder = beside
         self._kept = dict(texts or {})
         self._text: dict[str, list[str] | None] = {}
         self._full: dict[str, str] = {}
+
+    @cached_property
+    def _beside(self) -> Path | None:
+        """Made when it is asked for: most launches look for no source."""
+        return None if self._folder is None else Path(self._folder)
 
     def adopt(self, other: SourcePath) -> None:
         """Take over another path's directories and rules."""

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import cached_property
+from itertools import takewhile
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
@@ -388,7 +389,8 @@ class Symbols:
         known = self._lines.files
         if origin is None or any(_same_file(n, name) for n in known) or "/" not in name:
             return name
-        return next((n for n in known if origin.fullname(n) == name), name)
+        here = next((n for n in known if origin.fullname(n) == name), None)
+        return here or _moved_file(known, name) or name
 
     def check_file(self, file: str) -> None:
         """CommandError for a file that the line table does not name."""
@@ -540,6 +542,20 @@ def as_written(file: str) -> str:
     """A recorded name as the compiler had it: NVRTC puts `/` before one without a directory."""
     path = PurePath(file)
     return path.name if path.parts[:1] == ("/",) and len(path.parts) == 2 else file
+
+
+def _moved_file(known: Iterable[str], path: str) -> str | None:
+    """The recorded file that an editor's absolute path means where the program was built elsewhere:
+    the only one of that name, or the only one that shares most of its last folders."""
+    if not PurePath(path).is_absolute():
+        return None
+    wanted, shared = PurePath(path).parts[::-1], dict[str, int]()
+    for name in known:
+        pairs = zip(PurePath(as_written(name)).parts[::-1], wanted, strict=False)
+        shared[name] = len(list(takewhile(lambda pair: pair[0] == pair[1], pairs)))
+    most = max(shared.values(), default=0)
+    best = [name for name, count in shared.items() if count == most]
+    return best[0] if most and len(best) == 1 else None
 
 
 def _same_file(a: str, b: str) -> bool:

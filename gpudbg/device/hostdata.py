@@ -115,16 +115,24 @@ def _array_of(value: Any, what: object) -> npt.NDArray[Any] | None:
         except Exception as error:  # whatever the other library raises
             reasons.append(str(error).strip().partition("\n")[0] or type(error).__name__)
     if reasons:
-        raise UsageError(f"{what}, a {kind}, gives no array: {'; '.join(dict.fromkeys(reasons))}")
+        raise UsageError(
+            f"{_named(what, kind)}, gives no array: {'; '.join(dict.fromkeys(reasons))}"
+        )
     return np.asarray(value) if hasattr(value, "__array_interface__") else None
+
+
+def _named(what: object, kind: str) -> str:
+    """An argument and its type; its declaration ends with a comma of its own."""
+    return f"{str(what).removesuffix(',')}, a {kind}"
 
 
 def _refuse_device_memory(value: Any, what: object) -> None:
     kind = f"{type(value).__module__}.{type(value).__qualname__}"
     hint = "copy it to the host first: `x.cpu()`, `x.get()`, `np.asarray(x)`"
     if getattr(value, "__cuda_array_interface__", None) is not None:
-        raise UsageError(f"{what}, a {kind}, lies in a GPU's memory", hint)
+        raise UsageError(f"{_named(what, kind)}, lies in a GPU's memory", hint)
     if hasattr(value, "__dlpack_device__"):
         device = int(value.__dlpack_device__()[0])
         if device not in HOST_DEVICES:
-            raise UsageError(f"{what}, a {kind}, lies in memory of DLPack device {device}", hint)
+            where = f"memory of DLPack device {device}"
+            raise UsageError(f"{_named(what, kind)}, lies in {where}", hint)

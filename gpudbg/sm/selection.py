@@ -9,10 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from gpudbg.dataclass import dataclass
-from gpudbg.isa.operands import Access
+
+if TYPE_CHECKING:
+    from gpudbg.isa.operands import Access
 
 ANY: Final = -1
 """Every CTA, every warp."""

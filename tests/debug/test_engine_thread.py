@@ -186,7 +186,7 @@ def test_join_says_whether_the_thread_is_done(endless: DebugSession) -> None:
 
 def test_frontends_make_no_engine_thread_of_their_own() -> None:
     """TUI and MI have one runner; threads of their own read inputs and watch the terminal."""
-    own = {"mi/listen.py", "mi/ui.py", "tui/hangup.py"}
+    own = {"dap/adapter.py", "mi/listen.py", "mi/ui.py", "tui/hangup.py"}
     root = ROOT / "gpudbg" / "frontends"
     found = {
         str(file.relative_to(root))

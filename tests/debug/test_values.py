@@ -190,7 +190,7 @@ def test_condition_command_checks_names(session: gpudbg.DebugSession) -> None:
 
 def test_buffer_of_another_device_is_refused(session: gpudbg.DebugSession) -> None:
     other = gpudbg.Device().buffer(np.zeros(4, np.int32))
-    with pytest.raises(UsageError, match=r"argument 0 .* another device"):
+    with pytest.raises(UsageError, match=r"argument 0, void \*arg0, is in another device"):
         session.launch.loaded.launch("values", args=[other])
 
 

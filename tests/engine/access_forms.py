@@ -72,6 +72,8 @@ FIXED_FUNCTIONS = {
     "RuntimeCalls.words": "scratch rows",
     "Constants.bank": "the table of constant banks",
     "Sites.entry": "the table of sites",
+    "WatchTests.entry": "the head of the record, the table of watched ranges",
+    "_numbers": "the table of watched ranges",
     "LibraryAccess._into_shared": "the environment",
     "LibraryAccess.atomic": "scratch rows",
     "Shuffles.lane_read": "scratch rows",

@@ -23,7 +23,7 @@ def mutants(count: int) -> Iterator[str]:
     """Real command names with words that do not belong to them."""
     dice = random.Random(20261120)
     quit_words = ("gdb-exit", "file-exec-and-symbols", "file-exec-file", "file-symbol-file")
-    runs = ("exec-", "target-d", "environment", "inferior")
+    runs = ("exec-", "gpudbg-who", "target-d", "environment", "inferior")
     names = [n for n in sorted(load()) if n not in quit_words and not n.startswith(runs)]
     for _ in range(count):
         token = dice.choice(["", "5", "000"])

@@ -9,7 +9,10 @@ from tests.mi.client import KERNELS, Client
 from tests.variants import some
 
 WORDS = ("", "1", "walk", "--thread 1 --frame 0 1", "- * counter", "x 0 1", "&counter 4", "99 99")
-LEAVES = ("gdb-exit", "interpreter-exec", "file-", "target-d", "exec-", "inferior", "environment")
+LEAVES = (
+    "gdb-exit", "interpreter-exec", "file-", "target-d", "exec-", "gpudbg-who", "inferior",
+    "environment",
+)  # fmt: skip
 RESUMES = ("exec-step", "exec-next", "exec-until", "exec-jump", "exec-finish", "exec-continue")
 
 

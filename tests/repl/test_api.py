@@ -183,7 +183,8 @@ events execute faulted finish finished focus focus_on fragments goto install_tra
 instruction interrupt jump kernel kill launch launched leave_function memory on on_hit output
 program restart reverse_cont reverse_finish reverse_next reverse_step reverse_step_line
 reverse_until run save_recording set_buffer set_focus settings snapshot sreg state_hash step
-step_line stop stops subscribe tick trace unsubscribe until warp warps watch_at who_wrote
+step_line stop stops subscribe tick trace unsubscribe until warp warps watch_at who_read who_wrote
+why
 """.split()
 
 

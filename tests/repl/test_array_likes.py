@@ -89,16 +89,25 @@ def test_array_likes_are_arguments(program: gpudbg.LoadedProgram, kind: Any) -> 
 @pytest.mark.parametrize(
     ("value", "words"),
     [
-        (OnDevice(), "argument 0, a .*OnDevice, lies in a GPU's memory .*cpu"),
-        (Tensor(VALUES, device=2), "argument 0, a .*Tensor, lies in memory of DLPack device 2"),
-        (Tensor(VALUES, grad=True), r"argument 0, a .*: Can't export .* tensor.detach\(\)"),
-        (VALUES.tolist(), "argument 0 is a list, whose elements have no size .*np.array"),
-        (range(32), "argument 0 is a range"),
-        (None, "argument 0 is None .*null pointer is 0"),
-        (np.ma.masked_array(VALUES, VALUES > 3), "argument 0 is a masked array"),
+        (OnDevice(), r"argument 0, void \*x, a [^,]*OnDevice, lies in a GPU's memory .*cpu"),
+        (
+            Tensor(VALUES, device=2),
+            r"void \*x, a [^,]*Tensor, lies in memory of DLPack device 2",
+        ),
+        (
+            Tensor(VALUES, grad=True),
+            r"void \*x, a .*: Can't export .* tensor.detach\(\)",
+        ),
+        (
+            VALUES.tolist(),
+            r"void \*x, is a list, whose elements have no size .*np.array",
+        ),
+        (range(32), r"argument 0, void \*x, is a range"),
+        (None, r"argument 0, void \*x, is None .*null pointer is 0"),
+        (np.ma.masked_array(VALUES, VALUES > 3), r"argument 0, void \*x, is a masked array"),
         (np.array([object()]), "Python objects"),
-        ("x", "argument 0 is a str"),
-        (np.ndarray, "argument 0 is a type"),
+        ("x", r"argument 0, void \*x, is a str"),
+        (np.ndarray, r"argument 0, void \*x, is a type"),
     ],
 )
 def test_what_is_no_argument(program: gpudbg.LoadedProgram, value: Any, words: str) -> None:

@@ -275,7 +275,6 @@ ROWS: tuple[tuple[str, tuple[str, ...]], ...] = (
             "reverse-until 10",
             "reverse-continue",
             "goto 150",
-            "reverse-finish",
             "continue",
             "who-wrote $R4",
             "who-wrote/2 out[0]",
