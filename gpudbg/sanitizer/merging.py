@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from gpudbg.sanitizer.findings import SEVERITIES, CheckFinding
-from gpudbg.sanitizer.run import without_consequences
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
@@ -55,3 +54,16 @@ def _findings(reports: Sequence[CheckReport]) -> tuple[CheckFinding, ...]:
                 finding = replace(held, count=count, bytes=size)
             found[key] = finding
     return tuple(sorted(found.values(), key=lambda f: SEVERITIES.index(f.severity)))
+
+
+def without_consequences(found: Sequence[CheckFinding]) -> tuple[CheckFinding, ...]:
+    """Findings less loads of what a copy or another block, which they race with, has yet to
+    write."""
+    racing = {
+        access.pc
+        for finding in found
+        if finding.kind == "race" and finding.space == "shared"
+        if finding.relation == "blocks" or any(a.agent != "thread" for a in finding.accesses)
+        for access in finding.accesses
+    }
+    return tuple(f for f in found if f.kind != "uninitialised" or f.accesses[0].pc not in racing)

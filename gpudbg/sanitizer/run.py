@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import field, replace
 from functools import partial
@@ -33,8 +33,10 @@ from gpudbg.sanitizer.findings import (
     Severity,
 )
 from gpudbg.sanitizer.hand_over import hand_overs
+from gpudbg.sanitizer.launch_plan import Begin, LaunchPlan
 from gpudbg.sanitizer.mbarrier_findings import MbarrierFindings
 from gpudbg.sanitizer.memory import HeapSites, MemoryCheck, report_leaks
+from gpudbg.sanitizer.merging import without_consequences
 from gpudbg.sanitizer.monitor import Monitor, RefusedMonitor, RunCheck
 from gpudbg.sanitizer.performance import PerformanceCheck
 from gpudbg.sanitizer.places import AccessPlaces
@@ -42,9 +44,8 @@ from gpudbg.sanitizer.races import RaceCheck, emulated_atomics
 from gpudbg.sanitizer.register_pool import RegisterPoolCheck
 from gpudbg.sanitizer.report import CheckReport
 from gpudbg.sanitizer.schedules import RacingTicks, RunOutcome, outcome_of, plan_of, shortened
-from gpudbg.sanitizer.screening import can_screen, screening_of
+from gpudbg.sanitizer.screening import can_screen, reached_code, screening_of
 from gpudbg.sanitizer.settings import DEFAULTS, CheckSettings
-from gpudbg.sanitizer.stopping import CheckStopper
 from gpudbg.sanitizer.suppressions import Suppressions
 from gpudbg.sanitizer.symbol_addresses import (
     SymbolAddresses,
@@ -156,33 +157,6 @@ def _in_jobs(plan: LaunchPlan, settings: CheckSettings, jobs: int) -> CheckRepor
     from gpudbg.sanitizer.side_by_side import side_by_side
 
     return side_by_side(check_plan, plan, settings.validated(), jobs)
-
-
-Begin = Callable[[LoadedProgram], "DebugSession"]
-"""Makes the session of one launch."""
-
-
-@dataclass(frozen=True, slots=True)
-class LaunchPlan:
-    """Launches to check, one after the other.
-
-    Attributes:
-        program: what they are launches of.
-        begins: functions that begin them.
-        given: the arguments of each launch, where they are known.
-        overlap: whether each may begin before the one before it has ended.
-        started: is given each session before it runs.
-        owned: sessions are closed when all is done.
-        stopper: ends the check early.
-    """
-
-    program: LoadedProgram
-    begins: Sequence[Begin]
-    given: Sequence[Sequence[object]] = ()
-    overlap: Sequence[bool] = ()
-    started: Callable[[DebugSession], None] = lambda session: None
-    owned: bool = True
-    stopper: CheckStopper = field(default_factory=CheckStopper)
 
 
 def check_plan(
@@ -388,8 +362,8 @@ class _Run:
             volatile_data=self.settings.volatile_data, undefined=undefined,
             symbols=SymbolRows(*symbols),
         )  # fmt: skip
-        ended = self.launches.stopper.watching(session, trial=True)
-        with ended, session.subscribe(screening):
+        watched = self.launches.stopper.watching(session, trial=True)
+        with watched, session.subscribe(screening):
             stop = session.runner.run(self.settings.max_instructions, prove_hangs=True)
         screening.finish()
         # Warps that wait at a barrier for ever are suspect; those that spin are not.
@@ -438,7 +412,8 @@ class _Run:
             known = SymbolAddresses.of(session)
             found: Mapping[int, frozenset[int]] | None = {}
             if "memory" in self.settings.checks:
-                found = accesses_by_symbol(session, known, list(_code(session)))
+                code = list(_code(session))
+                found = accesses_by_symbol(session, known, reached_code(session, code) or code)
             self.by_symbol[kernel] = None if found is None else (known, found)
         return self.by_symbol[kernel]
 
@@ -653,19 +628,6 @@ def _code(session: DebugSession) -> Iterator[tuple[int, Any]]:
     for pc, word, _ in instructions(image.code, layout, image.base):
         with suppress(DecodeError):
             yield pc, decode(word, program.arch)
-
-
-def without_consequences(found: Sequence[CheckFinding]) -> tuple[CheckFinding, ...]:
-    """Findings less loads of what a copy or another block, which they race with, has yet to
-    write."""
-    racing = {
-        access.pc
-        for finding in found
-        if finding.kind == "race" and finding.space == "shared"
-        if finding.relation == "blocks" or any(a.agent != "thread" for a in finding.accesses)
-        for access in finding.accesses
-    }
-    return tuple(f for f in found if f.kind != "uninitialised" or f.accesses[0].pc not in racing)
 
 
 def _hazard(hazard: Any, places: AccessPlaces) -> CheckFinding:

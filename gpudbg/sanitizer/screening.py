@@ -75,7 +75,7 @@ def _function() -> Callable[..., int]:
     return found  # type: ignore[no-any-return]
 
 
-def _reached(session: DebugSession, instructions: Code) -> list[tuple[int, Any]] | None:
+def reached_code(session: DebugSession, instructions: Code) -> list[tuple[int, Any]] | None:
     """Instructions of the sections that a kernel's calls lead to; None: to its heap."""
     image = session.launch.image
     found: list[tuple[int, Any]] = []
@@ -112,7 +112,7 @@ def can_screen(session: DebugSession, instructions: Code, checks: Sequence[str])
     config = grid.launched.config
     if config.clustered or config.ctas >= _MOST_CTAS or grid.gpu.engine == "step":
         return False
-    reached = _reached(session, instructions)
+    reached = reached_code(session, instructions)
     if grid.gpu.seed or reached is None:
         return False
     for _, insn in reached:
@@ -141,7 +141,7 @@ def screening_of(
     session: DebugSession, instructions: Code, checks: Sequence[str], **more: Any
 ) -> Screening:
     """What watches a launch; accesses to global memory only where they matter."""
-    near = "race" not in checks and not more.get("undefined") and not more["symbols"]
+    near = "race" not in checks and not more.get("undefined") and not more.get("symbols")
     return (NearScreening if near else WholeScreening)(session, instructions, checks, **more)
 
 
@@ -164,7 +164,7 @@ class Screening(Observer):
         emulated: frozenset[int] = frozenset(),
         volatile_data: bool = False,
         undefined: Sequence[tuple[Allocation, npt.NDArray[np.uint8]]] = (),
-        symbols: SymbolRows,
+        symbols: SymbolRows | None = None,
     ) -> None:
         """
         Args:

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from gpudbg.sanitizer.report import CheckReport
-from gpudbg.sanitizer.run import LaunchPlan, check_plan
+from gpudbg.sanitizer.launch_plan import LaunchPlan
+from gpudbg.sanitizer.run import check_plan
 from gpudbg.sanitizer.settings import DEFAULTS, CheckSettings
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from gpudbg.sanitizer.report import CheckReport
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
 
-    from gpudbg.sanitizer.run import LaunchPlan
+    from gpudbg.sanitizer.launch_plan import LaunchPlan
     from gpudbg.sanitizer.settings import CheckSettings
 
 _LOST: Final = "a process that checked schedules {0} to {1} was lost"
