@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from gpudbg.sanitizer.report import CheckReport
 from gpudbg.sanitizer.launch_plan import LaunchPlan
+from gpudbg.sanitizer.report import CheckReport
 from gpudbg.sanitizer.run import check_plan
 from gpudbg.sanitizer.settings import DEFAULTS, CheckSettings
 
