@@ -97,7 +97,7 @@ def _recorded(path: str | Path, args: argparse.Namespace) -> DebugSession:
         raise UsageError(
             f"{path} is a recording: {given[0]} cannot be chosen", "the program's file takes flags"
         )
-    return open_recording(path)
+    return open_recording(path, progress=True)
 
 
 def _waiting(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,6 +13,7 @@ import numpy as np
 from gpudbg.api.console import commands
 from gpudbg.api.device import Device
 from gpudbg.debug.history.replay import BEGINNING, Position
+from gpudbg.debug.progress import progress_shown
 from gpudbg.device.device import DeviceBuffer
 from gpudbg.errors import GpudbgError, LoadError
 from gpudbg.formats.cubin import read_cubin
@@ -33,19 +36,22 @@ if TYPE_CHECKING:
     from gpudbg.sm.gpu import Gpu
 
 
-def open_recording(path: str | Path) -> DebugSession:
+def open_recording(path: str | Path, *, progress: bool = False) -> DebugSession:
     """A session at the end of what was recorded, with all its past.
+
+    Args:
+        progress: say on a terminal's standard error how far it is, where it takes long.
 
     Raises:
         LoadError: it is damaged, of another version, or does not come to the same state again.
     """
-    return resume(decode(read_bytes(path), str(path)))
+    return resume(decode(read_bytes(path), str(path)), progress=progress)
 
 
-def resume(recording: Recording) -> DebugSession:
-    """A session of a recording; errors as `open_recording`."""
+def resume(recording: Recording, *, progress: bool = False) -> DebugSession:
+    """A session of a recording; arguments and errors as `open_recording`."""
     try:
-        return _Resumed(recording).session()
+        return _Resumed(recording).session(progress)
     except LoadError:
         raise
     except (GpudbgError, ArithmeticError, LookupError, TypeError, ValueError) as error:
@@ -61,7 +67,7 @@ class _Resumed:
         self._recording = recording
         self._of: RecordedLaunch = recording.launch
 
-    def session(self) -> DebugSession:
+    def session(self, progress: bool) -> DebugSession:
         """It."""
         from gpudbg.debug.session import DebugSession
 
@@ -74,7 +80,9 @@ class _Resumed:
         gpu.handler = self._handler()
         session = DebugSession(self._launch(loaded, allocations), commands)
         loaded.device.sessions.add(session)
-        self._carry_out(session)
+        shown = progress and sys.stderr.isatty()
+        with progress_shown(session) if shown else nullcontext():
+            self._carry_out(session)
         return session
 
     # ---- the beginning -------------------------------------------------------------------
@@ -223,7 +231,9 @@ class _Resumed:
                 raise self._error(f"comes to another state at tick {edit.tick:,}")
             replay.mark(at, needed=True)
         for bookmark in of.bookmarks:
-            session.timeline.mark(bookmark.tick, bookmark.text)
+            if bookmark.text:
+                session.timeline.mark(bookmark.tick, bookmark.text)
+            session.timeline.annotate(bookmark.tick, bookmark.note)
         replay.leave()
         history.stand_at_end()
         if session.tick != of.end_tick or state_hash(session.grid) != of.end:

@@ -360,6 +360,34 @@ class DebugSession(Inferior):
         """
         return self.history.tick
 
+    def bookmark(self, name: str = "", note: str | None = None) -> int:
+        """Mark where the launch stands, on the timeline and in recordings; its tick.
+
+        Args:
+            name: what `goto` finds it by; none gives it a number.
+            note: a text to keep with it; a note alone is `session.note(text)`.
+
+        >>> session.bookmark("before the store", note="R4 is wrong here")
+        0
+        >>> session.bookmarks
+        {0: ('before the store', 'R4 is wrong here')}
+        """
+        self.timeline.mark(self.tick, name)
+        if note is not None:
+            self.timeline.annotate(self.tick, note)
+        return self.tick
+
+    def note(self, text: str) -> int:
+        """Keep a text with where the launch stands, as `bookmark`; its tick."""
+        self.timeline.annotate(self.tick, text)
+        return self.tick
+
+    @property
+    def bookmarks(self) -> dict[int, tuple[str, str]]:
+        """Name and note by tick; "" where there is none."""
+        names, notes = self.timeline.bookmarks, self.timeline.notes
+        return {n: (names.get(n, ""), notes.get(n, "")) for n in sorted({*names, *notes})}
+
     def save_recording(self, path: str | os.PathLike[str]) -> int:
         """Write the launch, with all its past, to a file; its size in bytes.
 

@@ -32,7 +32,7 @@ from gpudbg.dataclass import dataclass
 from gpudbg.errors import LoadError
 from gpudbg.formats.reading import RECORDING_MAGIC as MAGIC
 
-VERSION: Final = 2
+VERSION: Final = 3
 MOST_BYTES: Final = 1 << 34
 """Largest believable content of all sections."""
 _MOST_RATIO: Final = 1040
@@ -186,10 +186,11 @@ class RecordedEdit:
 
 @dataclass(frozen=True, slots=True)
 class RecordedBookmark:
-    """A tick with a name or a note."""
+    """A tick with a name, a note, or both."""
 
     tick: int
     text: str
+    note: str
 
 
 @dataclass(frozen=True, slots=True)

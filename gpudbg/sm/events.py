@@ -51,6 +51,7 @@ class StopEvent:
     `lane` is the first guilty or active lane.  `executed` counts the warp instructions of this
     call, `total` those of the grid since launch.  `detail` has a line per warp and barrier for
     `deadlock`, and the instruction for `trap`.  `hang`: a deadlock of warps that run in circles.
+    `counted`: the last instruction counted is the one that ended the run.
     """
 
     kind: StopKind
@@ -63,3 +64,4 @@ class StopEvent:
     total: int = 0
     detail: tuple[str, ...] = ()
     hang: bool = False
+    counted: bool = False

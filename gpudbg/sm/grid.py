@@ -312,9 +312,8 @@ class Grid:
         if not self.flow.completed(warp):
             return None
         if not through:
-            return self.event(
-                "trap", warp, before, ["in the trap handler: a completed single step"]
-            )
+            entered = ["in the trap handler: a completed single step"]
+            return replace(self.event("trap", warp, before, entered), counted=True)
         return self._handle(warp, before)
 
     def _handle(self, warp: WarpState, before: int) -> StopEvent | None:
@@ -866,7 +865,8 @@ class Grid:
             return self.event("exited", None, before)
         paused = next((w for w in self._residency.ring if w.words[rec.STATUS] == rec.TRAPPED), None)
         if paused is not None:
-            return self.event("trap", paused, before, ["every warp that can run is paused"])
+            event = self.event("trap", paused, before, ["every warp that can run is paused"])
+            return replace(event, counted=True)
         waiting = next(w for w in self._residency.ring if w.words[rec.STATUS] != rec.DONE)
         return self.event("deadlock", waiting, before, self._waiting())
 

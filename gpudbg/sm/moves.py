@@ -97,6 +97,12 @@ class Move:
         """Whether it ended where nothing outside ended it."""
         return self.stop_kind in BY_ITSELF
 
+    @property
+    def cut_short(self) -> bool:
+        """Whether an instruction that is not counted ended it: there is a state before that."""
+        counted = self.event is not None and self.event.counted
+        return self.stop_kind in ("warp_error", "trap") and not counted
+
     def cut(self, at: int) -> Move:
         """Its beginning, up to a total of instructions."""
         return replace(self, after=at, stop_kind="limit", left=None, event=None)

@@ -33,7 +33,7 @@ def edited(engine: str, path: Path) -> dict[int, str]:
         session.command("set var *(@shared int*)0 = 9")
         session.command("set var *(@global int*)&out[0] = 5")
         session.run(max_instructions=300)
-        session.command("bookmark halfway there")
+        session.bookmark("halfway there", note="from here on\nout is wrong")
         session.goto(200)
         session.command("set var $P3 = 1")
         session.step(4)
@@ -41,6 +41,7 @@ def edited(engine: str, path: Path) -> dict[int, str]:
         for tick in (0, 5, 40, 150, 199, 201, 260, session.tick):
             session.goto(tick)
             seen[session.tick] = session.state_hash()
+        session.command('note "the end"')
         session.save_recording(path)
         assert session.state_hash() == seen[session.tick]
     return seen
@@ -56,7 +57,14 @@ def test_a_recording_has_every_state(engine: str, tmp_path: Path) -> None:
         for tick, hashed in reversed(seen.items()):
             session.goto(tick)
             assert session.state_hash() == hashed
-        assert session.command("info bookmarks").data[0]["text"] == "halfway there"
+        (tick, told), _ = session.bookmarks.items()
+        assert told == ("halfway there", "from here on\nout is wrong")
+        row = session.command("info bookmarks").data[0]
+        assert row == {"tick": tick, "text": told[0], "note": "from here on out is wrong"}
+        session.command(f"goto {tick}")
+        session.command("note")
+        session.command("delete bookmark halfway there")
+        assert list(session.bookmarks.values()) == [("", "the end")]
         again = tmp_path / "y.gpurec"
         session.save_recording(again)
     with gpudbg.open(again) as session:

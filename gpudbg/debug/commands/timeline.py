@@ -164,25 +164,51 @@ def bookmark(session: DebugSession, argument: str) -> Notice:
     return Notice(f"bookmark {name!r} at tick {tick:,}", {"tick": tick, "text": name})
 
 
+@command(
+    "note",
+    usage="note [TEXT]",
+    help="write a note at the present tick",
+    group="running",
+    needs="nothing",
+    details="A note has quotes or none and takes the place of the one there is; `note` alone\n"
+    "forgets that. `info bookmarks` shows notes, recordings keep them.",
+)
+def note(session: DebugSession, argument: str) -> Notice:
+    """What its user knows about where the machine stands."""
+    tick, text = session.grid.total, argument.strip()
+    if len(text) > 1 and text[0] == text[-1] == '"':
+        text = text[1:-1].strip()
+    if not text and tick not in session.timeline.notes:
+        raise CommandError(f"no note at tick {tick:,}", "note TEXT writes one")
+    session.timeline.annotate(tick, text)
+    done = "note" if text else "no note"
+    return Notice(f"{done} at tick {tick:,}", {"tick": tick, "note": text})
+
+
 @typed_row
 class BookmarkRow:
-    """A bookmark."""
+    """A bookmark, a note, or both at one tick."""
 
     tick: int = column("Tick")
     text: str = column("Name")
+    note: str = column("Note")
 
 
 @command(
     "info bookmarks",
-    help="bookmarks of the launch, by tick",
+    help="bookmarks and notes of the launch, by tick",
     group="running",
     needs="nothing",
-    details="`bookmark NAME` sets one, `goto NAME` goes there; recordings keep them.",
+    details="`bookmark NAME`, `note TEXT` set one, `goto NAME` goes there; recordings keep them.",
 )
 def info_bookmarks(session: DebugSession, argument: str) -> Table:
     """List them."""
-    rows = sorted(session.timeline.bookmarks.items())
-    return Table(BookmarkRow, tuple(BookmarkRow(*row) for row in rows), empty="No bookmarks.")
+    names, notes = session.timeline.bookmarks, session.timeline.notes
+    rows = (
+        BookmarkRow(tick, names.get(tick, ""), " ".join(notes.get(tick, "").split()))
+        for tick in sorted({*names, *notes})
+    )
+    return Table(BookmarkRow, tuple(rows), empty="No bookmarks.")
 
 
 @command(

@@ -148,7 +148,7 @@ class Replay:
         """The state before one warp instruction, or before the error that ended the last run."""
         while at.moves and (at.moves == len(self.moves) or at.tick == self.moves[at.moves].before):
             move = self.moves[at.moves - 1]
-            if move.stop_kind in ("warp_error", "trap"):
+            if move.cut_short:
                 # Of several warps those that went on after an error are undone with it.
                 many = move.kind in ROUNDS
                 return Position(at.moves - 1, move.before if many else at.tick)
@@ -389,7 +389,7 @@ class Replay:
                 if self.grid.total == move.after == to:
                     if arrived:
                         return self._perform(move, to, True)
-                    if not move.by_itself:
+                    if not move.by_itself or (event is not None and event.kind == move.stop_kind):
                         self.at, self._mid = Position(self.at.moves + 1, to), None
                 return event
             if asked and to > self.grid.total:
@@ -427,7 +427,9 @@ class Replay:
             if warp.words[rec.STATUS] == rec.READY and grid.meets(warp, stops, accept):
                 return grid.event("breakpoint", warp, grid.total)
         to = grid.total + 1
-        event = self._perform(move, to, to == move.after)
+        # What cuts an instruction short comes at the next step.
+        whole = to == move.after and not move.cut_short
+        event = self._perform(move, to, whole)
         if until is not None:
             for warp in grid.warps():
                 if before.get((warp.cta.number, warp.index)) != warp.executed and until(warp):
@@ -516,7 +518,9 @@ class Replay:
         grid.limit = to
         try:
             if self._left is None:
-                warps = [w for w in _warps_of(grid, move) if w.words[rec.STATUS] == rec.READY]
+                # Stopped ones are ready again when it begins.
+                acting = (rec.READY, rec.TRAPPED, rec.FAULTED)
+                warps = [w for w in _warps_of(grid, move) if w.words[rec.STATUS] in acting]
                 before = {id(w): w.executed for w in warps}
                 event = _step_many(grid, move)
             else:

@@ -144,7 +144,7 @@ class _Taker:
             moves=tuple(map(_move, replay.moves)),
             edits=tuple(edits),
             bookmarks=tuple(
-                RecordedBookmark(*row) for row in sorted(session.timeline.bookmarks.items())
+                RecordedBookmark(tick, *words) for tick, words in session.bookmarks.items()
             ),
             begin=began,
             end=state_hash(replay.grid),

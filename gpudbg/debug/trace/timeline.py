@@ -111,6 +111,7 @@ class Timeline(Attached["Inferior"], Observer):
 
     Attributes:
         bookmarks: tick -> name.
+        notes: tick -> what its user wrote there.
         record: of the present launch; None while nothing is recorded.
     """
 
@@ -118,6 +119,7 @@ class Timeline(Attached["Inferior"], Observer):
 
     def __init__(self, inferior: Inferior, traps: SessionTraps) -> None:
         self.bookmarks: dict[int, str] = {}
+        self.notes: dict[int, str] = {}
         self.record: Record | None = None
         super().__init__(inferior)
         self._traps = traps
@@ -335,7 +337,7 @@ class Timeline(Attached["Inferior"], Observer):
             for a in self._traps.port.log
             if a.kind == "event" and "enters" in a.register
         ]
-        out += [Event(t, "bookmark", name) for t, name in self.bookmarks.items()]
+        out += [Event(t, "bookmark", self.said(t)) for t in {*self.bookmarks, *self.notes}]
         return sorted(out, key=lambda e: e.tick)
 
     def mark(self, tick: int, name: str = "") -> str:
@@ -343,6 +345,18 @@ class Timeline(Attached["Inferior"], Observer):
         kept = name.strip() or self.bookmarks.get(tick) or f"mark {len(self.bookmarks) + 1}"
         self.bookmarks[tick] = kept
         return kept
+
+    def annotate(self, tick: int, text: str) -> None:
+        """Write a note at a tick, in place of the one there is; without words forget that."""
+        if text := text.strip():
+            self.notes[tick] = text
+        else:
+            self.notes.pop(tick, None)
+
+    def said(self, tick: int) -> str:
+        """The bookmark and the note of a tick in one line."""
+        words = (self.bookmarks.get(tick), self.notes.get(tick))
+        return ": ".join(" ".join(each.split()) for each in words if each)
 
     def tick_of(self, name: str) -> int | None:
         """The tick of a bookmark; None: none has that name."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from gpudbg.regs.global_errors import GlobalEsr
@@ -121,14 +122,15 @@ class TrapFlow:
         elif mode == "PREEMPTED":
             self._grid.halt(warp, rec.TRAPPED)
             text = "RTT.PREEMPTED: the warp's context is saved; running on restores it"
-            return self._grid.event("trap", warp, before, [text])
+            return replace(self._grid.event("trap", warp, before, [text]), counted=True)
         return None
 
     def entered(self, warp: WarpState, before: int, text: str) -> StopEvent | None:
         """The event of an entry, where entries stop the run."""
         if not self.stop_on_entry:
             return None
-        return self._grid.event("trap", warp, before, [f"in the trap handler: {text}"])
+        event = self._grid.event("trap", warp, before, [f"in the trap handler: {text}"])
+        return replace(event, counted=True)
 
     def _issued(self, warp: WarpState) -> None:
         """Count an instruction that the engine cut short and the trap completes."""

@@ -379,7 +379,9 @@ class HistoryScreen(ConsoleScreen):
         key, tick = self.stops.key, self.timeline.cursor_tick
         if self.focused is self.stops and isinstance(key, tuple) and key[0] == "tick":
             tick = key[1]
-        if self.main.session.timeline.bookmarks.pop(tick, None) is None:
+        line = self.main.session.timeline
+        name, note = line.bookmarks.pop(tick, None), line.notes.pop(tick, None)
+        if name is None and note is None:
             self.main.note(f"no bookmark at tick {tick:,}", "muted")
         self.main.draw()
 
