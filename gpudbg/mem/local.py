@@ -32,7 +32,7 @@ _WORD_PART = np.uint32(0xFFFF_FFFC)
 _BYTE_PART = np.uint32(3)
 
 
-class Pairs:
+class WordPairs:
     """Elements of eight bytes in a lane's column of words."""
 
     __slots__ = ("_words",)
@@ -143,10 +143,10 @@ class LocalMemory:
             word = _interleave(places + np.uint32(4 * k))
             self._store.scatter(word, lanes, 4, [value])
 
-    def elements(self, lane: int, size: int) -> npt.NDArray[np.uint32] | Pairs:
+    def elements(self, lane: int, size: int) -> npt.NDArray[np.uint32] | WordPairs:
         """The elements of four or eight bytes in a lane's column, to be read and replaced."""
         column = self.words[:, lane]
-        return column if size == 4 else Pairs(column)
+        return column if size == 4 else WordPairs(column)
 
     def read(self, lane: int, address: int, count: int) -> bytes:
         """Bytes of one thread.

@@ -789,13 +789,13 @@ class Grid:
         return next((w for w in warp.cta.warps if w.words[rec.STATUS] == rec.READY), None)
 
     def _turn(self, other: WarpState, count: int, before: int) -> tuple[StopEvent | None, int]:
-        """Another warp's turn while one is stepped: an event that ended it, and instructions that
+        """Another warp's turn while one is stepped: an event that over it, and instructions that
         are left of it where that is `limit`."""
         executed = other.executed
         event = self._advance(other, count, before)
         left = count - (other.executed - executed)
-        ended = event is not None or self.limit is None or self.total < self.limit
-        if not ended and left and other.words[rec.STATUS] == rec.READY:
+        over = event is not None or self.limit is None or self.total < self.limit
+        if not over and left and other.words[rec.STATUS] == rec.READY:
             if not self.engine.turn_over:
                 event = self.event("limit", other, before)
         return event, left

@@ -22,10 +22,10 @@ from gpudbg.frontends.dap.handles import Handles
 from gpudbg.frontends.dap.points import Points
 from gpudbg.frontends.dap.protocol import (
     Body,
+    ClientRequest,
     FramingError,
-    Request,
+    MessageWriter,
     Unreadable,
-    Writer,
     parsed,
     read_messages,
 )
@@ -43,7 +43,7 @@ PROGRESS_SECONDS = 1.0
 
 
 @dataclass(slots=True)
-class Run:
+class EngineRun:
     """Work of the engine's thread.
 
     Attributes:
@@ -82,7 +82,7 @@ class Adapter:
             with lock:
                 send(data)
 
-        self.writer = Writer(locked)
+        self.writer = MessageWriter(locked)
         self.events: queue.SimpleQueue[tuple[str, Any]] = queue.SimpleQueue()
         self.session: DebugSession | None = None
         self.configuration: Body = {}
@@ -93,11 +93,11 @@ class Adapter:
         self.points = Points(self.opened, self.say)
         self.client: Body = {}
         self.exiting = False
-        self.current = Request(0, "", {})
-        self.run: Run | None = None
+        self.current = ClientRequest(0, "", {})
+        self.run: EngineRun | None = None
         self.afterwards: list[Callable[[], None]] = []
         self._table = table
-        self._held: list[Request] = []
+        self._held: list[ClientRequest] = []
         self._engine = EngineThread()
         self._progress: int | None = None
         self._meter: SessionMeter | None = None
@@ -138,7 +138,7 @@ class Adapter:
             case "end":
                 self.exiting = True
 
-    def handle(self, message: Request | Unreadable) -> None:
+    def handle(self, message: ClientRequest | Unreadable) -> None:
         """One message."""
         if isinstance(message, Unreadable):
             if message.command or message.seq:
@@ -218,7 +218,7 @@ class Adapter:
             self.writer.event("invalidated", {"areas": list(areas)})
 
     # ---- running -------------------------------------------------------------------------
-    def start(self, run: Run) -> None:
+    def start(self, run: EngineRun) -> None:
         """Let the engine's thread work once the response is out.
 
         Raises:
@@ -240,7 +240,7 @@ class Adapter:
 
         self._engine.start(session, run.work, finished)
 
-    def _finished(self, run: Run, outcome: Outcome[Any]) -> None:
+    def _finished(self, run: EngineRun, outcome: Outcome[Any]) -> None:
         """The engine's thread is done."""
         if run is not self.run:
             return

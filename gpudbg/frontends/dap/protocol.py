@@ -23,7 +23,7 @@ class FramingError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class ClientRequest:
     """What a client asks.
 
     Attributes:
@@ -104,7 +104,7 @@ def _exactly(stream: IO[bytes], length: int) -> bytes:
     return b"".join(pieces)
 
 
-def parsed(body: bytes) -> Request | Unreadable:
+def parsed(body: bytes) -> ClientRequest | Unreadable:
     """A message's body as a request."""
     try:
         found = json.loads(body)
@@ -124,7 +124,7 @@ def parsed(body: bytes) -> Request | Unreadable:
     arguments = found.get("arguments")
     if arguments is not None and not isinstance(arguments, dict):
         return Unreadable(f"{name}: arguments are no object", number, name)
-    return Request(number, name, arguments or {})
+    return ClientRequest(number, name, arguments or {})
 
 
 def framed(message: Body) -> bytes:
@@ -133,7 +133,7 @@ def framed(message: Body) -> bytes:
     return b"Content-Length: %d\r\n\r\n" % len(data) + data
 
 
-class Writer:
+class MessageWriter:
     """Numbers and sends messages; any thread may ask it to."""
 
     def __init__(self, send: Callable[[bytes], None]) -> None:
@@ -149,11 +149,11 @@ class Writer:
         """An event."""
         self._put({"type": "event", "event": name, **({"body": body} if body else {})})
 
-    def answer(self, request: Request | Unreadable, body: Body | None = None) -> None:
+    def answer(self, request: ClientRequest | Unreadable, body: Body | None = None) -> None:
         """A response that says yes."""
         self._response(request, True, {"body": body} if body else {})
 
-    def refuse(self, request: Request | Unreadable, why: str, shown: bool = False) -> None:
+    def refuse(self, request: ClientRequest | Unreadable, why: str, shown: bool = False) -> None:
         """A response that says no, and why.
 
         Args:
@@ -162,7 +162,7 @@ class Writer:
         error = {"id": 1, "format": why.replace("{", "(").replace("}", ")"), "showUser": shown}
         self._response(request, False, {"message": why, "body": {"error": error}})
 
-    def _response(self, request: Request | Unreadable, success: bool, rest: Body) -> None:
+    def _response(self, request: ClientRequest | Unreadable, success: bool, rest: Body) -> None:
         self._put(
             {
                 "type": "response",

@@ -74,7 +74,7 @@ def _tell(
     """What changed, the result, the prompt; then the engine starts.
 
     Breakpoints that an MI command changed are known to its client; those of console lines are
-    reported. Memory is told of unless the command is one that writes memory.
+    reported. A change of memory is reported unless the command is one that writes memory.
     """
     token = line.token
     bridge.breakpoint_changes(None if typed else ui)

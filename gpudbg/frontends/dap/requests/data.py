@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from gpudbg.debug import complete
 from gpudbg.debug.stops import Stop
 from gpudbg.errors import CommandError, GpudbgError
-from gpudbg.frontends.dap.adapter import Run
+from gpudbg.frontends.dap.adapter import EngineRun
 from gpudbg.frontends.dap.handles import Node
 from gpudbg.frontends.dap.protocol import Body
 from gpudbg.frontends.dap.registry import LATER, request, text_of, whole_of
@@ -121,7 +121,7 @@ def _command(adapter: Adapter, arguments: Body, text: str) -> Body:
         else:
             adapter.changed("variables", "stacks")
 
-    adapter.start(Run(lambda: session.command(text), done=done))
+    adapter.start(EngineRun(lambda: session.command(text), done=done))
     return LATER
 
 

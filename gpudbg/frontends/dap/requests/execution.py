@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpudbg.errors import CommandError
-from gpudbg.frontends.dap.adapter import Run
+from gpudbg.frontends.dap.adapter import EngineRun
 from gpudbg.frontends.dap.protocol import Body
 from gpudbg.frontends.dap.registry import request, text_of, whole_of
 
@@ -37,7 +37,7 @@ def _go(
     if thread is not None and session.focus is not None and not session.faulted:
         adapter.ids.sync(session)
         adapter.ids.select(session, whole_of(arguments, "threadId"))
-    adapter.start(Run(lambda: work(session), again, reason))
+    adapter.start(EngineRun(lambda: work(session), again, reason))
 
 
 def _instructions(arguments: Body) -> bool:

@@ -6,7 +6,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from gpudbg.errors import CommandError, GpudbgError
-from gpudbg.frontends.dap.adapter import Run
+from gpudbg.frontends.dap.adapter import EngineRun
 from gpudbg.frontends.dap.launching import open_configured
 from gpudbg.frontends.dap.protocol import Body
 from gpudbg.frontends.dap.registry import request
@@ -84,12 +84,12 @@ def _begin(adapter: Adapter) -> None:
     process = {"name": session.kernel.name, "isLocalProcess": True, "startMethod": "launch"}
     adapter.writer.event("process", process)
     if adapter.configuration.get("noDebug"):
-        adapter.start(Run(session.run))
+        adapter.start(EngineRun(session.run))
     elif adapter.configuration.get("stopOnEntry"):
         adapter.tell_stop(session.stop, "entry")
         return
     else:
-        adapter.start(Run(session.cont, again=True))
+        adapter.start(EngineRun(session.cont, again=True))
     adapter._after()
 
 
