@@ -37,6 +37,7 @@ class SourcePath:
         self.rules: list[tuple[str, str]] = []
         self._folder = beside
         self._kept = dict(texts or {})
+        self._editors: dict[str, str] = {}
         self._text: dict[str, list[str] | None] = {}
         self._full: dict[str, str] = {}
 
@@ -49,6 +50,7 @@ class SourcePath:
         """Take over another path's directories and rules."""
         self.directories = list(other.directories)
         self.rules = list(other.rules)
+        self._editors = dict(other._editors)
         self._text.clear()
         self._full.clear()
 
@@ -79,8 +81,17 @@ class SourcePath:
                 return os.path.join(new, file[len(old) :].lstrip("/"))
         return file
 
+    def open_in_editor(self, file: str, path: str) -> None:
+        """An editor has a recorded file open from this path: there it is, wherever it was built."""
+        if self._editors.get(file) != path and Path(path).is_file():
+            self._editors[file] = path
+            self._text.pop(file, None)
+            self._full.pop(file, None)
+
     def find(self, file: str) -> Path | None:
         """The file on this machine, or None."""
+        if file in self._editors:
+            return Path(self._editors[file])
         name = self.rewritten(file)
         below = name.lstrip("/")
         places = [Path(name)] if os.path.isabs(name) else []

@@ -19,7 +19,7 @@ from gpudbg.api.programs import LoadedProgram, Source
 from gpudbg.architectures import is_wide
 from gpudbg.code_layout import layout_of
 from gpudbg.dataclass import dataclass
-from gpudbg.debug.stops.stop import DeadlockStop, ExitStop
+from gpudbg.debug.stops.stop import DeadlockStop, ExitStop, InterruptStop
 from gpudbg.errors import DecodeError, ModelGap, UsageError
 from gpudbg.isa.family import decode
 from gpudbg.isa.layout import instructions
@@ -367,10 +367,11 @@ class _Run:
             stop = session.runner.run(self.settings.max_instructions, prove_hangs=True)
         screening.finish()
         # Warps that wait at a barrier for ever are suspect; those that spin are not.
-        if stop.kind == "interrupted" and self.launches.stopper.why:
+        interrupted = isinstance(stop, InterruptStop)
+        if interrupted and self.launches.stopper.why:
             # No time is left for the exact checks.
             return stop
-        if not screening.suspected and not stop.errors and stop.kind != "interrupted":
+        if not screening.suspected and not stop.errors and not interrupted:
             if "init" in checks:
                 self._shadow().written()
             return stop

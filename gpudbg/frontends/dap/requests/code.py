@@ -35,7 +35,10 @@ def file_of(session: DebugSession, arguments: Body) -> str:
     for file in files:
         if session.sources.fullname(file) == path or file == path:
             return file
-    return session.symbols.recorded_file(path, session.origin())
+    file = session.symbols.recorded_file(path, session.origin())
+    if file in files:
+        session.sources.open_in_editor(file, path)
+    return file
 
 
 def code_address(text: str) -> int:
