@@ -38,10 +38,10 @@ from gpudbg.frontends.tui.code_index import CodeIndex
 from gpudbg.frontends.tui.collect_memory import MemoryTaker
 from gpudbg.frontends.tui.collect_outputs import OutputTaker
 from gpudbg.frontends.tui.coordinates import coordinates
+from gpudbg.frontends.tui.lane_row import LaneRow
 from gpudbg.frontends.tui.stop_words import name_of, role_of
 from gpudbg.frontends.tui.view import (
     Header,
-    LaneRow,
     ScreenView,
     ViewOptions,
 )

@@ -19,7 +19,8 @@ from gpudbg.frontends.tui import lane_rows
 if TYPE_CHECKING:
     from gpudbg.debug import DebugSession, WarpDetail
     from gpudbg.expr import Result
-    from gpudbg.frontends.tui.view import LaneRow, ViewOptions
+    from gpudbg.frontends.tui.lane_row import LaneRow
+    from gpudbg.frontends.tui.view import ViewOptions
 
 ELEMENTS = 64
 """Most elements of an array that is open."""

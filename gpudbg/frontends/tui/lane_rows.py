@@ -11,7 +11,7 @@ from gpudbg.analysis import LaneShape, as_kind, guess_kind, shape
 from gpudbg.debug.values import WORDS
 from gpudbg.debug.views import format_bits, value_text
 from gpudbg.expr import Scalar
-from gpudbg.frontends.tui.view import LaneRow
+from gpudbg.frontends.tui.lane_row import LaneRow
 
 if TYPE_CHECKING:
     from gpudbg.debug import SharedRow, WarpDetail

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from gpudbg.dataclass import dataclass
 
 if TYPE_CHECKING:
-    from gpudbg.analysis import LaneShape, Liveness, LocalLiveness
+    from gpudbg.analysis import Liveness, LocalLiveness
     from gpudbg.debug import Path, Progress, Snapshot, WarpRow
     from gpudbg.debug.breakpoints import BreakpointRow
     from gpudbg.debug.stops import FaultCard, Stop
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from gpudbg.frontends.tui.collect_image import ImagePicture
     from gpudbg.frontends.tui.collect_trap import TrapPicture
     from gpudbg.frontends.tui.collect_variables import FrameLine, VariableLine
+    from gpudbg.frontends.tui.lane_row import LaneRow
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,27 +38,6 @@ class Header:
     block: str
     arguments: str
     shared_bytes: int
-
-
-@dataclass(frozen=True, slots=True)
-class LaneRow:
-    """One value across the 32 lanes: a register, predicate, special register or expression.
-
-    `bits` are raw 32- or 64-bit patterns, `valid` the lanes that have a value, `focus_text` the
-    focused lane's value.  A predicate's or flag's mask is in `mask` (-1: none).
-    """
-
-    name: str
-    section: str
-    focus_text: str
-    shape: LaneShape
-    changed: int = 0
-    mask: int = -1
-    valid: int = 0xFFFFFFFF
-    cells: tuple[str, ...] = ()
-    why: str = ""
-    index: int = -1
-    zero: bool = False
 
 
 @dataclass(frozen=True, slots=True)

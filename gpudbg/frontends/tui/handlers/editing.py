@@ -18,8 +18,9 @@ from gpudbg.frontends.tui.widgets.memory import COLUMNS, MemoryPane
 
 if TYPE_CHECKING:
     from gpudbg.debug import DebugSession
+    from gpudbg.frontends.tui.lane_row import LaneRow
     from gpudbg.frontends.tui.screens.main import MainScreen
-    from gpudbg.frontends.tui.view import LaneRow, ScreenView
+    from gpudbg.frontends.tui.view import ScreenView
 
 READ_ONLY = {
     "special": "special registers are read-only: the hardware fills them",

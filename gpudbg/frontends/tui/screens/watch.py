@@ -15,10 +15,11 @@ from gpudbg.frontends.tui import messages
 from gpudbg.frontends.tui.appearance import Appearance
 from gpudbg.frontends.tui.handlers.watches import drop_watch, watch_expression
 from gpudbg.frontends.tui.keys import bindings
+from gpudbg.frontends.tui.lane_row import LaneRow
 from gpudbg.frontends.tui.screens.board import Board
 from gpudbg.frontends.tui.screens.side import SideScreen
 from gpudbg.frontends.tui.text import Row, Span, fit, row
-from gpudbg.frontends.tui.view import LaneRow, Running, ScreenView
+from gpudbg.frontends.tui.view import Running, ScreenView
 from gpudbg.frontends.tui.widgets.base import Content, LinePane
 from gpudbg.frontends.tui.widgets.chrome import KeyRow, StopLine
 from gpudbg.frontends.tui.widgets.lane_axis import Axis, bar_spans

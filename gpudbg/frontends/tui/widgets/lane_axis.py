@@ -10,8 +10,9 @@ from functools import lru_cache
 from gpudbg.analysis import LaneShape
 from gpudbg.dataclass import dataclass
 from gpudbg.frontends.tui.glyphs import Glyphs
+from gpudbg.frontends.tui.lane_row import LaneRow
 from gpudbg.frontends.tui.text import Span
-from gpudbg.frontends.tui.view import LaneRow, ScreenView
+from gpudbg.frontends.tui.view import ScreenView
 
 LABEL = 16
 LANES = 32

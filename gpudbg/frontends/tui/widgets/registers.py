@@ -8,9 +8,10 @@ from dataclasses import replace
 
 from gpudbg.frontends.tui.appearance import Appearance
 from gpudbg.frontends.tui.glyphs import Glyphs
+from gpudbg.frontends.tui.lane_row import LaneRow
 from gpudbg.frontends.tui.lane_rows import register_text
 from gpudbg.frontends.tui.text import Row, Span, fit, row
-from gpudbg.frontends.tui.view import LaneRow, ScreenView
+from gpudbg.frontends.tui.view import ScreenView
 from gpudbg.frontends.tui.widgets.base import Content, LinePane
 from gpudbg.frontends.tui.widgets.lane_axis import Axis, bar_spans
 from gpudbg.frontends.tui.widgets.warps import WarpGroup, warp_line
