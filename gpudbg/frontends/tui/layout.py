@@ -127,22 +127,28 @@ def _source_first(width: int, height: int) -> Arrangement:
         ]  # fmt: skip
         return Arrangement(size_of(width), _stack(upper, 0, top, width), rows)
     left = width * 11 // 20
-    right, x, low = width - left - 1, left + 1, room - console
-    frames = max(4, low // 6)
-    warps = max(4, low // 4)
+    right, x = width - left - 1, left + 1
+    frames = max(4, room // 6)
+    warps = max(4, room // 4)
     slots = [
-        *_stack([(("source",), low - folded), (("code",), folded)], 0, top, left),
         *_stack(
             [
-                (("variables", "registers", *MEMORY_SLOT), low - frames - warps),
+                (("source",), room - folded - console),
+                (("code",), folded),
+                (("console",), console),
+            ],
+            0, top, left,
+        ),
+        *_stack(
+            [
+                (("variables", "registers", *MEMORY_SLOT), room - frames - warps),
                 (("frames",), frames),
                 (("warps", "paths"), warps),
             ],
             x, top, right,
         ),
-        PaneSlot(("console",), (0, top + low, width, console)),
     ]  # fmt: skip
-    return Arrangement(size_of(width), tuple(slots), rows, (left, top, 1, low))
+    return Arrangement(size_of(width), tuple(slots), rows, (left, top, 1, room))
 
 
 def _rows(width: int, height: int, bar: bool) -> tuple[dict[str, Rect], int]:
