@@ -16,7 +16,7 @@ from gpudbg.debug.history.history import NO_MORE
 from gpudbg.sm import record as rec
 from gpudbg.sm import state_hash
 from tests import kernel_cases as kc
-from tests.debug.history_walks import of_case, walk
+from tests.debug.history_walks import of_case, of_story, walk
 from tests.engine import machines
 
 FIRST = str(Path("sessions/first_steps/first_steps.cubin"))
@@ -392,3 +392,18 @@ def test_the_past_is_bounded(limit: str, monkeypatch: pytest.MonkeyPatch) -> Non
         assert session.reverse_cont().instructions == first
         assert session.goto(session.history.end_tick).instructions == max(seen)
         assert session.state_hash() == seen[max(seen)]
+
+
+def test_a_step_of_a_block_whose_warp_stands_at_a_trap_follows_the_order() -> None:
+    """It went on as if it were the present, and what it did was put behind the launch's end."""
+    _, opened = of_story("trap_handler")
+    session = opened("step", 737)
+    assert session.run(max_instructions=377).kind == "trap"
+    tick = session.tick
+    session.run()
+    session.goto(tick)
+    session.step(3, scope="cta")
+    assert session.history.in_past
+    assert session.tick > tick
+    session.goto(session.history.end_tick)
+    assert session.finished

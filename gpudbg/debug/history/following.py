@@ -10,15 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
-from gpudbg.debug.history.move_log import set_driven, words_of
+from gpudbg.debug.history.move_log import ACTING, set_driven, words_of
 from gpudbg.sm import record as rec
 
 if TYPE_CHECKING:
     from gpudbg.debug.history.replay import Replay
     from gpudbg.sm.events import StopEvent
     from gpudbg.sm.state import WarpState
-
-_WHOLE_RUN: Final = ("run", "run_warp")
 
 
 CHANGED: Final = "here something was changed when this was recorded; going on keeps that"
@@ -118,10 +116,13 @@ class Follower:
             warps = list(args[0].warps)
         else:
             warps = list(grid.warps() if kind == "step_all" else grid.sms[args[0]].resident())
-        ready = [warp for warp in warps if warp.words[rec.STATUS] == rec.READY]
+        # Stopped ones are ready again when the step begins.
+        ready = [warp for warp in warps if warp.words[rec.STATUS] in ACTING]
         last = before + max(len(ready), 1)
         while replay.at < replay.end and grid.total < last and not replay.crossed:
             event = replay.onward(last, {})
             if event is not None and event.kind not in ("limit", "step"):
                 return event
-        return grid.event("step", ready[0] if ready else None, before) if ready else None
+        if ready or grid.total > before or replay.crossed:
+            return grid.event("step", ready[0] if ready else None, before)
+        return None

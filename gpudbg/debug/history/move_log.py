@@ -7,6 +7,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final
 from weakref import ref
 
+from gpudbg.sm import record as rec
 from gpudbg.sm.events import StopEvent
 from gpudbg.sm.grid import Grid
 from gpudbg.sm.moves import Move
@@ -16,6 +17,8 @@ from gpudbg.sm.trap.state import SmTrap
 if TYPE_CHECKING:
     from gpudbg.debug.history.replay import Replay
 
+ACTING: Final = (rec.READY, rec.TRAPPED, rec.FAULTED)
+"""Statuses of warps that a step of several moves."""
 _WORDS: Final = tuple(
     """control frozen pause trapped warp_esr warp_esr_pc global_esr warp_report global_report
     exception_enable preemption reported""".split()

@@ -14,7 +14,7 @@ from time import process_time
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from gpudbg.dataclass import dataclass
-from gpudbg.debug.history.move_log import MoveLog, set_words, words_of
+from gpudbg.debug.history.move_log import ACTING, MoveLog, set_words, words_of
 from gpudbg.debug.history.pace import QUICK, Pace
 from gpudbg.errors import ModelGap
 from gpudbg.sm import record as rec
@@ -519,8 +519,7 @@ class Replay:
         try:
             if self._left is None:
                 # Stopped ones are ready again when it begins.
-                acting = (rec.READY, rec.TRAPPED, rec.FAULTED)
-                warps = [w for w in _warps_of(grid, move) if w.words[rec.STATUS] in acting]
+                warps = [w for w in _warps_of(grid, move) if w.words[rec.STATUS] in ACTING]
                 before = {id(w): w.executed for w in warps}
                 event = _step_many(grid, move)
             else:
