@@ -4,7 +4,7 @@ One buffer holds all architectural state of a warp: header, registers, divergenc
 step engine works on NumPy and memoryview views of it; compiled code works on the same bytes at
 the same offsets.  Offsets are bytes; every field is little-endian and naturally aligned.
 
-    0x000 header      0x400 R[count][32] u32, UR likewise
+    0x000 header      0x500 R[count][32] u32, UR likewise
     elsewhere the divergence stack, 16-byte entries; from sm_70 on the groups of lanes that wait
     (`gpudbg.sm.convergence.kept`)
 
@@ -79,9 +79,10 @@ FIELDS: Final[dict[str, Slot]] = {
     "opened": Slot(0x2AC, 4, 1, "activations of convergence barriers"),
     "held": Slot(0x2B0, 4, 16, "masks of the lanes that hold an activation, by barrier"),
     "activations": Slot(0x2F0, 4, 64, "number, holders, members, waiting lanes of each"),
+    "return_pc": Slot(0x400, 4, 64, "Rpc.LO[32], Rpc.HI[32], as RPCMOV left them"),
 }
 
-HEADER_BYTES: Final = 0x400
+HEADER_BYTES: Final = 0x500
 MOST_ACTIVATIONS: Final = FIELDS["activations"].length // 4
 """Activations that a record has room for."""
 ROW_BYTES: Final = 128
@@ -104,6 +105,7 @@ REGISTERS: Final = FIELDS["registers"].offset // 4
 INDEX: Final = FIELDS["index"].offset // 4
 CTAID: Final = FIELDS["ctaid"].offset // 4
 TID: Final = FIELDS["tid"].offset // 4
+RETURN_PC: Final = FIELDS["return_pc"].offset // 4
 ACTIVE: Final = FIELDS["active"].offset // 4
 EXITED: Final = FIELDS["exited"].offset // 4
 VALID: Final = FIELDS["valid"].offset // 4

@@ -105,3 +105,17 @@ def test_products_that_stay_finite(tmp_path: Path) -> None:
         session.step()
     low, high = (int(session.warp(0).state.R[n][0]) for n in (10, 11))
     assert (low, high) == (0x7BFF0000, 0xFBFFFBFF)
+
+
+@pytest.mark.parametrize("arch", ["sm_80", "sm_90", "sm_120"])
+def test_values_kept_in_the_return_pc(arch: str, tmp_path: Path) -> None:
+    """ptxas' -G code for mbarrier.arrive does so; a lane that does not execute keeps its own."""
+    lines = ["S2R R4, SR_LANEID", "ISETP.LT.AND P0, PT, R4, 0x8, PT", "LEA R5, R4, 0x64, 0x0"]
+    lines += ["RPCMOV.32 Rpc.LO, R4", "RPCMOV.32 Rpc.HI, R5", "@P0 RPCMOV.32 Rpc.LO, 0x7"]
+    lines += ["RPCMOV.32 R6, Rpc.LO", "RPCMOV.32 R7, Rpc.HI"]
+    session = program(tmp_path / "v.bin", arch, *lines)
+    for _ in lines:
+        session.step()
+    lanes = np.arange(32)
+    np.testing.assert_array_equal(session.warp(0).state.R[6], np.where(lanes < 8, 7, lanes))
+    np.testing.assert_array_equal(session.warp(0).state.R[7], lanes + 100)

@@ -35,7 +35,7 @@ from gpudbg.sm.engines.asynchronous import AsyncOps
 from gpudbg.sm.engines.values import Mask, Value, ValueOps, Wide, const32, join, lanes32, lanes64
 from gpudbg.sm.faults import TrapRaised, WarpErrorRaised
 from gpudbg.sm.observer import Observer, Observers
-from gpudbg.sm.record import ACTIVE, CC_INDEX, EXECUTED, PC, PRED, STATUS, UPRED
+from gpudbg.sm.record import ACTIVE, CC_INDEX, EXECUTED, PC, PRED, RETURN_PC, STATUS, UPRED
 from gpudbg.sm.schedule.turns import TURN_POINTS
 from gpudbg.sm.semantics import registry
 from gpudbg.sm.semantics.machine import WideOperations
@@ -508,6 +508,16 @@ class StepEngine(ValueOps, AsyncOps):
 
     def set_barrier(self, number: int, value: Value) -> None:
         self.warp.groups.restore(number, self.exec, lanes32(value).tolist())
+
+    def _return_pc(self, half: int) -> U32:
+        words = self.warp.record.view(np.uint32)
+        return words[RETURN_PC + 32 * half : RETURN_PC + 32 * half + 32]
+
+    def return_pc(self, half: int) -> U32:
+        return self._return_pc(half).copy()
+
+    def return_pc_write(self, half: int, value: Value) -> None:
+        np.copyto(self._return_pc(half), lanes32(value), where=bools(self.exec))
 
     def synchronize(self, value: Value, mask: Mask, exclusive: bool) -> None:
         if mask:

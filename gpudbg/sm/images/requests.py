@@ -88,8 +88,9 @@ def read(engine: StepEngine, insn: Any) -> ImageRequest:
     else:
         _coordinates(made, array, iter(a))
         words = iter(b)
-        if m["b"]:
-            made.handle = next(words)
+    if insn.op not in SHORT and m["b"]:
+        # `.SCR.B` has it behind the coordinates, too (ptxas' -G code for a fetch by handle).
+        made.handle = next(words)
     _extras(made, insn, words)
     return made
 

@@ -403,6 +403,12 @@ class WideOperations(Operations[V, W, M], Protocol[V, W, M]):
     def set_barrier(self, number: int, value: V) -> None:
         """BMOV Bn, R: what was saved with that mask."""
 
+    def return_pc(self, half: int) -> V:
+        """Rpc.LO or, with 1, Rpc.HI."""
+
+    def return_pc_write(self, half: int, value: V) -> None:
+        """Write Rpc.LO or Rpc.HI of the executing lanes."""
+
     def synchronize(self, value: V, mask: M, exclusive: bool) -> None:
         """WARPSYNC of the lanes of `mask`, which wait for the lanes of their `value`."""
 

@@ -59,6 +59,7 @@ VARIANTS = (
         "sm_90",
     ),
     Variant(("IADD", "UIADD"), ".XOR", "IADD.X.XOR RZ, P1, ~R9, R10, RZ, !PT", "sm_100"),
+    Variant(("RPCMOV",), ".64", "RPCMOV.64 Rpc, UR4", "sm_90"),
     Variant(("MOVM",), ".M832, .M864, .U4TO8", "MOVM.16.M832 R24, R17", "sm_75"),
     Variant(
         ("TLD",), ".MS (multisampled textures)", "TLD.B.LZ.MS R12, R10, R4, R14, ARRAY_2D", "sm_80"

@@ -159,6 +159,19 @@ def bmov(m: WideMachine, i: WideInsn) -> None:
     m.set_barrier(number, raw(m, source))
 
 
+@register_wide("RPCMOV")
+def rpcmov(m: WideMachine, i: WideInsn) -> None:
+    """A word of a register pair beside the others, which ptxas' -G code keeps values in
+    (*modelled*: nothing else reads or writes it)."""
+    if "64" in i.m:
+        m.gap("RPCMOV.64")
+    half = int(i.o["name"].text == "Rpc.HI")
+    if "d" in i.o:
+        write(m, i, m.return_pc(half))
+    else:
+        m.return_pc_write(half, raw(m, i.o["a"]))
+
+
 @register_wide("WARPSYNC")
 def warpsync(m: WideMachine, i: WideInsn) -> None:
     """Wait for the lanes of a mask; `.EXCLUSIVE` and `.COLLECTIVE`: exactly they go on together."""
