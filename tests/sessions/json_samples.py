@@ -382,7 +382,7 @@ LOOKS: tuple[str, ...] = (
 SHARED: dict[str, tuple[str, ...]] = {
     "stop": (
         *"run start continue stepi nexti step next until finish".split(),
-        *"reverse-continue reverse-next reverse-nexti reverse-step".split(),
+        *"reverse-continue reverse-finish reverse-next reverse-nexti reverse-step".split(),
         *"reverse-stepi reverse-until goto branch".split(),
         "info program",
     ),

@@ -120,6 +120,7 @@ async def settle(app: GpudbgApp, pilot: Any) -> None:
     while (app.screen._layout_required or app.screen._dirty_widgets) and time.monotonic() < end:
         # Widgets hear of their new places after the paint that gives them these.
         await pilot.pause(0.004)
+    assert not app.screen._dirty_widgets, "the screen is not painted"
     await pilot.pause()
 
 

@@ -69,7 +69,7 @@ async def test_enter_on_a_value_offers_who_wrote_it_and_goes_there() -> None:
         await put(app, pilot, memory, ("byte", "shared", 0))
         await press(app, pilot, "enter")
         assert "shared 0x0" in card(app)
-        assert "STS [R5], R3   lane 0 of warp 0   tick 212" in card(app)
+        assert "STS [R5], R3   lane 0 of warp 0   tick 205" in card(app)
         await press(app, pilot, "escape", "W")
         assert session.tick < end
         assert current(app).stop_line.startswith("first_steps.cu:2")

@@ -302,6 +302,7 @@ class GpudbgApp(BaseApp):
         old = self.session
         self._take(session, notes=True)
         self.switch_screen(self.main)
+        self.call_after_refresh(self.main.paint)
         old.close()
 
     def open_plugin(self, entry: Entry) -> None:
