@@ -789,7 +789,7 @@ class Grid:
         return next((w for w in warp.cta.warps if w.words[rec.STATUS] == rec.READY), None)
 
     def _turn(self, other: WarpState, count: int, before: int) -> tuple[StopEvent | None, int]:
-        """Another warp's turn while one is stepped: an event that over it, and instructions that
+        """Another warp's turn while one is stepped: an event that ends it, and instructions that
         are left of it where that is `limit`."""
         executed = other.executed
         event = self._advance(other, count, before)
