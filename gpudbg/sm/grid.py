@@ -128,6 +128,7 @@ class Grid:
         self.owned: list[Allocation] = []
         self.log: MoveListener | None = None
         self.past: RecordedOrder | None = None
+        self._pause: int | None = None
         self.limit: int | None = None
         self.cut: CutStep | None = None
 
@@ -382,18 +383,9 @@ class Grid:
         before = self._begin()
         stops = frozenset(breakpoints) or None
         last = None if max_instructions is None else before + max_instructions
-        log = self.log
         fast = self._fast_engine() if until is None or selected else None
-        asked = before, fast, stops, accept, until, hang_check, conditions
-        if log is None:
-            return self._run_to(last, *asked)
-        while True:
-            pause = log.next_pause()
-            to = min((n for n in (pause, last) if n is not None), default=None)
-            event = self._run_to(to, *asked)
-            if event.kind != "limit" or to == last:
-                return event
-            log.paused()
+        self._pause = None if self.log is None else self.log.next_pause()
+        return self._run_to(last, before, fast, stops, accept, until, hang_check, conditions)
 
     def _run_to(
         self,
@@ -439,6 +431,8 @@ class Grid:
                 return self._idle(before)
             if last is not None and self.total >= last:
                 return self.event("limit", warp, before)
+            if self._passes_pause():
+                continue
             if stops and self.meets(warp, stops, accept):
                 return self.event("breakpoint", warp, before)
             stepping = self.sms[warp.sm].trap.stepping and not warp.in_trap
@@ -450,6 +444,15 @@ class Grid:
                 event = self._stepped(warp, before)
             if event is not None:
                 return event
+
+    def _passes_pause(self) -> bool:
+        """Tell the log once a run has come past its pause; whether it has just now."""
+        log = self.log
+        if log is None or self._pause is None or self.total < self._pause:
+            return False
+        log.paused()
+        self._pause = log.next_pause()
+        return True
 
     def _ready(self, fast: WarpEngine) -> bool:
         """Whether there is compiled code to run; waits for code that is nearly there."""
@@ -498,7 +501,7 @@ class Grid:
                         if request.soon is not None and self.total >= self._hang_checks.at:
                             # Polls in a row have brought the next look forward.
                             return None
-                if self.unread():
+                if self.unread() or (self._pause is not None and self.total >= self._pause):
                     return None
                 self.tick()
                 if self._interrupted():

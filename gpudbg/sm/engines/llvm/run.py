@@ -427,13 +427,15 @@ class RunEngine:
         known = self.program.listing
         width = known.layout.word_bytes
         inside = not pc % width and self.launched.code.placement_at(pc) is not None
-        if pc in known.heads or len(self._entries) >= MOST_ENTRIES or not inside:
+        # In the middle of a block after a stop the step engine goes to its end.
+        if (
+            pc in known.heads
+            or pc in known.code
+            or len(self._entries) >= MOST_ENTRIES
+            or not inside
+        ):
             return False
-        more = self._entries | indirect_entries(self.launched.code, pc)
-        if pc in known.code:
-            # In the middle of a block after a stop: the step engine goes to its end.
-            return False
-        self._entries = more
+        self._entries = self._entries | indirect_entries(self.launched.code, pc)
         self._renew_program()
         self._mark(self._stops)
         return True
