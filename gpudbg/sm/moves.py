@@ -37,8 +37,8 @@ class MoveListener(Protocol):
         """It has ended; without an event by an exception."""
 
     def next_pause(self) -> int | None:
-        """The total of instructions from which a run, which goes on now, is to pause where its
-        engine returns next; None: never."""
+        """The total of instructions from which a run, which goes on now, is to pause at the end
+        of a turn; None: never."""
 
     def paused(self) -> None:
         """A run has paused there."""
