@@ -404,8 +404,8 @@ class Grid:
             if self._interrupted():
                 return self.event("interrupted", self.schedule.warp, before)
             if fast is not None and not self.unread() and self._ready(fast):
-                look = None if hang_check is None else self._hang_checks.at
-                soon = min((at for at in (look, self._pause) if at is not None), default=None)
+                check = None if hang_check is None else self._hang_checks.at
+                soon = min((at for at in (check, self._pause) if at is not None), default=None)
                 request = Request(stops or frozenset(), conditions, last, soon)
                 stopped = self._run_compiled(fast, request, accept, until, before)
                 if stopped is not None:
@@ -479,7 +479,7 @@ class Grid:
         before: int,
     ) -> StopEvent | None:
         """Have compiled code run; the event that ends the run, None: the step engine goes on."""
-        look = self._hang_checks.at
+        due = self._hang_checks.at
         try:
             while True:
                 reason = fast.advance(request)
@@ -500,7 +500,7 @@ class Grid:
                         event = self._advance(warp, count, before, request.stops, until, left)
                         if event is not None:
                             return event
-                        if self.total >= self._hang_checks.at < look:
+                        if self.total >= self._hang_checks.at < due:
                             # Polls in a row have brought the next look forward.
                             return None
                 if self.unread():
