@@ -15,6 +15,7 @@ from gpudbg.debug.history import pace, replay
 from gpudbg.debug.history.history import NO_MORE
 from gpudbg.sm import record as rec
 from gpudbg.sm import state_hash
+from gpudbg.sm.grid import Grid
 from tests import kernel_cases as kc
 from tests.debug.history_walks import of_case, of_story, walk
 from tests.engine import machines
@@ -367,6 +368,27 @@ def test_a_long_run_has_checkpoints_on_its_way(session: Any) -> None:
     assert session.tick == end - 2
     session.goto(end)
     assert session.state_hash() == hashed
+
+
+@pytest.mark.usefixtures("checkpoints_everywhere")
+def test_pauses_do_not_hand_warps_to_the_step_engine(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Compiled code ends a turn at a pause: the way to an exact count is the step engine's."""
+    stepped = 0
+    advance = Grid._advance
+
+    def counted(grid: Grid, *args: Any) -> Any:
+        nonlocal stepped
+        before = grid.total
+        try:
+            return advance(grid, *args)
+        finally:
+            stepped += grid.total - before
+
+    monkeypatch.setattr(Grid, "_advance", counted)
+    with gpudbg.open(FIRST, engine="run") as session:
+        stop = session.run()
+        assert len(session.history.replay.marks) > 4
+    assert stepped < stop.instructions / 4
 
 
 @pytest.mark.parametrize("limit", ["MOST_MOVES", "MOST_CHANGES"])
