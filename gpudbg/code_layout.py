@@ -73,6 +73,12 @@ class CodeLayout:
             address = self.before(address)
         return address
 
+    def onward(self, address: int) -> Iterator[int]:
+        """Addresses of the instructions after the one at `address`, without end."""
+        while True:
+            address = self.next(address)
+            yield address
+
     def offset_of(self, number: int) -> int:
         """Offset in a section of its instruction with this number, from 0."""
         bundle, slot = divmod(number, self.per_bundle)

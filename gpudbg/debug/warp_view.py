@@ -166,7 +166,11 @@ class RegisterFile(_File):
         return f"<{self.kind}{rows} of {self._whose()}>"
 
     def __len__(self) -> int:
-        return int(self._state.R.shape[0])
+        return max(int(self._state.R.shape[0]) - self._words() + 1, 0)
+
+    def _words(self) -> int:
+        """Registers that hold one value."""
+        return self.dtype.itemsize // 4
 
     def _row(self, index: int) -> NDArray[np.uint32]:
         if index == RZ:
@@ -177,14 +181,21 @@ class RegisterFile(_File):
         row: NDArray[np.uint32] = self._state.R[index]
         return row
 
+    def _rows(self, index: int) -> list[NDArray[np.uint32]]:
+        """The registers that hold a value, the lowest bits first."""
+        return [self._row(index if index == RZ else index + n) for n in range(self._words())]
+
     def _get(self, index: int) -> NDArray[Any]:
-        return self._row(index).copy().view(self.dtype)
+        words = np.ascontiguousarray(np.stack(self._rows(index), axis=-1))
+        return words.view(self.dtype).reshape(LANES)
 
     def _set(self, index: int, values: NDArray[Any]) -> None:
-        row = self._row(index)
+        rows = self._rows(index)
         if index == RZ:
             raise UsageError("RZ is always 0")
-        row[:] = np.ascontiguousarray(values, self.dtype).view(np.uint32)
+        words = np.ascontiguousarray(values, self.dtype).view(np.uint32).reshape(LANES, -1)
+        for number, row in enumerate(rows):
+            row[:] = words[:, number]
 
     def _values(self, value: Any) -> NDArray[Any]:
         array = _numbers(value)
@@ -215,24 +226,8 @@ class PairFile(RegisterFile):
     dtype = np.dtype(np.uint64)
     kind = "pairs of registers"
 
-    def __len__(self) -> int:
-        return max(super().__len__() - 1, 0)
 
-    def _get(self, index: int) -> NDArray[Any]:
-        high = self._row(index if index == RZ else index + 1)
-        pair = np.stack([self._row(index), high], axis=-1)
-        return np.ascontiguousarray(pair).view(self.dtype).reshape(LANES)
-
-    def _set(self, index: int, values: NDArray[Any]) -> None:
-        low = self._row(index)
-        if index == RZ:
-            raise UsageError("RZ is always 0")
-        high = self._row(index + 1)
-        words = np.ascontiguousarray(values, self.dtype).view(np.uint32).reshape(LANES, 2)
-        low[:], high[:] = words[:, 0], words[:, 1]
-
-
-class DoubleFile(PairFile):
+class DoubleFile(RegisterFile):
     """Pairs of registers as float64: `D[4]` is R5:R4."""
 
     prefixes = "DR"

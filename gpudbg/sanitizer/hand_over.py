@@ -68,6 +68,7 @@ def _after_fence(instructions: Sequence[tuple[int, Any]], n: int) -> bool:
 def _followed_by(instructions: Sequence[tuple[int, Any]], n: int) -> str:
     """`NOP`, `loop` (a branch back to the load or before it) or "" of what is behind a load."""
     start = instructions[n][0]
+    earliest = instructions[max(n - _NEAR, 0)][0]
     for _, insn in instructions[n + 1 : n + 1 + _NEAR]:
         if insn.op == "NOP":
             return "NOP"
@@ -78,6 +79,6 @@ def _followed_by(instructions: Sequence[tuple[int, Any]], n: int) -> str:
             return ""
         if insn.op == "BRA":
             goal = insn.target(pc)
-            if goal is not None and start - 16 * _NEAR <= goal <= start:
+            if goal is not None and earliest <= goal <= start:
                 return "loop"
     return ""

@@ -179,7 +179,7 @@ def _successors(
     returns: list[int] = []
     behind: list[int] = []
     for place in image.placements:
-        if not any(pc in code for pc in range(place.address, place.address + 32, 8)):
+        if program.layout.first(place.address) not in code:
             continue
         start = place.address - image.base
         content = image.code[start : start + place.size]

@@ -14,7 +14,7 @@ KNOW_WIDTHS = ("isa/", "code_layout.py")
 WIDTHS = {8, 16, 24, 32}
 """Bytes of words and bundles."""
 MASKS = {width - 1 for width in WIDTHS} | {-width for width in WIDTHS}
-CODE = ("pc", "word_at", "target", "instruction", "insn")
+CODE = ("pc", "word_at", "target", "instruction", "insn", "entry", "goal")
 """What names of places in code are made of."""
 
 STACK_FIELDS = {"DEPTH", "STACK", "PILE"}

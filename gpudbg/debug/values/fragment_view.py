@@ -7,6 +7,7 @@ read and decoded.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -158,8 +159,8 @@ def find(inferior: Inferior, pc: int) -> int | None:
     """The tensor-core instruction that a place is about: there, just before, or soon after."""
     symbols = inferior.symbols
     decode = symbols.call_frames.instruction
-    before = symbols.layout.before(pc)
-    places = [pc, before, *(pc + 16 * n for n in range(1, SEARCHED))]
+    layout = symbols.layout
+    places = [pc, layout.before(pc), *islice(layout.onward(pc), SEARCHED - 1)]
     return next((at for at in places if is_tensor(decode(at))), None)
 
 

@@ -175,8 +175,7 @@ def install(
     data = memory.allocate(DATA_BYTES, "trap handler's data", "trap")
     function = program.functions[handler.name]
     start = own.address_in(function.section, function.offset)
-    # The first word of a bundle is its control word.
-    entry = start if start & 31 else start + 8
+    entry = program.layout.first(start)
     banks = _banks(own, handler, segments)
     banks[BANK] = _bank(handler, area, data, record, registers, entry)
     merged = _merge(image, own)
