@@ -14,7 +14,7 @@ from typing import Any
 from gpudbg.bits import mask
 from gpudbg.errors import UsageError
 
-from .instruction import GETREG, Instruction
+from .instruction import GETREG, GcnInstruction
 from .operand import HwReg
 from .registers import DEFAULT_PROCESSOR, Processor, Register, processor
 from .scalars import scalar_name
@@ -23,7 +23,7 @@ WORD = mask(32)
 
 
 @dataclass(frozen=True, slots=True)
-class Read:
+class ReadResult:
     """What a read gave.
 
     Args:
@@ -201,7 +201,7 @@ class HwRegFile:
             raise UsageError(f"no value is known for {name}", f"give {name}=VALUE")
         return self._scalars[code]
 
-    def getreg(self, operand: HwReg | int) -> Read:
+    def getreg(self, operand: HwReg | int) -> ReadResult:
         """What a read of an operand gives.
 
         Raises:
@@ -210,7 +210,7 @@ class HwRegFile:
         hwreg = HwReg.decode(operand) if isinstance(operand, int) else operand
         register = self.processor.registers[hwreg.id]
         value = self._value(register)
-        return Read(register, value, value >> hwreg.offset & mask(hwreg.size))
+        return ReadResult(register, value, value >> hwreg.offset & mask(hwreg.size))
 
     def setreg(self, operand: HwReg | int, value: int) -> Write:
         """Write the low bits of `value` to an operand, and say what changed.
@@ -231,7 +231,7 @@ class HwRegFile:
             self.privileged,
         )  # fmt: skip
 
-    def execute(self, instruction: Instruction) -> Read | Write:
+    def execute(self, instruction: GcnInstruction) -> ReadResult | Write:
         """Carry out one instruction.
 
         Raises:
@@ -241,7 +241,7 @@ class HwRegFile:
             read = self.getreg(instruction.simm16)
             self._scalars[instruction.scalar] = read.result
             name = scalar_name(instruction.scalar, self.processor)
-            return Read(read.register, read.value, read.result, name)
+            return ReadResult(read.register, read.value, read.result, name)
         if instruction.literal is not None:
             return self.setreg(instruction.simm16, instruction.literal)
         return self.setreg(instruction.simm16, self.scalar(instruction.scalar))

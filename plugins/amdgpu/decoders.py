@@ -9,10 +9,10 @@ from typing import Any
 from gpudbg.errors import UsageError
 from gpudbg.plugin import Arguments, Decoded, Option, decoder, parse_int, text, unsigned
 
-from .apply import HwRegFile, Read, Write, register_label
+from .apply import HwRegFile, ReadResult, Write, register_label
 from .dump import MAX_DUMP, parse_dump
 from .errors import AsmError
-from .instruction import ENCODING, SOPK, Instruction, decode_words
+from .instruction import ENCODING, SOPK, GcnInstruction, decode_words
 from .operand import HwReg
 from .registers import DEFAULT_PROCESSOR, Processor, processor
 from .source import looks_like_source, read_instructions, read_operand
@@ -140,7 +140,7 @@ def _operand(operand: HwReg, chosen: Processor, args: Arguments, source: str) ->
 
 
 def _instructions(
-    found: list[Instruction], chosen: Processor, args: Arguments, source: str | None
+    found: list[GcnInstruction], chosen: Processor, args: Arguments, source: str | None
 ) -> Decoded:
     file = _file(chosen, args)
     rows, lines = [], []
@@ -156,10 +156,13 @@ def _instructions(
 
 
 def _instruction(
-    instruction: Instruction, chosen: Processor, value: int | None, effect: Read | Write | None
+    instruction: GcnInstruction,
+    chosen: Processor,
+    value: int | None,
+    effect: ReadResult | Write | None,
 ) -> tuple[dict[str, Any], list[str]]:
     words = [f"0x{word:08x}" for word in instruction.words(chosen)]
-    if isinstance(effect, Read):
+    if isinstance(effect, ReadResult):
         value = effect.value
     elif isinstance(effect, Write):
         value = effect.after
@@ -186,7 +189,7 @@ def _instruction(
     return data, head + lines
 
 
-def _sets(instruction: Instruction, chosen: Processor) -> tuple[list[Any], list[str]]:
+def _sets(instruction: GcnInstruction, chosen: Processor) -> tuple[list[Any], list[str]]:
     """What a literal write asks of the fields it covers."""
     operand = instruction.hwreg
     word = (instruction.literal or 0) << operand.offset & 0xFFFFFFFF

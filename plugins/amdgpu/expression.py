@@ -12,7 +12,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Mapping
 
-from .reader import Cursor, Kind
+from .reader import TokenCursor, TokenKind
 
 MAX_DEPTH = 60
 """Nesting beyond this is refused, so that no text can exhaust the stack."""
@@ -70,7 +70,7 @@ class ExpressionParser:
     """Parses expressions at a cursor; None is the value of what has none: an unknown symbol, a
     division by zero."""
 
-    def __init__(self, cursor: Cursor, symbols: Symbols) -> None:
+    def __init__(self, cursor: TokenCursor, symbols: Symbols) -> None:
         self.cursor = cursor
         self.symbols = symbols
         self.depth = 0
@@ -123,19 +123,21 @@ class ExpressionParser:
     def _precedence(self) -> int:
         """Of the binary operator here; 0 where there is none."""
         token = self.cursor.token
-        return BINARY[token.text][0] if token.kind is Kind.PUNCT and token.text in BINARY else 0
+        return (
+            BINARY[token.text][0] if token.kind is TokenKind.PUNCT and token.text in BINARY else 0
+        )
 
     def _primary(self) -> int | None:
         token = self.cursor.token
-        if token.kind is Kind.PUNCT and token.text in UNARY:
+        if token.kind is TokenKind.PUNCT and token.text in UNARY:
             self._deeper()
             self.cursor.advance()
             value = self._primary()
             self.depth -= 1
             return None if value is None else wrap(int(UNARY[token.text](value)))
-        if token.kind is Kind.INTEGER:
+        if token.kind is TokenKind.INTEGER:
             return wrap(self.cursor.advance().value)
-        if token.kind is Kind.NAME:
+        if token.kind is TokenKind.NAME:
             return self.symbols.get(self.cursor.advance().text)
         if self.cursor.take("("):
             value = self.expression()

@@ -31,7 +31,7 @@ MNEMONICS = (GETREG, SETREG, SETREG_IMM32)
 
 
 @dataclass(frozen=True, slots=True)
-class Instruction:
+class GcnInstruction:
     """One instruction.
 
     Args:
@@ -93,7 +93,7 @@ def literal_text(literal: int, processor: Processor) -> str:
     return str(signed) if -16 <= signed <= 64 else f"0x{literal:x}"
 
 
-def decode_words(words: Sequence[int], processor: Processor) -> Instruction:
+def decode_words(words: Sequence[int], processor: Processor) -> GcnInstruction:
     """The instruction in one or two words.
 
     Raises:
@@ -114,11 +114,11 @@ def decode_words(words: Sequence[int], processor: Processor) -> Instruction:
     if len(words) > needed:
         raise DecodeError(f"{len(words) - needed} word(s) left over after {mnemonic}", word=word)
     if needed == 1:
-        return Instruction(mnemonic, SIMM16.get(word), SCALAR.get(word))
+        return GcnInstruction(mnemonic, SIMM16.get(word), SCALAR.get(word))
     if not 0 <= words[1] < 1 << 32:
         raise DecodeError(f"literal {words[1]:#x} does not fit 32 bits", word=word)
     # The register field of the literal form is not decoded: the disassembler ignores it too.
-    return Instruction(mnemonic, SIMM16.get(word), 0, words[1])
+    return GcnInstruction(mnemonic, SIMM16.get(word), 0, words[1])
 
 
 def _other(word: int, processor: Processor) -> DecodeError:

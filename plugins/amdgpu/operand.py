@@ -14,7 +14,7 @@ from typing import Any
 from gpudbg.bits import Field
 
 from .expression import ExpressionParser, Symbols
-from .reader import Cursor, Kind, Token
+from .reader import SourceToken, TokenCursor, TokenKind
 from .registers import Processor, known_names
 
 ID = Field(5, 0)
@@ -71,7 +71,7 @@ class _Value:
     limits: range
     legal: str
     value: int
-    token: Token | None = None
+    token: SourceToken | None = None
 
 
 def _parts() -> tuple[_Value, _Value, _Value]:
@@ -82,7 +82,7 @@ def _parts() -> tuple[_Value, _Value, _Value]:
     )
 
 
-def parse_operand(cursor: Cursor, symbols: Symbols, processor: Processor) -> int:
+def parse_operand(cursor: TokenCursor, symbols: Symbols, processor: Processor) -> int:
     """Read an operand at the cursor; gives its 16 bits.
 
     Raises:
@@ -91,7 +91,7 @@ def parse_operand(cursor: Cursor, symbols: Symbols, processor: Processor) -> int
     start = cursor.token
     if start.punct("{"):
         return _structured(cursor, symbols)
-    called = start.kind is Kind.NAME and start.text == "hwreg" and cursor.peek().punct("(")
+    called = start.kind is TokenKind.NAME and start.text == "hwreg" and cursor.peek().punct("(")
     if called:
         return _macro(cursor, symbols, processor)
     expected = "a hwreg macro, structured immediate"
@@ -101,7 +101,7 @@ def parse_operand(cursor: Cursor, symbols: Symbols, processor: Processor) -> int
     return value
 
 
-def _macro(cursor: Cursor, symbols: Symbols, processor: Processor) -> int:
+def _macro(cursor: TokenCursor, symbols: Symbols, processor: Processor) -> int:
     register, offset, size = _parts()
     cursor.advance()
     cursor.advance()
@@ -120,10 +120,12 @@ def _macro(cursor: Cursor, symbols: Symbols, processor: Processor) -> int:
     return _encode(cursor, (register, offset, size))
 
 
-def _register(cursor: Cursor, symbols: Symbols, processor: Processor, register: _Value) -> bool:
+def _register(
+    cursor: TokenCursor, symbols: Symbols, processor: Processor, register: _Value
+) -> bool:
     """Read the register of the macro; True when it is a name this processor lacks."""
     token = cursor.token
-    if token.kind is Kind.NAME and token.text in known_names():
+    if token.kind is TokenKind.NAME and token.text in known_names():
         cursor.advance()
         register.value = processor.ids.get(token.text, 0)
         return token.text not in processor.ids
@@ -131,7 +133,7 @@ def _register(cursor: Cursor, symbols: Symbols, processor: Processor, register: 
     return False
 
 
-def _structured(cursor: Cursor, symbols: Symbols) -> int:
+def _structured(cursor: TokenCursor, symbols: Symbols) -> int:
     parts = _parts()
     cursor.advance()
     seen: set[str] = set()
@@ -145,10 +147,10 @@ def _structured(cursor: Cursor, symbols: Symbols) -> int:
 
 
 def _structured_field(
-    cursor: Cursor, symbols: Symbols, parts: tuple[_Value, ...], seen: set[str]
+    cursor: TokenCursor, symbols: Symbols, parts: tuple[_Value, ...], seen: set[str]
 ) -> None:
     name = cursor.token
-    if name.kind is not Kind.NAME:
+    if name.kind is not TokenKind.NAME:
         cursor.fail("field name expected")
     cursor.advance()
     cursor.expect(":", "colon expected")
@@ -162,7 +164,7 @@ def _structured_field(
     part.value = ExpressionParser(cursor, symbols).absolute()
 
 
-def _encode(cursor: Cursor, parts: tuple[_Value, ...]) -> int:
+def _encode(cursor: TokenCursor, parts: tuple[_Value, ...]) -> int:
     for part in parts:
         if part.value not in part.limits:
             cursor.fail(f"invalid {part.what}: {part.legal}", part.token)

@@ -17,7 +17,7 @@ MAX_SOURCE = 1 << 16
 """Bytes of text that are read; more is refused."""
 
 
-class Kind(StrEnum):
+class TokenKind(StrEnum):
     """Token kinds; what is of no other kind is `PUNCT`."""
 
     NAME = "name"
@@ -28,7 +28,7 @@ class Kind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Token:
+class SourceToken:
     """One token.
 
     Attributes:
@@ -37,7 +37,7 @@ class Token:
         value: of an `INTEGER`.
     """
 
-    kind: Kind
+    kind: TokenKind
     text: str
     line: int
     column: int
@@ -45,7 +45,7 @@ class Token:
 
     def punct(self, text: str) -> bool:
         """Whether this is that punctuation."""
-        return self.kind is Kind.PUNCT and self.text == text
+        return self.kind is TokenKind.PUNCT and self.text == text
 
 
 _TOKENS = re.compile(
@@ -58,7 +58,7 @@ _BREAK = re.compile(r"\r\n|\r|\n")
 _HASH = re.compile(r"^[ \t]*#[^\r\n]*", re.MULTILINE)
 
 
-def tokens_of(text: str) -> list[Token]:
+def tokens_of(text: str) -> list[SourceToken]:
     """All tokens of a text; the last two are `END` and `EOF`.
 
     Raises:
@@ -69,25 +69,31 @@ def tokens_of(text: str) -> list[Token]:
     # One character for each byte; comments of `#` become blanks of their length.
     text = text.encode("utf-8", "surrogatepass").decode("latin-1")
     text = _HASH.sub(lambda match: " " * len(match[0]), text)
-    found: list[Token] = []
+    found: list[SourceToken] = []
     line, start = 1, 0
     for match in _TOKENS.finditer(text):
         kind, column = match.lastgroup, match.start() - start + 1
         if kind == "end":
-            found.append(Token(Kind.END, match[0], line, column))
+            found.append(SourceToken(TokenKind.END, match[0], line, column))
         elif kind == "name":
-            found.append(Token(Kind.NAME, match[0], line, column))
+            found.append(SourceToken(TokenKind.NAME, match[0], line, column))
         elif kind == "number":
             found.append(
-                Token(Kind.INTEGER, match[0], line, column, _value(match[0], line, column))
+                SourceToken(
+                    TokenKind.INTEGER, match[0], line, column, _value(match[0], line, column)
+                )
             )
         elif kind == "punct":
-            found.append(Token(Kind.PUNCT, match[0], line, column))
+            found.append(SourceToken(TokenKind.PUNCT, match[0], line, column))
         if breaks := len(_BREAK.findall(match[0])):
             line += breaks
             start = match.start() + max(map(match[0].rfind, "\r\n")) + 1
     column = len(text) - start + 1
-    return [*found, Token(Kind.END, "", line, column), Token(Kind.EOF, "", line, column)]
+    return [
+        *found,
+        SourceToken(TokenKind.END, "", line, column),
+        SourceToken(TokenKind.EOF, "", line, column),
+    ]
 
 
 def _value(digits: str, line: int, column: int) -> int:
@@ -102,23 +108,23 @@ def _value(digits: str, line: int, column: int) -> int:
     return value
 
 
-class Cursor:
+class TokenCursor:
     """The reader's place in the tokens; what is read past the end stays at `EOF`."""
 
-    def __init__(self, tokens: list[Token]) -> None:
+    def __init__(self, tokens: list[SourceToken]) -> None:
         self._tokens = tokens
         self._index = 0
 
     @property
-    def token(self) -> Token:
+    def token(self) -> SourceToken:
         """The current token."""
         return self._tokens[self._index]
 
-    def peek(self) -> Token:
+    def peek(self) -> SourceToken:
         """The next token."""
         return self._tokens[min(self._index + 1, len(self._tokens) - 1)]
 
-    def advance(self) -> Token:
+    def advance(self) -> SourceToken:
         """Step over the current token and give it."""
         token = self.token
         self._index = min(self._index + 1, len(self._tokens) - 1)
@@ -126,7 +132,7 @@ class Cursor:
 
     def at_end(self) -> bool:
         """Whether the statement ends here."""
-        return self.token.kind in (Kind.END, Kind.EOF)
+        return self.token.kind in (TokenKind.END, TokenKind.EOF)
 
     def take(self, text: str) -> bool:
         """Step over the punctuation `text` when it is here."""
@@ -144,7 +150,7 @@ class Cursor:
         if not self.take(text):
             self.fail(error)
 
-    def fail(self, error: str, at: Token | None = None, hint: str | None = None) -> NoReturn:
+    def fail(self, error: str, at: SourceToken | None = None, hint: str | None = None) -> NoReturn:
         """Refuse the text at a token (the current one by default).
 
         Raises:

@@ -28,7 +28,7 @@ def _table(name: str) -> dict[str, Any]:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class SubField:
     """A sub-field: what it is for, its bits in the register, names of its values."""
 
     of: str
@@ -60,7 +60,7 @@ class FieldRow:
     text: str = ""
     values: Mapping[int, str] = field(default_factory=dict)
     flags: tuple[str, ...] = ()
-    parts: tuple[Part, ...] = ()
+    parts: tuple[SubField, ...] = ()
     certainty: str = "documented"
 
     def explain(self, value: int) -> str:
@@ -74,7 +74,7 @@ class FieldRow:
 
 
 @dataclass(frozen=True, slots=True)
-class FieldValue:
+class OperandField:
     """A field with its value, or with the part of it that an operand reads.
 
     Args:
@@ -165,13 +165,13 @@ class Register:
     note: str
     generation: str
 
-    def decode(self, value: int, bits: Field = WHOLE) -> list[FieldValue]:
+    def decode(self, value: int, bits: Field = WHOLE) -> list[OperandField]:
         """The fields that `bits` of the register hold, with their values in `value`."""
         found = []
         for row in self.fields:
             covered = Field(min(row.bits.hi, bits.hi), max(row.bits.lo, bits.lo))
             if covered.hi >= covered.lo:
-                found.append(FieldValue(row, covered.get(value), covered))
+                found.append(OperandField(row, covered.get(value), covered))
         return found
 
     def get(self, name: str, value: int) -> int | None:
@@ -358,7 +358,7 @@ def _rows(register: str, text: str, certainty: str) -> tuple[FieldRow, ...]:
         entry = known.get(name, {})
         flags = tuple(meanings["flags"].get(entry.get("flags", ""), ()))
         parts = tuple(
-            Part(of, Field(high, low), _values(table))
+            SubField(of, Field(high, low), _values(table))
             for of, high, low, table in entry.get("parts", [])
         )
         values = _values(entry.get("values"))

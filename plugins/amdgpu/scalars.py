@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 
-from .reader import Cursor, Kind, Token
+from .reader import SourceToken, TokenCursor, TokenKind
 from .registers import Processor
 
 NOT_HERE = "register not available on this GPU"
@@ -74,14 +74,14 @@ def scalar_names(processor: Processor) -> Iterator[str]:
     return (scalar_name(code, processor) for code in range(128))
 
 
-def is_register(token: Token, processor: Processor) -> bool:
+def is_register(token: SourceToken, processor: Processor) -> bool:
     """Whether a register is here, of whatever kind."""
-    if token.kind is not Kind.NAME:
+    if token.kind is not TokenKind.NAME:
         return False
     return bool(_NUMBERED.fullmatch(token.text)) or token.text in _of(processor)
 
 
-def read_register(cursor: Cursor, processor: Processor) -> int | None:
+def read_register(cursor: TokenCursor, processor: Processor) -> int | None:
     """The code of the register at a cursor; None for one that is no 32-bit scalar register.
 
     Raises:

@@ -10,9 +10,9 @@ from itertools import groupby
 
 from .errors import AsmError
 from .expression import ExpressionParser, Symbols
-from .instruction import GETREG, MNEMONICS, SETREG, SETREG_IMM32, Instruction
+from .instruction import GETREG, MNEMONICS, SETREG, SETREG_IMM32, GcnInstruction
 from .operand import parse_operand
-from .reader import Cursor, Kind, Token, tokens_of
+from .reader import SourceToken, TokenCursor, TokenKind, tokens_of
 from .registers import Processor
 from .scalars import is_register, read_register
 
@@ -23,11 +23,11 @@ FORMS = {
 }
 """Mnemonic -> kinds of its operands."""
 
-Operand = tuple[str, int | None, Token]
+Operand = tuple[str, int | None, SourceToken]
 """Kind, value (None: of no use here) and first token."""
 
 
-def read_instructions(text: str, processor: Processor) -> list[Instruction]:
+def read_instructions(text: str, processor: Processor) -> list[GcnInstruction]:
     """Every instruction of a text.
 
     Raises:
@@ -56,37 +56,37 @@ def looks_like_source(text: str) -> bool:
     if len(statements) != 1:
         return len(statements) > 1
     first, second = (*statements[0], tokens[-1])[:2]
-    if first.kind is not Kind.NAME:
+    if first.kind is not TokenKind.NAME:
         return False
     known = first.text.lower().startswith(("s_getreg", "s_setreg"))
-    marks = second.kind in (Kind.NAME, Kind.INTEGER) or second.text in ("=", ":", "{")
+    marks = second.kind in (TokenKind.NAME, TokenKind.INTEGER) or second.text in ("=", ":", "{")
     return known or marks or first.text.startswith(".")
 
 
-def _ends(token: Token) -> bool:
-    return token.kind in (Kind.END, Kind.EOF)
+def _ends(token: SourceToken) -> bool:
+    return token.kind in (TokenKind.END, TokenKind.EOF)
 
 
 class _Source:
     def __init__(self, text: str, processor: Processor) -> None:
-        self.cursor = Cursor(tokens_of(text))
+        self.cursor = TokenCursor(tokens_of(text))
         self.processor = processor
         self.symbols: Symbols = {}
-        self.found: list[Instruction] = []
+        self.found: list[GcnInstruction] = []
 
-    def run(self) -> list[Instruction]:
-        while self.cursor.token.kind is not Kind.EOF:
-            if self.cursor.token.kind is Kind.END:
+    def run(self) -> list[GcnInstruction]:
+        while self.cursor.token.kind is not TokenKind.EOF:
+            if self.cursor.token.kind is TokenKind.END:
                 self.cursor.advance()
             else:
                 self.statement()
         return self.found
 
     def operand_alone(self) -> int:
-        while self.cursor.token.kind is Kind.END:
+        while self.cursor.token.kind is TokenKind.END:
             self.cursor.advance()
         start = self.cursor.token
-        if start.kind is Kind.EOF:
+        if start.kind is TokenKind.EOF:
             raise AsmError("too few operands for instruction", 1, 1)
         ((_, simm16, _),) = self.operands(("hwreg",), start)
         assert simm16 is not None
@@ -95,7 +95,7 @@ class _Source:
     def statement(self) -> None:
         cursor = self.cursor
         start = cursor.token
-        if start.kind is not Kind.NAME:
+        if start.kind is not TokenKind.NAME:
             cursor.fail("unexpected token at start of statement", start)
         name = cursor.advance().text
         if cursor.take("="):
@@ -107,11 +107,11 @@ class _Source:
         else:
             self.instruction(name, start)
 
-    def directive(self, name: str, start: Token) -> None:
+    def directive(self, name: str, start: SourceToken) -> None:
         cursor = self.cursor
         if name.lower() not in (".set", ".equ"):
             cursor.fail(f"directive '{name}' is not read here", start, "read here: .set, .equ")
-        if cursor.token.kind is not Kind.NAME:
+        if cursor.token.kind is not TokenKind.NAME:
             cursor.fail("expected identifier")
         symbol = cursor.advance().text
         cursor.expect(",", "expected comma")
@@ -123,7 +123,7 @@ class _Source:
             self.cursor.fail("expected newline")
         self.symbols[name] = value
 
-    def instruction(self, name: str, start: Token) -> None:
+    def instruction(self, name: str, start: SourceToken) -> None:
         mnemonic = name.lower().removesuffix("_e32")
         if mnemonic not in FORMS:
             self.cursor.fail("invalid instruction", start, f"read here: {', '.join(MNEMONICS)}")
@@ -133,9 +133,9 @@ class _Source:
         # Two names may have one code; `s02` prints as the number's own name.
         written = "" if name[-1:].isdigit() else name
         literal = values["literal"][0] & 0xFFFF_FFFF if "literal" in values else None
-        self.found.append(Instruction(mnemonic, values["hwreg"][0], scalar, literal, written))
+        self.found.append(GcnInstruction(mnemonic, values["hwreg"][0], scalar, literal, written))
 
-    def operands(self, form: tuple[str, ...], start: Token) -> list[Operand]:
+    def operands(self, form: tuple[str, ...], start: SourceToken) -> list[Operand]:
         """Operands to the end of the statement; refuses those that do not fit the form."""
         cursor = self.cursor
         found: list[Operand] = []

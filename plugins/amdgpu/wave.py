@@ -34,7 +34,7 @@ _UPPER_HALF_WATCHES = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Cause:
+class WaveStopCause:
     """Why the wave stopped, or may have.
 
     Args:
@@ -79,7 +79,7 @@ class Report:
     """
 
     dump: Dump
-    causes: tuple[Cause, ...]
+    causes: tuple[WaveStopCause, ...]
     raised: tuple[Raised, ...]
     state: tuple[str, ...]
     pc: int | None
@@ -272,28 +272,28 @@ class _Reader:
 
     # causes
 
-    def causes(self, raised: tuple[Raised, ...]) -> Iterator[Cause]:
+    def causes(self, raised: tuple[Raised, ...]) -> Iterator[WaveStopCause]:
         yield from self.flagged(_FLAGS)
         for one in raised:
             if one.name == "memory violation":
-                yield Cause("memory_violation", "memory violation", one.evidence)
+                yield WaveStopCause("memory_violation", "memory violation", one.evidence)
             elif one.enabled:
                 name = "address_watch" if one.name.startswith("address") else "exception"
                 text = one.name if name == "address_watch" else f"exception: {one.name}"
-                yield Cause(name, text, f"{one.evidence}, enabled")
+                yield WaveStopCause(name, text, f"{one.evidence}, enabled")
         yield from self.software_trap()
         later = list(self.flagged(_LATER_FLAGS))
         yield from later
         if self.ttmp(1, 24, 24) and not self.gfx12 and not _named(later, "host_trap"):
-            yield Cause("host_trap", "trap raised by the host", "ttmp1 bit 24")
+            yield WaveStopCause("host_trap", "trap raised by the host", "ttmp1 bit 24")
         yield from self.doorbell()
 
-    def flagged(self, table: tuple[tuple[str, str, str, str], ...]) -> Iterator[Cause]:
+    def flagged(self, table: tuple[tuple[str, str, str, str], ...]) -> Iterator[WaveStopCause]:
         for register, field, name, text in table:
             if self.set(register, field):
-                yield Cause(name, text, f"{register}.{field}")
+                yield WaveStopCause(name, text, f"{register}.{field}")
 
-    def software_trap(self) -> Iterator[Cause]:
+    def software_trap(self) -> Iterator[WaveStopCause]:
         at_trap = self.ttmp(1, 31, 28) if self.gfx12 else self.ttmp(1, 23, 16)
         saved = self.ttmp(6, 28, 25)
         number = at_trap or saved
@@ -301,14 +301,16 @@ class _Reader:
             evidence = "trap id in ttmp1" if at_trap else "saved trap id in ttmp6"
             what = TRAP_IDS.get(number, "trap handler's own")
             name = what.replace(" ", "_").replace("'", "") if number in TRAP_IDS else "s_trap"
-            yield Cause(name, f"s_trap {number}: {what}", evidence)
+            yield WaveStopCause(name, f"s_trap {number}: {what}", evidence)
 
-    def doorbell(self) -> Iterator[Cause]:
+    def doorbell(self) -> Iterator[WaveStopCause]:
         value = self.dump.wide.get("doorbell", 0)
         for index, text in enumerate(DOORBELL_ERRORS):
             bit = _DOORBELL_SHIFT + index
             if value >> bit & 1:
-                yield Cause("queue_error", f"queue error sent: {text}", f"doorbell bit {bit}")
+                yield WaveStopCause(
+                    "queue_error", f"queue error sent: {text}", f"doorbell bit {bit}"
+                )
 
     # state
 
@@ -407,5 +409,5 @@ class _Reader:
             yield f"exceptions that trap: {', '.join(names) or 'none'}"
 
 
-def _named(causes: list[Cause], name: str) -> bool:
+def _named(causes: list[WaveStopCause], name: str) -> bool:
     return any(cause.name == name for cause in causes)

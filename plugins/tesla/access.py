@@ -10,9 +10,9 @@ from typing import Any
 
 from gpudbg.errors import UsageError
 
-from .machine import Machine
+from .machine import TeslaMachine
 from .mangle import size_of_log, stack_entries
-from .memory import Memory
+from .memory import WordMemory
 from .physid import PhysId
 from .stack import TYPE_CODES, WarpStack
 
@@ -32,7 +32,7 @@ class TrapError(UsageError):
 class Window:
     """Memory seen from a segment base; the word store a `WarpStack` spills to."""
 
-    memory: Memory
+    memory: WordMemory
     base: int
 
     def get(self, address: int, default: int) -> int:
@@ -43,7 +43,7 @@ class Window:
         self.memory.write(self.base + address, value)
 
 
-def local_place(machine: Machine, who: PhysId, addr: int, access: str) -> int:
+def local_place(machine: TeslaMachine, who: PhysId, addr: int, access: str) -> int:
     """Memory address of a word of a thread's l[].
 
     Raises:
@@ -61,7 +61,7 @@ def local_place(machine: Machine, who: PhysId, addr: int, access: str) -> int:
     return machine.address(OBJECT, "LOCAL_ADDRESS") + place
 
 
-def global_place(machine: Machine, space: int, reg: int, access: str) -> int:
+def global_place(machine: TeslaMachine, space: int, reg: int, access: str) -> int:
     """Memory address of a word of g`space`[].
 
     Raises:
@@ -83,7 +83,7 @@ def _check_runs(runs: bool, warp: int, name: str) -> None:
         )
 
 
-def warp_stack(machine: Machine, who: PhysId) -> WarpStack:
+def warp_stack(machine: TeslaMachine, who: PhysId) -> WarpStack:
     """The stack of a warp, made at its first use."""
     key = (who.tp, who.mp, who.warp)
     layout = machine.stack_layout(OBJECT)
@@ -101,7 +101,7 @@ def warp_stack(machine: Machine, who: PhysId) -> WarpStack:
     return held
 
 
-def push(machine: Machine, who: PhysId, kind: str, target: int, mask: int) -> dict[str, Any]:
+def push(machine: TeslaMachine, who: PhysId, kind: str, target: int, mask: int) -> dict[str, Any]:
     """Push an entry on the stack of a warp; the entry and what moved."""
     held = warp_stack(machine, who)
     if kind not in TYPE_CODES:
@@ -113,7 +113,7 @@ def push(machine: Machine, who: PhysId, kind: str, target: int, mask: int) -> di
     return _result(held, before) | {"entry": entry.to_json()}
 
 
-def pop(machine: Machine, who: PhysId) -> dict[str, Any]:
+def pop(machine: TeslaMachine, who: PhysId) -> dict[str, Any]:
     """Pop the stack of a warp; the entry and what moved."""
     held = warp_stack(machine, who)
     if not held.depth:

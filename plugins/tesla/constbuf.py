@@ -14,7 +14,7 @@ from gpudbg.bits import Field
 from gpudbg.errors import UsageError
 
 from .errors import DataError
-from .memory import Memory
+from .memory import WordMemory
 
 SPACES = 16
 SPACE_BYTES = 0x10000
@@ -80,7 +80,7 @@ class ConstSpaces:
         cache: memory address -> word as first read since the last flush.
     """
 
-    memory: Memory
+    memory: WordMemory
     buffers: dict[int, ConstBuffer] = field(default_factory=dict)
     bindings: dict[tuple[str, int], int] = field(default_factory=dict)
     upload: Upload = field(default_factory=Upload)

@@ -18,7 +18,7 @@ from .mangle import (
 )
 from .models import owner_json
 from .options import MACHINE, PROGRAM, THREAD, machine, thread
-from .stack import TYPE_CODES, TYPE_MEANINGS, DumpRow, StackEntry, list_dump
+from .stack import TYPE_CODES, TYPE_MEANINGS, DumpRow, TeslaStackEntry, list_dump
 
 MAX_DUMP = 1 << 28
 
@@ -241,7 +241,7 @@ def _stack_position(args: Arguments, layout: StackLayout, data: dict[str, Any]) 
     )
 
 
-def _entry_lines(entry: StackEntry, oddities: list[str]) -> list[str]:
+def _entry_lines(entry: TeslaStackEntry, oddities: list[str]) -> list[str]:
     meaning = TYPE_MEANINGS.get(entry.type)
     return [
         f"{entry.type_name}{f' ({meaning})' if meaning else ''}: to 0x{entry.target:06x}, "
@@ -254,7 +254,7 @@ def _decode_entry(args: Arguments) -> Decoded:
     word0, word1 = (
         parse_int(word, name, 32) for word, name in zip(args.words, ("word0", "word1"), strict=True)
     )
-    entry = StackEntry.decode(word0, word1, args["entry"])
+    entry = TeslaStackEntry.decode(word0, word1, args["entry"])
     oddities = entry.oddities(word0, args["warp"])
     data = entry.to_json() | {
         "kind": "stack_entry",
@@ -276,7 +276,7 @@ def _encode_entry(args: Arguments) -> Decoded:
     if args["encode"] not in TYPE_CODES:
         raise UsageError(f"no stack entry type '{args['encode']}'", ", ".join(TYPE_CODES))
     number, warp = args["entry"] or 0, thread(args, lane=False).warp
-    entry = StackEntry(TYPE_CODES[args["encode"]], args["target"], number, warp, args["mask"])
+    entry = TeslaStackEntry(TYPE_CODES[args["encode"]], args["target"], number, warp, args["mask"])
     words = [f"0x{word:08x}" for word in entry.encode()]
     data = entry.to_json() | {"kind": "stack_entry", "words": words}
     return Decoded(data, [" ".join(words)])

@@ -54,7 +54,7 @@ def check_mode(value: int) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Access:
+class GlobalReference:
     """Where one g[] reference goes.
 
     Args:
@@ -119,19 +119,19 @@ class GlobalSpace:
         """log2 of a tile's height in lines."""
         return MODE_TILE.get(self.mode) + 2
 
-    def access(self, reg: int) -> Access:
+    def access(self, reg: int) -> GlobalReference:
         """Where `g[reg]` goes."""
         if not 0 <= reg < 1 << 32:
             raise UsageError(f"g[0x{reg:x}] does not fit 32 bits")
         if self.linear:
-            return Access(reg, reg, self.base + reg, reg > self.limit)
+            return GlobalReference(reg, reg, self.base + reg, reg > self.limit)
         x, y, shift = X.get(reg), Y.get(reg), self.tile_shift
         line = y & ((1 << shift) - 1)
         within = x & 0x3F
         offset = within + (line << TILE_WIDTH_LOG) + ((x >> TILE_WIDTH_LOG) << (6 + shift))
         offset += (y >> shift) * self.pitch
         outside = y > Y.get(self.limit) or x > X.get(self.limit)
-        return Access(reg, offset, self.base + offset, outside, x, y)
+        return GlobalReference(reg, offset, self.base + offset, outside, x, y)
 
     def reg_of(self, address: int) -> int:
         """The g[] address whose access goes to `address`: the inverse of `access`.

@@ -50,7 +50,7 @@ class WarpMemory:
 
 
 @dataclass(frozen=True, slots=True)
-class LaunchConfig:
+class TeslaLaunch:
     """Everything a LAUNCH looks at.
 
     Args:
@@ -193,7 +193,7 @@ class LaunchConfig:
             limits.append(SHARED_BYTES_PER_MP // self.shared_size)
         return max(min(limits), 1)
 
-    def place(self, chip: Chip, units: Hierarchy) -> Iterator[Placement]:
+    def place(self, chip: Chip, units: Hierarchy) -> Iterator[BlockPlacement]:
         """Where the first wave of blocks runs: MPs in turn, lowest free warp ids (modelled)."""
         spots = [(tp, mp) for mp in units.mps for tp in units.tps]
         room = self.resident_blocks(chip) * len(spots)
@@ -202,7 +202,7 @@ class LaunchConfig:
                 return
             tp, mp = spots[index % len(spots)]
             first = index // len(spots) * self.warps
-            yield Placement(block, tp, mp, tuple(range(first, first + self.warps)))
+            yield BlockPlacement(block, tp, mp, tuple(range(first, first + self.warps)))
 
     def to_json(self) -> dict[str, Any]:
         """The plan of a launch by name."""
@@ -246,7 +246,7 @@ class Thread:
 
 
 @dataclass(frozen=True, slots=True)
-class Placement:
+class BlockPlacement:
     """Where a block runs: its MP and the warp ids it takes there."""
 
     block: tuple[int, int]

@@ -12,9 +12,9 @@ from .constbuf import ConstSpaces
 from .errors import DataError
 from .globalmem import GlobalSpace, check_limit
 from .hierarchy import Chip, Hierarchy
-from .launch import RUN_ALL_BLOCKS, LaunchConfig, WarpMemory
+from .launch import RUN_ALL_BLOCKS, TeslaLaunch, WarpMemory
 from .mangle import LocalLayout, StackLayout, halfwarps_of, size_of_log, stack_entries
-from .memory import Memory
+from .memory import WordMemory
 from .methods import BY_OFFSET, Method
 from .stack import WarpStack
 
@@ -25,7 +25,7 @@ CODE_PROGRAMS = {"tesla": ("VP", "GP", "FP"), "turing": ("CP",)}
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class MethodOutcome:
     """What one method write did.
 
     Args:
@@ -43,7 +43,7 @@ class Outcome:
     value: int
     effect: str
     error: DataError | None = None
-    launch: LaunchConfig | None = None
+    launch: TeslaLaunch | None = None
 
     @property
     def unit(self) -> str:
@@ -69,7 +69,7 @@ class Outcome:
 
 
 @dataclass(slots=True)
-class Machine:
+class TeslaMachine:
     """State of a chip as methods set it.
 
     Args:
@@ -84,7 +84,7 @@ class Machine:
 
     chip: Chip
     units: Hierarchy
-    memory: Memory = field(default_factory=Memory)
+    memory: WordMemory = field(default_factory=WordMemory)
     consts: ConstSpaces = field(init=False)
     values: dict[tuple[str, str, int], int] = field(default_factory=lambda: dict(INITIAL))
     latched: bool = False
@@ -101,7 +101,7 @@ class Machine:
         """A 64-bit address set by a HIGH and a LOW method."""
         return self.get(obj, f"{name}_HIGH", index) << 32 | self.get(obj, f"{name}_LOW", index)
 
-    def write(self, obj: str, offset: int, value: int) -> Outcome:
+    def write(self, obj: str, offset: int, value: int) -> MethodOutcome:
         """Write one method.
 
         Raises:
@@ -120,13 +120,13 @@ class Machine:
             if row.name == "LAUNCH":
                 launch = self.launch_config()
         except DataError as error:
-            return Outcome(obj, offset, row, index, value, "refused", error)
+            return MethodOutcome(obj, offset, row, index, value, "refused", error)
         self.values[obj, row.name, index] = value
         if row.name in SHAPE:
             self.latched = False
-        return Outcome(obj, offset, row, index, value, effect, None, launch)
+        return MethodOutcome(obj, offset, row, index, value, effect, None, launch)
 
-    def launch_config(self) -> LaunchConfig:
+    def launch_config(self) -> TeslaLaunch:
         """What a LAUNCH would look at now."""
 
         def get(name: str, index: int = 0) -> int:
@@ -134,7 +134,7 @@ class Machine:
 
         grid, block = get("GRIDDIM"), get("BLOCKDIM_XY")
         count = get("USER_PARAM_COUNT") >> 8
-        return LaunchConfig(
+        return TeslaLaunch(
             grid=(grid & 0xFFFF, grid >> 16),
             block=(block & 0xFFFF, block >> 16, get("BLOCKDIM_Z")),
             threads=get("THREADS_PER_BLOCK") & 0xFFFF,
@@ -203,41 +203,41 @@ class Machine:
         return data | touched
 
 
-Action = Callable[[Machine, str, Method, int, int], str]
+Action = Callable[[TeslaMachine, str, Method, int, int], str]
 
 
-def _describe(machine: Machine, obj: str, row: Method, index: int, value: int) -> str:
+def _describe(machine: TeslaMachine, obj: str, row: Method, index: int, value: int) -> str:
     return row.describe(value)
 
 
-def _cb_addr(machine: Machine, obj: str, row: Method, index: int, value: int) -> str:
+def _cb_addr(machine: TeslaMachine, obj: str, row: Method, index: int, value: int) -> str:
     return machine.consts.set_upload(value)
 
 
-def _cb_data(machine: Machine, obj: str, row: Method, index: int, value: int) -> str:
+def _cb_data(machine: TeslaMachine, obj: str, row: Method, index: int, value: int) -> str:
     return machine.consts.data(value)
 
 
-def _cb_def_set(machine: Machine, obj: str, row: Method, index: int, value: int) -> str:
+def _cb_def_set(machine: TeslaMachine, obj: str, row: Method, index: int, value: int) -> str:
     return machine.consts.define(machine.address(obj, "CB_DEF_ADDRESS"), value)
 
 
-def _bind(machine: Machine, obj: str, row: Method, index: int, value: int) -> str:
+def _bind(machine: TeslaMachine, obj: str, row: Method, index: int, value: int) -> str:
     return machine.consts.bind(value, "CP" if obj == "turing" else None)
 
 
-def _flush(machine: Machine, obj: str, row: Method, index: int, value: int) -> str:
+def _flush(machine: TeslaMachine, obj: str, row: Method, index: int, value: int) -> str:
     if value:
         return f"accepted; what {value} does is not known, nothing is flushed"
     return machine.consts.flush()
 
 
-def _latch(machine: Machine, obj: str, row: Method, index: int, value: int) -> str:
+def _latch(machine: TeslaMachine, obj: str, row: Method, index: int, value: int) -> str:
     machine.latched = value == 1
     return "block dimensions latched" if value else "latch cleared"
 
 
-def _launch(machine: Machine, obj: str, row: Method, index: int, value: int) -> str:
+def _launch(machine: TeslaMachine, obj: str, row: Method, index: int, value: int) -> str:
     config = machine.launch_config()
     config.check(machine.chip)
     return (
@@ -246,12 +246,12 @@ def _launch(machine: Machine, obj: str, row: Method, index: int, value: int) -> 
     )
 
 
-def _global_limit(machine: Machine, obj: str, row: Method, index: int, value: int) -> str:
+def _global_limit(machine: TeslaMachine, obj: str, row: Method, index: int, value: int) -> str:
     check_limit(value, machine.get(obj, "GLOBAL_MODE", index))
     return row.describe(value)
 
 
-def _global_mode(machine: Machine, obj: str, row: Method, index: int, value: int) -> str:
+def _global_mode(machine: TeslaMachine, obj: str, row: Method, index: int, value: int) -> str:
     check_limit(machine.get(obj, "GLOBAL_LIMIT", index), value)
     return row.describe(value)
 
@@ -269,12 +269,12 @@ _ACTIONS: dict[str, Action] = {
 }
 
 
-def _objects_unit(machine: Machine, obj: str, index: int) -> dict[str, Any]:
+def _objects_unit(machine: TeslaMachine, obj: str, index: int) -> dict[str, Any]:
     names = ("DMA_LOCAL", "DMA_STACK", "DMA_CODE_CB", "DMA_GLOBAL")
     return {name.lower(): machine.get(obj, name) for name in names if _ROWS[name].offset(obj)}
 
 
-def _code_unit(machine: Machine, obj: str, index: int) -> dict[str, Any]:
+def _code_unit(machine: TeslaMachine, obj: str, index: int) -> dict[str, Any]:
     def program(name: str) -> dict[str, int]:
         data = {
             "address": machine.address(obj, f"{name}_ADDRESS"),
@@ -288,11 +288,11 @@ def _code_unit(machine: Machine, obj: str, index: int) -> dict[str, Any]:
     return {name: program(name) for name in CODE_PROGRAMS[obj]}
 
 
-def _const_unit(machine: Machine, obj: str, index: int) -> dict[str, Any]:
+def _const_unit(machine: TeslaMachine, obj: str, index: int) -> dict[str, Any]:
     return {"def_address": machine.address(obj, "CB_DEF_ADDRESS"), **machine.consts.to_json()}
 
 
-def _local_unit(machine: Machine, obj: str, index: int) -> dict[str, Any]:
+def _local_unit(machine: TeslaMachine, obj: str, index: int) -> dict[str, Any]:
     layout = machine.local_layout(obj)
     size_log = machine.get(obj, "LOCAL_SIZE_LOG")
     return {
@@ -308,7 +308,7 @@ def _local_unit(machine: Machine, obj: str, index: int) -> dict[str, Any]:
     }
 
 
-def _stack_unit(machine: Machine, obj: str, index: int) -> dict[str, Any]:
+def _stack_unit(machine: TeslaMachine, obj: str, index: int) -> dict[str, Any]:
     layout = machine.stack_layout(obj)
     size_log = machine.get(obj, "STACK_SIZE_LOG")
     data = {
@@ -325,7 +325,7 @@ def _stack_unit(machine: Machine, obj: str, index: int) -> dict[str, Any]:
     return data
 
 
-def _launch_unit(machine: Machine, obj: str, index: int) -> dict[str, Any]:
+def _launch_unit(machine: TeslaMachine, obj: str, index: int) -> dict[str, Any]:
     config = machine.launch_config()
     data = config.to_json() | {"latched": config.latched}
     try:
@@ -336,12 +336,12 @@ def _launch_unit(machine: Machine, obj: str, index: int) -> dict[str, Any]:
     return data
 
 
-def _global_unit(machine: Machine, obj: str, index: int) -> dict[str, Any]:
+def _global_unit(machine: TeslaMachine, obj: str, index: int) -> dict[str, Any]:
     return machine.global_space(index).to_json()
 
 
 _ROWS = {row.name: row for table in BY_OFFSET.values() for row, _ in table.values()}
-_UNITS: dict[str, Callable[[Machine, str, int], dict[str, Any]]] = {
+_UNITS: dict[str, Callable[[TeslaMachine, str, int], dict[str, Any]]] = {
     "objects": _objects_unit,
     "code": _code_unit,
     "const": _const_unit,

@@ -8,7 +8,7 @@ from gpudbg.errors import UsageError
 
 
 @dataclass(slots=True)
-class Memory:
+class WordMemory:
     """Words by byte address (a multiple of 4, below 2^40)."""
 
     words: dict[int, int] = field(default_factory=dict)

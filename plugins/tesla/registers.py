@@ -40,7 +40,7 @@ _SPECIAL = re.compile(r"\$?(?:sr(?P<number>\d)|(?P<name>physid|clock|pm[0-3]|sam
 
 
 @dataclass(frozen=True, slots=True)
-class View:
+class RegisterView:
     """A parsed register name: file (r, o, a, c, sr), index, and view."""
 
     file: str
@@ -64,7 +64,7 @@ class View:
         return 32 * R_VIEWS.get(self.view, (1, 0, 0))[0]
 
 
-def parse(name: str) -> View:
+def parse(name: str) -> RegisterView:
     """A register name, with or without `$`.
 
     Raises:
@@ -75,18 +75,18 @@ def parse(name: str) -> View:
         text = special["name"]
         number = SPECIAL_NUMBERS[text] if text else int(special["number"])
         if number in SPECIALS:
-            return View("sr", number)
+            return RegisterView("sr", number)
     found = _NAME.match(name)
     if found is None:
         raise UsageError(f"no register '{name}'", "$r5, $r5l, $r6d, $r8q, $o3, $a1, $c0, $physid")
-    view = View(found["file"], int(found["index"]), found["view"])
+    view = RegisterView(found["file"], int(found["index"]), found["view"])
     problem = _problem(view)
     if problem:
         raise UsageError(f"no register '{name}': {problem}")
     return view
 
 
-def _problem(view: View) -> str | None:
+def _problem(view: RegisterView) -> str | None:
     """Why a register does not exist, or None."""
     if view.file in "ac":
         last = 7 if view.file == "a" else 3
@@ -182,7 +182,7 @@ class ThreadRegisters:
         writers = {"r": self._write_r, "o": self._write_o, "a": self._write_a, "c": self._write_c}
         writers[view.file](view, value)
 
-    def _write_r(self, view: View, value: int) -> None:
+    def _write_r(self, view: RegisterView, value: int) -> None:
         if view.view in ("l", "h"):
             half = LOW if view.view == "l" else HIGH
             words = [half.put(self._word(view.index), value)]
@@ -192,7 +192,7 @@ class ThreadRegisters:
             if index < self.allocated:
                 self.r[index] = word
 
-    def _write_o(self, view: View, value: int) -> None:
+    def _write_o(self, view: RegisterView, value: int) -> None:
         if self.program not in PROGRAMS_WITH_OUTPUTS:
             raise UsageError(f"{self.program} programs have no outputs", "VP and GP have")
         bucket = (view.index == 127 and not view.view) or (view.index == 63 and view.view == "h")
@@ -200,11 +200,11 @@ class ThreadRegisters:
             return
         self.o[view.index] = value << 16 | value if view.view else value
 
-    def _write_a(self, view: View, value: int) -> None:
+    def _write_a(self, view: RegisterView, value: int) -> None:
         if view.index not in A_ZERO:
             self.a[view.index] = value
 
-    def _write_c(self, view: View, value: int) -> None:
+    def _write_c(self, view: RegisterView, value: int) -> None:
         bits = {f".{flag}": bit for flag, bit, _ in FLAG_NAMES}
         bit = bits.get(view.view)
         if bit is None:

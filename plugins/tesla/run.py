@@ -21,8 +21,8 @@ from gpudbg.plugin import Arguments, Option, one_of, parse_arguments
 from . import provenance
 from .access import TrapError, global_place, local_place, pop, push
 from .hierarchy import Chip, Hierarchy
-from .launch import LaunchConfig, warp_letter
-from .machine import Machine
+from .launch import TeslaLaunch, warp_letter
+from .machine import TeslaMachine
 from .methods import METHODS
 from .options import MACHINE, machine
 from .physid import PhysId
@@ -129,11 +129,11 @@ def _run(argv: list[str]) -> int:
     return EXIT_FINDINGS if errors else EXIT_CLEAN
 
 
-def _print_json(steps: list[dict[str, Any]], built: Machine) -> None:
+def _print_json(steps: list[dict[str, Any]], built: TeslaMachine) -> None:
     print(json.dumps({"steps": steps, "state": built.to_json()}, indent=1))
 
 
-def build_machine(args: Arguments, statements: list[Statement]) -> Machine:
+def build_machine(args: Arguments, statements: list[Statement]) -> TeslaMachine:
     """The machine of the options, changed by the stream's `chipset` and `pmc`."""
     chip, units = machine(args)
     for statement in statements:
@@ -141,11 +141,11 @@ def build_machine(args: Arguments, statements: list[Statement]) -> Machine:
             chip = Chip(statement.value)
         elif statement.kind == "set":
             units = Hierarchy.from_pmc(statement.value)
-    return Machine(chip, units)
+    return TeslaMachine(chip, units)
 
 
 def run(
-    built: Machine, statements: list[Statement], *, stop: bool = False, full: bool = False
+    built: TeslaMachine, statements: list[Statement], *, stop: bool = False, full: bool = False
 ) -> Iterator[dict[str, Any]]:
     """Carry out statements; one JSON-able step each.
 
@@ -169,7 +169,7 @@ def run(
             return
 
 
-def _step(built: Machine, statement: Statement) -> dict[str, Any] | None:
+def _step(built: TeslaMachine, statement: Statement) -> dict[str, Any] | None:
     where = {"where": statement.where}
     if statement.kind == "set":
         return None
@@ -193,7 +193,7 @@ def _step(built: Machine, statement: Statement) -> dict[str, Any] | None:
     return step
 
 
-def _place(built: Machine, statement: Statement, access: str) -> tuple[str, int]:
+def _place(built: TeslaMachine, statement: Statement, access: str) -> tuple[str, int]:
     """Name and memory address of a place outside c[]."""
     space, number = statement.space
     at = statement.target
@@ -206,7 +206,7 @@ def _place(built: Machine, statement: Statement, access: str) -> tuple[str, int]
     return f"vram[0x{at:x}]", at
 
 
-def _store(built: Machine, statement: Statement) -> dict[str, Any]:
+def _store(built: TeslaMachine, statement: Statement) -> dict[str, Any]:
     name, address = _place(built, statement, "WRITE")
     built.memory.write(address, statement.value)
     place = f" at 0x{address:010x}" if statement.space[0] != "vram" else ""
@@ -216,7 +216,7 @@ def _store(built: Machine, statement: Statement) -> dict[str, Any]:
     return {"effect": effect, "address": address, "value": statement.value}
 
 
-def _read(built: Machine, statement: Statement) -> dict[str, Any]:
+def _read(built: TeslaMachine, statement: Statement) -> dict[str, Any]:
     if statement.space[0] == "c":
         number, at = statement.space[1], statement.target
         value = built.consts.read(statement.obj, number, at, 4)
@@ -230,13 +230,13 @@ def _read(built: Machine, statement: Statement) -> dict[str, Any]:
     return {"effect": f"{name}{place} reads 0x{value:08x}", "address": address, "value": value}
 
 
-def _push(built: Machine, statement: Statement) -> dict[str, Any]:
+def _push(built: TeslaMachine, statement: Statement) -> dict[str, Any]:
     who = PhysId.decode(statement.thread)
     found = push(built, who, statement.obj, statement.target, statement.value)
     return {"effect": _stack_effect("pushed", found)} | found
 
 
-def _pop(built: Machine, statement: Statement) -> dict[str, Any]:
+def _pop(built: TeslaMachine, statement: Statement) -> dict[str, Any]:
     found = pop(built, PhysId.decode(statement.thread))
     return {"effect": _stack_effect("popped", found)} | found
 
@@ -253,7 +253,7 @@ def _stack_effect(verb: str, found: dict[str, Any]) -> str:
 _MEMORY_STEPS = {"store": _store, "read": _read, "push": _push, "pop": _pop}
 
 
-def launch_json(config: LaunchConfig, built: Machine) -> dict[str, Any]:
+def launch_json(config: TeslaLaunch, built: TeslaMachine) -> dict[str, Any]:
     """A launch by name: order of blocks, threads of a block, initial shared memory, placement."""
     first = next(config.blocks(), None)
     threads = [config.thread(i) for i in range(min(config.threads, SHOWN_THREADS))]

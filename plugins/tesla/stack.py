@@ -46,7 +46,7 @@ DOCUMENTED_TYPES = frozenset({2, 3, 6})
 
 
 @dataclass(frozen=True, slots=True)
-class StackEntry:
+class TeslaStackEntry:
     """One entry.
 
     Args:
@@ -93,7 +93,7 @@ class StackEntry:
         return TYPE.put(word, self.type), self.mask
 
     @classmethod
-    def decode(cls, word0: int, word1: int, number: int | None = None) -> StackEntry:
+    def decode(cls, word0: int, word1: int, number: int | None = None) -> TeslaStackEntry:
         """The entry of two words; without `number` it is the lowest with those bits 2:1."""
         if number is None:
             number = NUMBER_COPY.get(word0) << NUMBER_BITS.lo
@@ -135,7 +135,7 @@ class DumpRow:
 
     address: int
     words: tuple[int, int]
-    entry: StackEntry
+    entry: TeslaStackEntry
     mp: int
     tp: int
     oddities: tuple[str, ...]
@@ -197,7 +197,7 @@ def list_dump(
             continue
         if warp is not None and warp not in owner.warps:
             continue
-        entry = StackEntry.decode(words[0], words[1], position.entry)
+        entry = TeslaStackEntry.decode(words[0], words[1], position.entry)
         oddities = entry.oddities(words[0])
         if entry.warp not in owner.warps:
             oddities.append(f"warp {entry.warp} has no memory here, warp {owner.warp} has")
@@ -244,7 +244,7 @@ class WarpStack:
     depth: int = 0
     resident: dict[int, list[tuple[int, int]]] = field(default_factory=dict)
 
-    def push(self, type_name: str, target: int, mask: int) -> StackEntry:
+    def push(self, type_name: str, target: int, mask: int) -> TeslaStackEntry:
         """Push an entry; spills the oldest on-chip block when a fourth is needed.
 
         Raises:
@@ -254,7 +254,7 @@ class WarpStack:
             raise UsageError(f"no stack entry type '{type_name}'", ", ".join(TYPE_CODES))
         if self.depth >= self.limit:
             raise UsageError(f"STACK_LIMIT: warp {self.warp} already has {self.depth} entries")
-        entry = StackEntry(TYPE_CODES[type_name], target, self.depth, self.warp, mask)
+        entry = TeslaStackEntry(TYPE_CODES[type_name], target, self.depth, self.warp, mask)
         block, index = divmod(self.depth, ENTRIES_PER_BLOCK)
         words = entry.encode()
         if index == 0:
@@ -265,7 +265,7 @@ class WarpStack:
         self.depth += 1
         return entry
 
-    def pop(self, *types: str) -> StackEntry:
+    def pop(self, *types: str) -> TeslaStackEntry:
         """Pop the top entry, fetching its block from memory when it was spilled.
 
         Raises:
@@ -277,7 +277,7 @@ class WarpStack:
         number = self.depth - 1
         block = number // ENTRIES_PER_BLOCK
         words = self._top_block(block)[number % ENTRIES_PER_BLOCK]
-        entry = StackEntry.decode(words[0], words[1], number)
+        entry = TeslaStackEntry.decode(words[0], words[1], number)
         if types and entry.type_name not in types:
             raise UsageError(
                 f"STACK_MISMATCH: the top of warp {self.warp} is {entry.type_name}, "
@@ -289,14 +289,14 @@ class WarpStack:
         self.depth -= 1
         return entry
 
-    def entries(self) -> list[StackEntry]:
+    def entries(self) -> list[TeslaStackEntry]:
         """Every live entry from the bottom, read from the chip or from memory."""
         found = []
         for number in range(self.depth):
             block, index = divmod(number, ENTRIES_PER_BLOCK)
             held = self.resident.get(block)
             words = held[index] if held is not None else self._load(number)
-            found.append(StackEntry.decode(words[0], words[1], number))
+            found.append(TeslaStackEntry.decode(words[0], words[1], number))
         return found
 
     def _top_block(self, block: int) -> list[tuple[int, int]]:

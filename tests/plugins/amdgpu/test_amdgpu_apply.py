@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from gpudbg_plugins.amdgpu.apply import HwRegFile, Read, Write
+from gpudbg_plugins.amdgpu.apply import HwRegFile, ReadResult, Write
 from gpudbg_plugins.amdgpu.operand import HwReg
 from gpudbg_plugins.amdgpu.registers import processor
 from gpudbg_plugins.amdgpu.source import read_instructions
@@ -16,10 +16,10 @@ U32 = st.integers(0, 0xFFFFFFFF)
 OPERANDS = st.builds(HwReg, st.integers(0, 63), st.integers(0, 31), st.integers(1, 32))
 
 
-def run(file: HwRegFile, text: str) -> Read | Write:
+def run(file: HwRegFile, text: str) -> ReadResult | Write:
     (instruction,) = read_instructions(text, file.processor)
     found = file.execute(instruction)
-    assert isinstance(found, Read | Write)
+    assert isinstance(found, ReadResult | Write)
     return found
 
 
@@ -57,7 +57,7 @@ def test_fields_at_or_past_their_size_can_be_written() -> None:
 def test_getreg_writes_its_destination() -> None:
     file = HwRegFile("gfx1010", {"HW_REG_MODE": 0x2F0})
     read = run(file, "s_getreg_b32 s2, hwreg(HW_REG_MODE, 4, 4)")
-    assert isinstance(read, Read)
+    assert isinstance(read, ReadResult)
     assert (read.result, read.destination) == (0xF, "s2")
     assert file.read("s2") == 0xF
     assert read.lines() == ["s2 = 0xf (15), from HW_REG_MODE = 0x000002f0"]
@@ -88,7 +88,7 @@ def test_registers_move_with_the_generation() -> None:
         ("gfx1200", "s_getreg_b32 s0, hwreg(HW_REG_PERF_SNAPSHOT_DATA1)"),
     ):
         read = run(HwRegFile(mcpu, {"15": 0x20001}), text)
-        assert isinstance(read, Read)
+        assert isinstance(read, ReadResult)
         assert read.result == 0x20001
 
 

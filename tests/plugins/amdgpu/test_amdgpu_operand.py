@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from gpudbg_plugins.amdgpu.instruction import MNEMONICS, Instruction, decode_words, literal_text
+from gpudbg_plugins.amdgpu.instruction import MNEMONICS, GcnInstruction, decode_words, literal_text
 from gpudbg_plugins.amdgpu.operand import HwReg
 from gpudbg_plugins.amdgpu.registers import processor
 from gpudbg_plugins.amdgpu.scalars import scalar_name
@@ -65,10 +65,10 @@ def test_bits_past_31_fall_off() -> None:
 
 INSTRUCTIONS = st.one_of(
     st.builds(
-        Instruction, st.sampled_from(MNEMONICS[:2]), st.integers(0, 0xFFFF), st.integers(0, 127)
+        GcnInstruction, st.sampled_from(MNEMONICS[:2]), st.integers(0, 0xFFFF), st.integers(0, 127)
     ),
     st.builds(
-        Instruction, st.just(MNEMONICS[2]), st.integers(0, 0xFFFF), st.just(0),
+        GcnInstruction, st.just(MNEMONICS[2]), st.integers(0, 0xFFFF), st.just(0),
         st.integers(0, 0xFFFFFFFF),
     ),
 )  # fmt: skip
@@ -78,7 +78,7 @@ INSTRUCTIONS = st.one_of(
 @pytest.mark.parametrize("mcpu", CPUS)
 @given(instruction=INSTRUCTIONS)
 @settings(max_examples=80)
-def test_words_both_ways(mcpu: str, instruction: Instruction) -> None:
+def test_words_both_ways(mcpu: str, instruction: GcnInstruction) -> None:
     chosen = processor(mcpu)
     words = instruction.words(chosen)
     assert decode_words(words, chosen) == instruction

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 from gpudbg_plugins.tesla.errors import DataError
 from gpudbg_plugins.tesla.hierarchy import Chip, Hierarchy
-from gpudbg_plugins.tesla.launch import LaunchConfig, WarpMemory, warp_letter
+from gpudbg_plugins.tesla.launch import TeslaLaunch, WarpMemory, warp_letter
 from gpudbg_plugins.tesla.physid import PhysId
 from hypothesis import given
 from hypothesis import strategies as st
@@ -37,7 +37,7 @@ TABLE = """\
 1 0 3 b 3
 0 1 3 b 4
 """
-GOOD = LaunchConfig(
+GOOD = TeslaLaunch(
     grid=(3, 2), block=(2, 3, 4), threads=21, latched=True, shared_size=0x40, grid_id=0x1234,
     params=(0xCAFE, 0xF00D), registers=10,
 )  # fmt: skip

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from gpudbg_plugins.tesla import methods, run, stream
 from gpudbg_plugins.tesla.hierarchy import Chip, Hierarchy
-from gpudbg_plugins.tesla.machine import Machine
+from gpudbg_plugins.tesla.machine import TeslaMachine
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -98,11 +98,11 @@ def test_no_two_methods_share_an_offset() -> None:
         assert len(methods.BY_OFFSET[obj]) == sum(row.count for row in rows)
 
 
-def machine() -> Machine:
-    return Machine(Chip(0xA0), Hierarchy(3, 7))
+def machine() -> TeslaMachine:
+    return TeslaMachine(Chip(0xA0), Hierarchy(3, 7))
 
 
-def write(held: Machine, name: str, value: int, obj: str = "turing") -> str | None:
+def write(held: TeslaMachine, name: str, value: int, obj: str = "turing") -> str | None:
     """Write one method; the name of its DATA_ERROR, or None."""
     found = held.write(*methods.resolve(name, obj), value)
     return found.error.name if found.error else None
@@ -186,7 +186,7 @@ def test_later_names_of_methods() -> None:
         assert methods.resolve(name, "turing") == ("turing", offset)
 
 
-def launchable() -> Machine:
+def launchable() -> TeslaMachine:
     held = machine()
     for name, value in (
         ("BLOCKDIM_XY", 0x00030002), ("BLOCKDIM_Z", 4), ("THREADS_PER_BLOCK", 21),
@@ -333,7 +333,7 @@ def test_stacks_spill_into_memory_a_dump_would_show() -> None:
         ["block", "0"],
         ["block", "1"],
     ]
-    place = Machine(Chip(0xA0), Hierarchy(0x16, 7))
+    place = TeslaMachine(Chip(0xA0), Hierarchy(0x16, 7))
     for name, value in (("STACK_ADDRESS_LOW", 0x8000), ("STACK_WARPS_LOG_ALLOC", 7)):
         write(place, name, value)
     offset = place.stack_layout("turing").address(0, 11, 1, 4)

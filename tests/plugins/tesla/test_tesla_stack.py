@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from gpudbg_plugins.tesla.hierarchy import Chip, Hierarchy
 from gpudbg_plugins.tesla.mangle import StackLayout
-from gpudbg_plugins.tesla.stack import TYPE_CODES, StackEntry, WarpStack, list_dump
+from gpudbg_plugins.tesla.stack import TYPE_CODES, TeslaStackEntry, WarpStack, list_dump
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -25,7 +25,7 @@ def layout(log_alloc: int = 7, no_clamp: int = 1) -> StackLayout:
 
 
 entries = st.builds(
-    StackEntry,
+    TeslaStackEntry,
     type=st.integers(0, 7),
     target=st.integers(0, (1 << 22) - 1).map(lambda word: word << 2),
     number=st.integers(0, 4095),
@@ -35,20 +35,20 @@ entries = st.builds(
 
 
 @given(entries)
-def test_entry_round_trip(entry: StackEntry) -> None:
+def test_entry_round_trip(entry: TeslaStackEntry) -> None:
     words = entry.encode()
-    assert StackEntry.decode(*words, entry.number) == entry
-    assert entry.number & 6 == StackEntry.decode(*words).number
+    assert TeslaStackEntry.decode(*words, entry.number) == entry
+    assert entry.number & 6 == TeslaStackEntry.decode(*words).number
 
 
 @given(st.integers(0, (1 << 32) - 1), st.integers(0, (1 << 32) - 1))
 def test_any_words_are_some_entry(word0: int, word1: int) -> None:
-    assert StackEntry.decode(word0, word1).encode() == (word0, word1)
+    assert TeslaStackEntry.decode(word0, word1).encode() == (word0, word1)
 
 
 @pytest.mark.parametrize(("name", "top"), [("call", 2), ("call limited", 3), ("joinat", 6)])
 def test_documented_types(name: str, top: int) -> None:
-    word0, word1 = StackEntry(TYPE_CODES[name], 0x100, 0, 0, 0xFFFF).encode()
+    word0, word1 = TeslaStackEntry(TYPE_CODES[name], 0x100, 0, 0, 0xFFFF).encode()
     assert word0 >> 29 == top
     assert word1 == 0xFFFF
 
@@ -105,7 +105,7 @@ def test_pushes_spill_the_oldest_block_and_pops_fetch_it() -> None:
 @settings(max_examples=60)
 def test_stack_behaves_as_a_list(moves: list[int]) -> None:
     stack = WarpStack(layout(), 3, 0, 0, limit=24)
-    model: list[StackEntry] = []
+    model: list[TeslaStackEntry] = []
     for index, move in enumerate(moves):
         if move and len(model) < 24:
             model.append(stack.push("call", index * 4, 1 << index % 32))
@@ -176,7 +176,7 @@ def test_dump_from_the_middle() -> None:
 
 
 def test_stale_and_foreign_words_are_marked() -> None:
-    word0, word1 = StackEntry(TYPE_CODES["call"], 0x40, 3, 2, 1).encode()
+    word0, word1 = TeslaStackEntry(TYPE_CODES["call"], 0x40, 3, 2, 1).encode()
     data = bytearray(0x40)
     struct.pack_into("<II", data, 0, word0, word1)
     (row,) = list_dump(bytes(data), layout())

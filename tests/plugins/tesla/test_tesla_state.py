@@ -12,7 +12,7 @@ from gpudbg_plugins.tesla import flags, models
 from gpudbg_plugins.tesla.constbuf import ConstSpaces
 from gpudbg_plugins.tesla.errors import DataError
 from gpudbg_plugins.tesla.globalmem import GlobalSpace
-from gpudbg_plugins.tesla.memory import Memory
+from gpudbg_plugins.tesla.memory import WordMemory
 from gpudbg_plugins.tesla.registers import ThreadRegisters
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -26,7 +26,7 @@ words = st.integers(0, (1 << 32) - 1)
 
 
 def consts() -> ConstSpaces:
-    held = ConstSpaces(Memory())
+    held = ConstSpaces(WordMemory())
     held.define(0x20000, 3 << 16 | 0)
     held.define(0x1000, 5 << 16 | 0x200)
     held.bind(3 << 12 | 2 << 8 | 1, "CP")
