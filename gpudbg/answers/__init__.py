@@ -21,7 +21,15 @@ from gpudbg.answers.records import (
     TableStyle,
 )
 from gpudbg.answers.text import align_of, lines_of, width_of
-from gpudbg.answers.words import dim, lane_list, lane_marks
+from gpudbg.answers.words import (
+    coordinates,
+    dim,
+    extents,
+    lane_list,
+    lane_marks,
+    plain_coordinates,
+    significant,
+)
 
 __all__ = [
     "ABSENT",
@@ -43,12 +51,16 @@ __all__ = [
     "align_of",
     "column",
     "computed",
+    "coordinates",
     "data_of",
     "dim",
+    "extents",
     "lane_list",
     "lane_marks",
     "lines_of",
+    "plain_coordinates",
     "shown_columns",
+    "significant",
     "typed_row",
     "width_of",
 ]

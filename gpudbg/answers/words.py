@@ -2,12 +2,38 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Protocol
 
 
 def dim(value: tuple[int, int, int] | None) -> str:
     """CUDA coordinates as cuda-gdb prints them: (1,0,0)."""
     return "(" + ",".join(map(str, value)) + ")" if value is not None else "?"
+
+
+def coordinates(value: tuple[int, int, int] | None, shape: tuple[int, int, int]) -> str:
+    """CUDA coordinates in as many numbers as the grid or block has dimensions: `3`, `(3,1)`."""
+    if value is None:
+        return "?"
+    words = plain_coordinates(value, shape)
+    return f"({words})" if "," in words else words
+
+
+def plain_coordinates(value: tuple[int, int, int], shape: tuple[int, int, int]) -> str:
+    """The same without brackets: `3`, `3,1`."""
+    count = 3 if shape[2] > 1 else 2 if shape[1] > 1 else 1
+    return ",".join(map(str, value[:count]))
+
+
+def significant(sizes: Sequence[int]) -> Sequence[int]:
+    """Sizes without the ones behind the last that counts; the first always stays."""
+    last = max((n for n, size in enumerate(sizes) if size != 1), default=0)
+    return sizes[: last + 1]
+
+
+def extents(sizes: Sequence[int]) -> str:
+    """Sizes of a grid, a block or an image: `8`, `16x16`."""
+    return "x".join(map(str, sizes))
 
 
 def lane_list(mask: int) -> str:

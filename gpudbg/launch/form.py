@@ -8,11 +8,12 @@ texts in the words of the launch flags, and `LaunchForm.flags` is the way back.
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import prod
 from typing import Any
 
+from gpudbg.answers.words import significant
 from gpudbg.dataclass import dataclass
 from gpudbg.formats.initdata import LIST_OPTIONS, Init
 from gpudbg.formats.launch import (
@@ -112,7 +113,7 @@ def propose(program: Program, kernel: Kernel) -> Launch:
     return flag_launch(
         Launch(source="proposed"),
         kernel=kernel.name,
-        grid=",".join(map(str, _shortened(proposed_grid(kernel)))),
+        grid=",".join(map(str, significant(proposed_grid(kernel)))),
         block=",".join(map(str, block)),
         args=[f"{row.name}={text}" for row, text in proposed_arguments(program, kernel)],
         parameters=[row.name for row in known(program, kernel)],
@@ -265,12 +266,7 @@ def _option(rule: str, key: str, value: Any) -> str:
 
 
 def _dims(value: Sequence[int]) -> str:
-    return ",".join(map(str, _shortened(value)))
-
-
-def _shortened(value: Sequence[int]) -> Iterator[int]:
-    last = max((n for n, size in enumerate(value) if size != 1), default=0)
-    return iter(value[: last + 1])
+    return ",".join(map(str, significant(value)))
 
 
 def _sizes(text: str) -> str:

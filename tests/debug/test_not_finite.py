@@ -10,8 +10,8 @@ import pytest
 import gpudbg
 from gpudbg.analysis.contents import not_finite
 from gpudbg.analysis.lane_shape import as_kind, guess_kind, shape
+from gpudbg.debug.pictures import OutputTaker
 from gpudbg.debug.views.text import array_words, shape_words
-from gpudbg.frontends.tui.collect_outputs import OutputTaker
 
 ALL = (1 << 32) - 1
 LINE = np.linspace(-1, 1, 32)

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 import gpudbg
+from gpudbg.debug.pictures import register_rows
 from gpudbg.debug.views.registers import register_names
-from gpudbg.frontends.tui import lane_rows
 from tests.debug.modern import launched
 
 CUBINS = Path(__file__).parents[1] / "isa" / "volta" / "cubins"
@@ -52,7 +52,7 @@ def test_lists_name_those_that_the_program_uses() -> None:
     assert session.command("info registers UR4 B0").data["B0"] == rows["B0"]
     detail = session.snapshot().detail
     assert detail is not None
-    made = {row.name: row for row in lane_rows.registers(detail, 0, "x")}
+    made = {row.name: row for row in register_rows(detail, 0, "x")}
     assert made["B0"].mask == rows["B0"]
     assert made["UR4"].focus_text == f"{rows['UR4']:08x}"
     assert not any(name.startswith("CC") for name in made)

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
+from gpudbg.debug.pictures import MemoryPage
 from gpudbg.errors import CommandError
 from gpudbg.frontends.tui.memory_search import find, needle
 from gpudbg.frontends.tui.screens.history import HistoryScreen
-from gpudbg.frontends.tui.view import MemoryPage
 from gpudbg.frontends.tui.widgets.memory import (
     COLUMNS,
     MemoryPane,

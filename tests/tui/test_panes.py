@@ -10,12 +10,12 @@ import pytest
 
 from gpudbg.analysis.contents import means, not_finite
 from gpudbg.analysis.lane_shape import guess_kind, shape
+from gpudbg.debug.pictures import OutputRow
 from gpudbg.debug.snapshot import StackEntry
 from gpudbg.debug.values.operands import float_words, next_words, operand_values
 from gpudbg.debug.warp_paths import letters, paths
 from gpudbg.frontends.tui.glyphs import ASCII, UNICODE
 from gpudbg.frontends.tui.text import plain
-from gpudbg.frontends.tui.view import OutputRow
 from gpudbg.frontends.tui.widgets.code import CodeRows, control_words, fitting, text_spans
 from gpudbg.frontends.tui.widgets.lane_axis import Axis, axis_for, ruler
 from gpudbg.frontends.tui.widgets.lists import MarksPane, OutputPane, StopsPane, plot, thinned

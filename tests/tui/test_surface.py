@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from gpudbg.debug.pictures import ImageTaker
 from gpudbg.device.picture import ramp
-from gpudbg.frontends.tui.collect_image import ImageTaker
 from gpudbg.frontends.tui.screens.main import MainScreen
 from gpudbg.frontends.tui.screens.surface import SurfaceScreen
 from gpudbg.frontends.tui.widgets.code import CodePane

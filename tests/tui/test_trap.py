@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from gpudbg.frontends.tui.collect_trap import take
 from gpudbg.frontends.tui.screens.ask import AskScreen
 from gpudbg.frontends.tui.screens.card import CardFrame
 from gpudbg.frontends.tui.screens.fault import FaultScreen
 from gpudbg.frontends.tui.screens.trap import TrapScreen, WordCard
+from gpudbg.frontends.tui.trap_texts import take
 from gpudbg.frontends.tui.widgets.console import LogPane
 from gpudbg.frontends.tui.widgets.lists import stop_line
 from gpudbg.frontends.tui.widgets.trap_panes import (

@@ -5,3 +5,4 @@ from .rows import located_row as located_row
 from .table import Breakpoint as Breakpoint
 from .table import BreakpointTable as BreakpointTable
 from .watched import WatchKind as WatchKind
+from .watched import line_of as line_of

@@ -98,3 +98,9 @@ def lines_of(trigger: Trigger) -> tuple[str, ...]:
     if trigger.old == trigger.new:
         return (head, f"Value = {trigger.new}")
     return (head, f"Old value = {trigger.old}", f"New value = {trigger.new}")
+
+
+def line_of(trigger: Trigger) -> str:
+    """The same in one line: `Watchpoint 1  out[5] was 0, is 23`."""
+    was = "" if trigger.old == trigger.new else f"was {trigger.old}, "
+    return f"Watchpoint {trigger.number}  {trigger.expression} {was}is {trigger.new}"

@@ -11,6 +11,7 @@ import numpy as np
 
 from gpudbg.answers import Card, Notice, Table, column, typed_row
 from gpudbg.answers.formats import ABSENT, ADDRESS, COORDINATES, LIST, ROWS, Format
+from gpudbg.answers.words import extents
 from gpudbg.debug.commands.table import command
 from gpudbg.debug.focus.focus import Dim3
 from gpudbg.debug.values.images import image_named, images_of, last_writer, unit_of
@@ -54,10 +55,6 @@ def _integers(words: Sequence[str]) -> list[int]:
         raise CommandError(f"{' '.join(words)!r} is no list of numbers") from None
 
 
-def _dimensions(sizes: Sequence[int]) -> str:
-    return "x".join(map(str, sizes))
-
-
 @typed_row
 class ImageRecord:
     """A surface or texture: how it lies in memory, and the words of its header."""
@@ -65,7 +62,7 @@ class ImageRecord:
     name: str = column("Name")
     kind: str = column()
     dim: str = column("Dim")
-    sizes: Sequence[int] = column("Size", Format(_dimensions), key="")
+    sizes: Sequence[int] = column("Size", Format(extents), key="")
     format: str = column("Format", key="")
     version: str = column("Layout", key="")
     block: str = column("Block", key="")

@@ -10,21 +10,34 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from gpudbg.analysis import Liveness, of_kernel
+from gpudbg.answers import coordinates, extents, significant
 from gpudbg.debug import launch_shape, letters, paths, run_counts
-from gpudbg.debug.breakpoints import breakpoint_row
+from gpudbg.debug.breakpoints import breakpoint_row, line_of
+from gpudbg.debug.commands import frame_row
 from gpudbg.debug.focus import thread_of
+from gpudbg.debug.pictures import (
+    LISTED_SPECIALS,
+    LaneRow,
+    MemoryTaker,
+    OutputTaker,
+    error_row,
+    never_watched,
+    register_rows,
+    result_row,
+    with_changes,
+)
 from gpudbg.debug.stops import (
     CUT_SHORT,
     BreakpointStop,
     ExitStop,
     Stop,
-    Trigger,
     WatchpointStop,
     fault_card,
     hangs,
     standing_pc,
 )
 from gpudbg.debug.values import (
+    frames,
     images_of,
     never_in_any_lane,
     next_words,
@@ -33,14 +46,10 @@ from gpudbg.debug.values import (
     untouched,
 )
 from gpudbg.errors import GpudbgError
-from gpudbg.frontends.tui import lane_rows
 from gpudbg.frontends.tui.code_index import CodeIndex
-from gpudbg.frontends.tui.collect_memory import MemoryTaker
-from gpudbg.frontends.tui.collect_outputs import OutputTaker
-from gpudbg.frontends.tui.coordinates import coordinates
-from gpudbg.frontends.tui.lane_row import LaneRow
 from gpudbg.frontends.tui.stop_words import name_of, role_of
 from gpudbg.frontends.tui.view import (
+    FrameLine,
     Header,
     ScreenView,
     ViewOptions,
@@ -49,24 +58,9 @@ from gpudbg.frontends.tui.view import (
 if TYPE_CHECKING:
     from gpudbg.analysis import LocalLiveness
     from gpudbg.debug import DebugSession, Snapshot, WarpDetail, WarpRow
+    from gpudbg.debug.pictures import ImagePicture, ImageTaker, VariableTaker
     from gpudbg.debug.values import FragmentView
-    from gpudbg.frontends.tui.collect_image import ImagePicture, ImageTaker
-    from gpudbg.frontends.tui.collect_trap import TrapPicture
-    from gpudbg.frontends.tui.collect_variables import VariableTaker
-
-
-def watch_words(trigger: Trigger) -> str:
-    """`Watchpoint 1  out[5] was 0, is 23`: which, what, and the values before and after."""
-    was = "" if trigger.old == trigger.new else f"was {trigger.old}, "
-    return f"Watchpoint {trigger.number}  {trigger.expression} {was}is {trigger.new}"
-
-
-def dimensions(value: tuple[int, int, int]) -> str:
-    """`8`, `16x16`."""
-    shown = list(value)
-    while len(shown) > 1 and shown[-1] == 1:
-        shown.pop()
-    return "x".join(map(str, shown))
+    from gpudbg.frontends.tui.trap_texts import TrapPicture
 
 
 def _running_word(row: WarpRow) -> str:
@@ -114,8 +108,8 @@ class Collector:
             program=PurePath(s.program.path).name,
             arch=s.program.arch,
             kernel=s.symbols.kernel_name,
-            grid=dimensions(launch.grid),
-            block=dimensions(launch.block),
+            grid=extents(significant(launch.grid)),
+            block=extents(significant(launch.block)),
             arguments=" ".join(words),
             shared_bytes=launch.shared_bytes,
         )
@@ -186,9 +180,9 @@ class Collector:
         """The trap inspector's part, while that screen is open."""
         if not self.options.trap:
             return None
-        from gpudbg.frontends.tui import collect_trap
+        from gpudbg.frontends.tui import trap_texts
 
-        return collect_trap.take(self.session)
+        return trap_texts.take(self.session)
 
     def _image(self) -> ImagePicture | None:
         """The surface viewer's part, while that screen is open."""
@@ -196,7 +190,7 @@ class Collector:
         if not o.image:
             return None
         if self._images is None:
-            from gpudbg.frontends.tui.collect_image import ImageTaker
+            from gpudbg.debug.pictures import ImageTaker
 
             self._images = ImageTaker(self.session)
         return self._images.take(o.image_name, o.image_slice, self._at_stop)
@@ -225,7 +219,7 @@ class Collector:
         s = self.session
         title, role = name_of(stop), role_of(stop)
         if isinstance(stop, WatchpointStop):
-            title = "; ".join(watch_words(trigger) for trigger in stop.watch)
+            title = "; ".join(line_of(trigger) for trigger in stop.watch)
         elif isinstance(stop, BreakpointStop) and stop.breakpoints:
             title += " " + ", ".join(map(str, stop.breakpoints))
             title += f", {stop.arrived_warps} warps" if stop.arrived_warps > 1 else ""
@@ -294,7 +288,7 @@ class Collector:
             warps_at=at,
             paths=found,
             letters=letters(found),
-            registers=lane_rows.registers(detail, lane, self.options.register_format, unwritten),
+            registers=register_rows(detail, lane, self.options.register_format, unwritten),
             live=self.live,
             tracked=self._tracked(pc),
             specials=self._specials(detail, lane),
@@ -308,12 +302,18 @@ class Collector:
         from dataclasses import replace
 
         if self._variables is None:
-            from gpudbg.frontends.tui.collect_variables import VariableTaker
+            from gpudbg.debug.pictures import VariableTaker
 
-            self._variables = VariableTaker(self.session, self.options)
+            self._variables = VariableTaker(self.session, self.options.opened)
         lines, words = self._variables.take(detail, lane, self._at_stop)
-        frames = self._variables.frames()
-        return replace(view, variables=lines, variable_words=words, frames=frames)
+        return replace(view, variables=lines, variable_words=words, frames=self._frames())
+
+    def _frames(self) -> tuple[FrameLine, ...]:
+        """The focused warp's frames, the innermost first."""
+        s = self.session
+        rows = frames(s)
+        chosen = min(s.frame_level, len(rows) - 1)
+        return tuple(FrameLine(f.level, frame_row(s, f), f.pc, f.level == chosen) for f in rows)
 
     def _fragments(self, pc: int) -> FragmentView | None:
         """The tensor-core instruction that is next or was last; the nearest where one asks."""
@@ -336,7 +336,7 @@ class Collector:
         warp, launch = s.focused(), launch_shape(s)
         out = []
         shapes = {"T": launch.block, "C": launch.grid}
-        for name in lane_rows.SPECIALS:
+        for name in LISTED_SPECIALS:
             axis = "XYZ".find(name[-1]) if name[-2] == "." else 0
             if axis and shapes[name[3]][axis] == 1:
                 continue
@@ -345,7 +345,7 @@ class Collector:
             except GpudbgError:
                 continue
             if result is not None:
-                out.append(lane_rows.result_row(name, result, detail, lane, "special", None))
+                out.append(result_row(name, result, detail, lane, "special", None))
         return tuple(out)
 
     def _watched(self) -> dict[str, str | None]:
@@ -365,21 +365,21 @@ class Collector:
             try:
                 s = self.session
                 result = s.evaluate(text)
-                made = lane_rows.result_row(text, result, detail, lane, "watch", letter)
+                made = result_row(text, result, detail, lane, "watch", letter)
                 register = register_number(text)
                 never = register is not None and unwritten >> register & 1
                 if never and result.values.any():
                     never = 0
                 if never or never_in_any_lane(s, result):
-                    made = lane_rows.never_watched(text)
+                    made = never_watched(text)
             except GpudbgError as e:
-                made = lane_rows.error_row(text, str(e))
+                made = error_row(text, str(e))
             if before is not None and len(before[1].cells) == len(made.cells) == 32:
                 old = before[1]
                 changed = sum(1 << i for i in range(32) if old.cells[i] != made.cells[i])
                 if before[0] == self._at_stop:
                     changed = old.changed
-                made = lane_rows.with_changes(made, changed)
+                made = with_changes(made, changed)
             self._watch_before[text] = (self._at_stop, made)
             rows.append(made)
         return tuple(rows)

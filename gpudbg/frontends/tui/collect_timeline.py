@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gpudbg.answers import plain_coordinates
 from gpudbg.dataclass import dataclass
+from gpudbg.debug.pictures import register_text
 from gpudbg.debug.trace import BEFORE, LETTERS, READY, UNKNOWN, Event, Executed, Track, Warp
 from gpudbg.debug.values import WORDS
-from gpudbg.frontends.tui.lane_rows import register_text
-from gpudbg.frontends.tui.widgets.chrome import block_name
 
 if TYPE_CHECKING:
     from gpudbg.debug import DebugSession, WarpRow
@@ -219,7 +219,7 @@ def take(
     mine = warp_of(view, focus) if focus is not None else None
     for (warp, row), track in zip(ordered, tracks, strict=True):
         track = _sampled(track, start, stop, views)
-        cta = block_name(line.block(warp), view.snapshot.grid)
+        cta = plain_coordinates(line.block(warp), view.snapshot.grid)
         if row is None:
             rows.append(WarpTrack(None, 0, f"{cta} w{warp[1]}", track, "", warp == mine))
             continue
@@ -270,7 +270,7 @@ def _at_tick(session: DebugSession, view: ScreenView, tick: int) -> str:
             return "not recorded"
         return f"its instruction is kept no longer; those from {record.exact:,} on are"
     row = next((w for w in view.warps if warp_of(view, w) == found.warp), None)
-    cta = block_name(session.timeline.block(found.warp), view.snapshot.grid)
+    cta = plain_coordinates(session.timeline.block(found.warp), view.snapshot.grid)
     who = f"warp {row.slot}" if row is not None else f"CTA {cta} warp {found.warp[1]}"
     lanes = found.lanes.bit_count()
     count = f"{lanes} lane{'s' if lanes != 1 else ''}" if lanes else "guarded off"
@@ -395,7 +395,7 @@ def _stores(session: DebugSession, view: ScreenView, since: int) -> tuple[Store,
     rows = []
     for (_, pc), parts in sorted(found.items()):
         warp = parts[0][0]
-        cta = block_name(session.timeline.block(warp), view.snapshot.grid)
+        cta = plain_coordinates(session.timeline.block(warp), view.snapshot.grid)
         who = slots.get(warp, f"CTA {cta} w{warp[1]}") if len(parts) == 1 else f"{len(parts)} warps"
         count, lanes = sum(p[1] for p in parts), max(p[2] for p in parts)
         rows.append(Store(pc, code_text(view, pc), who, count, lanes))

@@ -9,22 +9,17 @@ from __future__ import annotations
 from dataclasses import field
 from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import NDArray
-
 from gpudbg.dataclass import dataclass
 
 if TYPE_CHECKING:
     from gpudbg.analysis import Liveness, LocalLiveness
     from gpudbg.debug import Path, Progress, Snapshot, WarpRow
     from gpudbg.debug.breakpoints import BreakpointRow
+    from gpudbg.debug.pictures import ImagePicture, LaneRow, MemoryPage, OutputRow, VariableLine
     from gpudbg.debug.stops import FaultCard, Stop
     from gpudbg.debug.values import FragmentView
     from gpudbg.frontends.tui.code_index import CodeIndex
-    from gpudbg.frontends.tui.collect_image import ImagePicture
-    from gpudbg.frontends.tui.collect_trap import TrapPicture
-    from gpudbg.frontends.tui.collect_variables import FrameLine, VariableLine
-    from gpudbg.frontends.tui.lane_row import LaneRow
+    from gpudbg.frontends.tui.trap_texts import TrapPicture
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,46 +36,13 @@ class Header:
 
 
 @dataclass(frozen=True, slots=True)
-class MemoryPage:
-    """A window into one address space; `allocations` are (base, bytes, name, tag) of the map.
+class FrameLine:
+    """A call frame: as `backtrace` prints it, where it goes on, whether it is the selected one."""
 
-    `element` is the type its words are known to have (`f32`), or "".  `unwritten` are the bytes
-    that were given no contents and that nobody has written.
-    """
-
-    space: str
-    label: str
-    base: int
-    size: int
-    address: int
-    data: bytes
-    changed: frozenset[int] = frozenset()
-    error: str = ""
-    allocations: tuple[tuple[int, int, str, str], ...] = ()
-    element: str = ""
-    unwritten: frozenset[int] = frozenset()
-
-
-@dataclass(frozen=True, slots=True)
-class OutputRow:
-    """One buffer of the launch.
-
-    `values` are the first elements; `changed`, `strange` (what is not finite, in words) and
-    `means` (of parts, NaN where one is not finite) are of all.  `unwritten` says how many elements
-    nobody has written, `never` which of the first.
-    """
-
-    name: str
-    dtype: str
-    count: int
-    address: int
-    marked: bool
-    values: NDArray[np.generic]
-    changed: int = 0
-    strange: str = ""
-    means: tuple[float, ...] = ()
-    unwritten: str = ""
-    never: frozenset[int] = frozenset()
+    level: int
+    text: str
+    pc: int
+    selected: bool
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,16 +9,16 @@ from collections.abc import Hashable
 from typing import TYPE_CHECKING, Any
 
 from gpudbg.dataclass import dataclass
+from gpudbg.debug.pictures import register_text
 from gpudbg.errors import CommandError
 from gpudbg.frontends.tui.handlers import handles
-from gpudbg.frontends.tui.lane_rows import register_text
 from gpudbg.frontends.tui.screens.edit import EditScreen
 from gpudbg.frontends.tui.widgets.console import ConsolePane
 from gpudbg.frontends.tui.widgets.memory import COLUMNS, MemoryPane
 
 if TYPE_CHECKING:
     from gpudbg.debug import DebugSession
-    from gpudbg.frontends.tui.lane_row import LaneRow
+    from gpudbg.debug.pictures import LaneRow
     from gpudbg.frontends.tui.screens.main import MainScreen
     from gpudbg.frontends.tui.view import ScreenView
 
@@ -50,7 +50,7 @@ def value_at(view: ScreenView, key: Hashable, memory: MemoryPane, letter: str) -
     Args:
         key: of the row under the cursor.
         memory: the memory pane, which knows its column.
-        letter: the format registers are shown in, of `lane_rows.FORMATS`.
+        letter: the format registers are shown in, of `REGISTER_FORMATS`.
 
     Raises:
         CommandError: the row is read-only, or stands for no value.

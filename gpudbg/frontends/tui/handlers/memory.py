@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gpudbg.debug.pictures import SPACES, WARPLESS
 from gpudbg.debug.values import allocations, mapped
 from gpudbg.errors import GpudbgError
-from gpudbg.frontends.tui.collect_memory import SPACES, WARPLESS
 from gpudbg.frontends.tui.handlers import EVENTS, handles
 from gpudbg.frontends.tui.memory_search import find, needle
 from gpudbg.frontends.tui.widgets.memory import MemoryPane

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpudbg.analysis import LaneShape
+from gpudbg.debug.pictures import result_row
 from gpudbg.errors import GpudbgError
-from gpudbg.frontends.tui import lane_rows
 from gpudbg.frontends.tui.handlers import HANDLERS
 from gpudbg.frontends.tui.widgets.code import CodePane
 from gpudbg.frontends.tui.widgets.console import ConsolePane
@@ -53,7 +53,7 @@ def value_words(session: DebugSession, name: str) -> str:
     lane = session.focus.lane if session.focus is not None else 0
     if detail is None or not hasattr(result.type, "kind"):
         return f"{name}: {result.type}" if hasattr(result.type, "fields") else ""
-    row = lane_rows.result_row(name, result, detail, lane, "variable", None)
+    row = result_row(name, result, detail, lane, "variable", None)
     if not result.valid[lane]:
         return f"{name}: {result.why or 'no value'} in lane {lane}"
     shape: LaneShape = row.shape

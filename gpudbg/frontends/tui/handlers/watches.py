@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gpudbg.debug.pictures import REGISTER_FORMATS
 from gpudbg.errors import GpudbgError
 from gpudbg.frontends.tui.handlers import handles
-from gpudbg.frontends.tui.lane_rows import FORMATS
 from gpudbg.frontends.tui.widgets.lists import WatchPane
 from gpudbg.frontends.tui.widgets.memory import MemoryPane
 from gpudbg.frontends.tui.widgets.registers import RegistersPane
@@ -62,8 +62,8 @@ def next_format(screen: MainScreen) -> None:
         screen.query_one(MemoryPane).next_form()
         return
     options = screen.options
-    at = FORMATS.index(options.register_format)
-    options.register_format = FORMATS[(at + 1) % len(FORMATS)]
+    at = REGISTER_FORMATS.index(options.register_format)
+    options.register_format = REGISTER_FORMATS[(at + 1) % len(REGISTER_FORMATS)]
     screen.quick(lambda s: None)
 
 

@@ -7,12 +7,11 @@ from typing import ClassVar
 from textual.binding import BindingType
 from textual.events import Click
 
-from gpudbg.answers import dim
+from gpudbg.answers import coordinates, dim
 from gpudbg.debug.stops import FaultCard
 from gpudbg.debug.values import float_words
 from gpudbg.frontends.tui.actions import Action
 from gpudbg.frontends.tui.appearance import Appearance
-from gpudbg.frontends.tui.coordinates import coordinates
 from gpudbg.frontends.tui.glyphs import Glyphs
 from gpudbg.frontends.tui.keys import bindings, key_row
 from gpudbg.frontends.tui.screens.card import CardFrame, CardScreen

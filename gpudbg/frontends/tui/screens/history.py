@@ -339,11 +339,11 @@ class HistoryScreen(ConsoleScreen):
 
     def action_format(self) -> None:
         """Registers in hex, decimal, float."""
-        from gpudbg.frontends.tui.lane_rows import FORMATS
+        from gpudbg.debug.pictures import REGISTER_FORMATS
 
         options = self.main.options
-        at = FORMATS.index(options.register_format)
-        options.register_format = FORMATS[(at + 1) % len(FORMATS)]
+        at = REGISTER_FORMATS.index(options.register_format)
+        options.register_format = REGISTER_FORMATS[(at + 1) % len(REGISTER_FORMATS)]
         self.main.draw()
 
     def action_register(self) -> None:

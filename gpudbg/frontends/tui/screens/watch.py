@@ -11,11 +11,11 @@ from textual.binding import BindingType
 from textual.events import Resize
 
 from gpudbg.answers import lane_list
+from gpudbg.debug.pictures import LaneRow
 from gpudbg.frontends.tui import messages
 from gpudbg.frontends.tui.appearance import Appearance
 from gpudbg.frontends.tui.handlers.watches import drop_watch, watch_expression
 from gpudbg.frontends.tui.keys import bindings
-from gpudbg.frontends.tui.lane_row import LaneRow
 from gpudbg.frontends.tui.screens.board import Board
 from gpudbg.frontends.tui.screens.side import SideScreen
 from gpudbg.frontends.tui.text import Row, Span, fit, row

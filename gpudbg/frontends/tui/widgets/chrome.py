@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from textual.events import Click
 from textual.strip import Strip
 
+from gpudbg.answers import plain_coordinates
 from gpudbg.debug import WarpRow
 from gpudbg.debug.stops import BreakpointStop, OpenedStop
 from gpudbg.frontends.tui import messages
@@ -217,12 +218,6 @@ def strip_mark(w: WarpRow, mine: bool, glyphs: Glyphs) -> Span:
     return glyphs.ready, "run"
 
 
-def block_name(block: tuple[int, int, int], grid: tuple[int, int, int]) -> str:
-    """A CTA in as many numbers as the grid has dimensions."""
-    count = 3 if grid[2] > 1 else 2 if grid[1] > 1 else 1
-    return ",".join(str(n) for n in block[:count])
-
-
 class SmStrip(OneLine):
     """Every warp of the focused SM as one cell, in CTA groups."""
 
@@ -245,7 +240,7 @@ class SmStrip(OneLine):
         wide = sum(len(b) + 6 for b in blocks.values()) + 6 < limit
         for block, warps in blocks.items():
             mine_cta = focus is not None and focus.block == block
-            name = block_name(block, view.snapshot.grid)
+            name = plain_coordinates(block, view.snapshot.grid)
             if at + len(name) + len(warps) + 2 > limit:
                 spans.append((self.appearance.glyphs.cut, "muted"))
                 break

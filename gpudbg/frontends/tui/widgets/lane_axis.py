@@ -9,8 +9,8 @@ from functools import lru_cache
 
 from gpudbg.analysis import LaneShape
 from gpudbg.dataclass import dataclass
+from gpudbg.debug.pictures import LaneRow
 from gpudbg.frontends.tui.glyphs import Glyphs
-from gpudbg.frontends.tui.lane_row import LaneRow
 from gpudbg.frontends.tui.text import Span
 from gpudbg.frontends.tui.view import ScreenView
 

@@ -6,11 +6,11 @@ from typing import ClassVar
 
 from textual.binding import BindingType
 
+from gpudbg.answers import coordinates
 from gpudbg.dataclass import dataclass
+from gpudbg.debug.pictures import LaneRow
 from gpudbg.frontends.tui.appearance import Appearance
-from gpudbg.frontends.tui.coordinates import coordinates
 from gpudbg.frontends.tui.keys import bindings
-from gpudbg.frontends.tui.lane_row import LaneRow
 from gpudbg.frontends.tui.text import Row, Span, fit, row
 from gpudbg.frontends.tui.view import ScreenView
 from gpudbg.frontends.tui.widgets.base import Content, LinePane

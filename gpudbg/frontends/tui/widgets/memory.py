@@ -10,11 +10,12 @@ from textual.binding import BindingType
 from textual.events import Click
 
 from gpudbg.dataclass import dataclass
+from gpudbg.debug.pictures import MemoryPage
 from gpudbg.expr import TYPES, Scalar
 from gpudbg.frontends.tui.glyphs import Glyphs
 from gpudbg.frontends.tui.keys import bindings
 from gpudbg.frontends.tui.text import Row, Span, row
-from gpudbg.frontends.tui.view import MemoryPage, ScreenView
+from gpudbg.frontends.tui.view import ScreenView
 from gpudbg.frontends.tui.widgets.base import Content, LinePane
 
 if TYPE_CHECKING:

@@ -6,10 +6,9 @@ import textwrap
 from collections.abc import Hashable, Sequence
 from dataclasses import replace
 
+from gpudbg.debug.pictures import LaneRow, register_text
 from gpudbg.frontends.tui.appearance import Appearance
 from gpudbg.frontends.tui.glyphs import Glyphs
-from gpudbg.frontends.tui.lane_row import LaneRow
-from gpudbg.frontends.tui.lane_rows import register_text
 from gpudbg.frontends.tui.text import Row, Span, fit, row
 from gpudbg.frontends.tui.view import ScreenView
 from gpudbg.frontends.tui.widgets.base import Content, LinePane

@@ -10,11 +10,11 @@ import numpy as np
 from textual.binding import BindingType
 from textual.events import Click, Leave, MouseMove, MouseScrollDown, MouseScrollUp
 
+from gpudbg.debug.pictures import ImagePicture
 from gpudbg.debug.views import UPPER, PictureWindow, fitting_zoom, halves
 from gpudbg.device import RAMPS, Pixels, pixels_of, ramp
 from gpudbg.frontends.tui import messages
 from gpudbg.frontends.tui.appearance import Appearance
-from gpudbg.frontends.tui.collect_image import ImagePicture
 from gpudbg.frontends.tui.keys import bindings
 from gpudbg.frontends.tui.text import Row, Span, row
 from gpudbg.frontends.tui.view import ScreenView

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import textwrap
 
+from gpudbg.debug.pictures import DIDS, ImagePicture, Writer
 from gpudbg.frontends.tui.appearance import Appearance
-from gpudbg.frontends.tui.collect_image import DIDS, ImagePicture, Writer
 from gpudbg.frontends.tui.text import Row, row
 from gpudbg.frontends.tui.view import ScreenView
 from gpudbg.frontends.tui.widgets.base import Content, LinePane

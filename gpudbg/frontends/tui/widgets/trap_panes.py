@@ -6,8 +6,8 @@ from collections.abc import Hashable, Iterator, Sequence
 
 from gpudbg.debug.values import TrapField, TrapWord
 from gpudbg.frontends.tui.appearance import Appearance
-from gpudbg.frontends.tui.collect_trap import ROWS, SavedWarp, TrapPicture
 from gpudbg.frontends.tui.text import Row, Span, fit, row
+from gpudbg.frontends.tui.trap_texts import ROWS, SavedWarp, TrapPicture
 from gpudbg.frontends.tui.view import ScreenView
 from gpudbg.frontends.tui.widgets.base import Content, LinePane
 from gpudbg.frontends.tui.widgets.code import text_spans

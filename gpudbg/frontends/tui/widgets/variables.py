@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from gpudbg.frontends.tui.collect_variables import VariableLine
+from gpudbg.debug.pictures import VariableLine
 from gpudbg.frontends.tui.text import Row, row
 from gpudbg.frontends.tui.view import ScreenView
 from gpudbg.frontends.tui.widgets.base import Content, LinePane

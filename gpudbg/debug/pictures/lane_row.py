@@ -1,4 +1,4 @@
-"""One value across the lanes of a warp, as panes show it."""
+"""One value across the lanes of a warp, with its text in each."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from gpudbg.dataclass import dataclass
 
 if TYPE_CHECKING:
-    from gpudbg.analysis import LaneShape
+    from gpudbg.analysis.lane_shape import LaneShape
 
 
 @dataclass(frozen=True, slots=True)

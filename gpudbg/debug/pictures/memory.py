@@ -1,10 +1,12 @@
-"""The memory pane's part of a `ScreenView`: part of an address space, or the allocations."""
+"""Part of an address space as the focused lane sees it, or the map of allocations."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
-from gpudbg.debug import launch_shape
+from gpudbg.answers.words import coordinates
+from gpudbg.dataclass import dataclass
+from gpudbg.debug.launched import launch_shape
 from gpudbg.debug.values import (
     allocations,
     constant_extents,
@@ -15,16 +17,14 @@ from gpudbg.debug.values import (
     shared_extent,
 )
 from gpudbg.errors import CommandError
-from gpudbg.frontends.tui.coordinates import coordinates
-from gpudbg.frontends.tui.view import MemoryPage, ViewOptions
 from gpudbg.toolchain import known
 
 if TYPE_CHECKING:
-    from gpudbg.debug import DebugSession
+    from gpudbg.debug.session import DebugSession
 
 NO_MEMORY = "this kernel has none"
 SPACES = ("shared", "global", "local", "const", "map")
-"""What the memory pane goes through: address spaces, and the map of allocations."""
+"""What a window can be in: address spaces, and the map of allocations."""
 WARPLESS = ("global", "map")
 """Those that can be shown when no warp is left."""
 
@@ -32,10 +32,40 @@ Region = tuple[str, str, int, int]
 """Space, words for the title, base and size; size 0 where there is nothing to show."""
 
 
+class MemoryWindow(Protocol):
+    """Which part is wanted; `bank` is set to one that there is."""
+
+    space: str
+    bank: int
+    address: int | None
+    page_rows: int
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryPage:
+    """A window into one address space; `allocations` are (base, bytes, name, tag) of the map.
+
+    `element` is the type its words are known to have (`f32`), or "".  `unwritten` are the bytes
+    that were given no contents and that nobody has written.
+    """
+
+    space: str
+    label: str
+    base: int
+    size: int
+    address: int
+    data: bytes
+    changed: frozenset[int] = frozenset()
+    error: str = ""
+    allocations: tuple[tuple[int, int, str, str], ...] = ()
+    element: str = ""
+    unwritten: frozenset[int] = frozenset()
+
+
 class MemoryTaker:
     """Makes pages of one session; remembers the last stop's to tell what changed."""
 
-    def __init__(self, session: DebugSession, options: ViewOptions) -> None:
+    def __init__(self, session: DebugSession, options: MemoryWindow) -> None:
         self.session = session
         self.options = options
         self._last: tuple[str, int, bytes] | None = None

@@ -1,4 +1,4 @@
-"""The surface viewer's part of a `ScreenView`: a slice of a surface or texture and its writers."""
+"""A slice of a surface or texture and its writers."""
 
 from __future__ import annotations
 
@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from gpudbg.answers.words import extents
 from gpudbg.dataclass import dataclass
-from gpudbg.debug import launch_shape
-from gpudbg.debug.values import OutsideRow, images_of, outside_of, place_words, unit_of
+from gpudbg.debug.launched import launch_shape
+from gpudbg.debug.values.images import images_of, place_words, unit_of
+from gpudbg.debug.values.outside import OutsideRow, outside_of
 from gpudbg.device import Shades, components, decoded_words, shades_of, slice_of
 
 if TYPE_CHECKING:
-    from gpudbg.debug import DebugSession
+    from gpudbg.debug.session import DebugSession
     from gpudbg.device import DeviceImage
 
 SLICES = {"z": "z slice", "l": "layer"}
@@ -208,7 +210,7 @@ def _row(image: DeviceImage) -> ImageRow:
         image.name,
         image.kind,
         image.options.dim,
-        "x".join(str(sizes[axis]) for axis in header.axes),
+        extents([sizes[axis] for axis in header.axes]),
         f"{header.format.name} {header.type_name}",
         max(slices, 1),
     )

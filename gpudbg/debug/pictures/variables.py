@@ -1,26 +1,22 @@
-"""The variables and frames panes' part of a picture: a tree of variables, of which only what is
-open is read, and the call frames of the focused warp.
-"""
+"""The variables of the focused warp as a tree, of which only what is open is read."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from gpudbg.dataclass import dataclass
-from gpudbg.debug.commands import frame_row
-from gpudbg.debug.values import frames
-from gpudbg.debug.views import argument_rows
+from gpudbg.debug.pictures.lane_rows import result_row, with_changes
+from gpudbg.debug.views.arguments import argument_rows
 from gpudbg.errors import GpudbgError
-from gpudbg.expr import Array, Pointer, Struct
-from gpudbg.frontends.tui import lane_rows
+from gpudbg.expr.types import Array, Pointer, Struct
 
 if TYPE_CHECKING:
-    from gpudbg.debug import DebugSession, WarpDetail
-    from gpudbg.expr import Result
-    from gpudbg.frontends.tui.lane_row import LaneRow
-    from gpudbg.frontends.tui.view import ViewOptions
+    from gpudbg.debug.pictures.lane_row import LaneRow
+    from gpudbg.debug.session import DebugSession
+    from gpudbg.debug.snapshot import WarpDetail
+    from gpudbg.expr.evaluation import Result
 
 ELEMENTS = 64
 """Most elements of an array that is open."""
@@ -53,32 +49,16 @@ class VariableLine:
     changed: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class FrameLine:
-    """A call frame: as `backtrace` prints it, where it goes on, whether it is the selected one."""
-
-    level: int
-    text: str
-    pc: int
-    selected: bool
-
-
 class VariableTaker:
     """Reads variables at every stop and remembers what they were at the one before."""
 
-    def __init__(self, session: DebugSession, options: ViewOptions) -> None:
+    def __init__(self, session: DebugSession, opened: Set[str]) -> None:
+        """Args: opened: paths of what is open; read at each stop."""
         self._session = session
-        self._options = options
+        self._opened = opened
         self._function = ""
         self._before: dict[str, tuple[int, str, tuple[str, ...]]] = {}
         self._last: dict[str, tuple[int, str, tuple[str, ...]]] = {}
-
-    def frames(self) -> tuple[FrameLine, ...]:
-        """The focused warp's frames, the innermost first."""
-        s = self._session
-        rows = frames(s)
-        chosen = min(s.frame_level, len(rows) - 1)
-        return tuple(FrameLine(f.level, frame_row(s, f), f.pc, f.level == chosen) for f in rows)
 
     def take(
         self, detail: WarpDetail, lane: int, stop: int
@@ -116,16 +96,16 @@ class VariableTaker:
     ) -> Iterator[VariableLine]:  # fmt: skip
         """A variable and, where it is open, what is in it."""
         inner = may_open and depth < DEEPEST and bool(_parts(path, value.type))
-        opened = inner and path in self._options.opened
+        opened = inner and path in self._opened
         line = VariableLine(path, name, depth, str(value.type), inner=inner, opened=opened)
         if isinstance(value.type, Struct | Array):
             changed = self._changed(path, self._bytes(value, lane), stop, detail)
             text = "" if opened else _folded(value.type)
             yield replace(line, text=text, changed=bool(changed))
         else:
-            row = lane_rows.result_row(name, value, detail, lane, "variable", None)
+            row = result_row(name, value, detail, lane, "variable", None)
             changed = self._changed(path, row.cells, stop, detail)
-            row = lane_rows.with_changes(row, changed)
+            row = with_changes(row, changed)
             text = row.focus_text if value.valid[lane] else value.why or "<optimized out>"
             yield replace(line, text=text, lanes=row, changed=bool(changed))
         for part, below in _parts(path, value.type) if opened else ():

@@ -7,32 +7,33 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gpudbg.analysis import LaneShape, as_kind, guess_kind, shape
-from gpudbg.debug.values import WORDS
-from gpudbg.debug.views import format_bits, value_text
-from gpudbg.expr import Scalar
-from gpudbg.frontends.tui.lane_row import LaneRow
+from gpudbg.analysis.lane_shape import LaneShape, as_kind, guess_kind, shape
+from gpudbg.debug.pictures.lane_row import LaneRow
+from gpudbg.debug.values.unwritten import WORDS
+from gpudbg.debug.views.format import format_bits
+from gpudbg.debug.views.text import value_text
+from gpudbg.expr.types import Scalar
 
 if TYPE_CHECKING:
-    from gpudbg.debug import SharedRow, WarpDetail
-    from gpudbg.expr import Result
+    from gpudbg.debug.snapshot import SharedRow, WarpDetail
+    from gpudbg.expr.evaluation import Result
 
-SPECIALS = ("SR_TID.X", "SR_TID.Y", "SR_TID.Z", "SR_CTAID.X", "SR_CTAID.Y", "SR_CTAID.Z",
+LISTED_SPECIALS = ("SR_TID.X", "SR_TID.Y", "SR_TID.Z", "SR_CTAID.X", "SR_CTAID.Y", "SR_CTAID.Z",
             "SR_LANEID", "SR_LTMASK", "SR_CLOCKLO")  # fmt: skip
 """Special registers the register pane lists; the console reads all of them."""
 
 FLAG_NAMES = "ZSCO"
-FORMATS = ("x", "d", "f")
+REGISTER_FORMATS = ("x", "d", "f")
 """Formats `x` goes through: hex, signed decimal, float."""
 
 
-def registers(
+def register_rows(
     detail: WarpDetail, lane: int, letter: str, untouched: int = 0
 ) -> tuple[LaneRow, ...]:
     """R0.., then P0..P6, then registers that lanes share, then the condition code's flags.
 
     Args:
-        letter: of `FORMATS`.
+        letter: of `REGISTER_FORMATS`.
         untouched: mask of registers that no instruction has written so far.
     """
     out = []

@@ -1,4 +1,4 @@
-"""The launch's buffers for the output pane: whole ones, looked at again only when written to.
+"""The launch's buffers: whole ones, looked at again only when written to.
 
 A mark is made at every stop: a buffer nobody wrote to since keeps its row, and what has changed is
 counted from the mark of the stop before.
@@ -13,16 +13,39 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpudbg.analysis import means, not_finite
-from gpudbg.debug.values import ChangeMark, buffer_words, elements_never_written
-from gpudbg.frontends.tui.view import OutputRow
+from gpudbg.dataclass import dataclass
+from gpudbg.debug.values.changes import ChangeMark
+from gpudbg.debug.values.unwritten import buffer_words, elements_never_written
 
 if TYPE_CHECKING:
-    from gpudbg.debug import DebugSession
+    from gpudbg.debug.session import DebugSession
 
 SHOWN = 4096
 """Elements a row holds; counts, plots and what is not finite are of the whole buffer."""
 PLOT = 40
 """Parts of a buffer that a plot draws."""
+
+
+@dataclass(frozen=True, slots=True)
+class OutputRow:
+    """One buffer of the launch.
+
+    `values` are the first elements; `changed`, `strange` (what is not finite, in words) and
+    `means` (of parts, NaN where one is not finite) are of all.  `unwritten` says how many elements
+    nobody has written, `never` which of the first.
+    """
+
+    name: str
+    dtype: str
+    count: int
+    address: int
+    marked: bool
+    values: NDArray[np.generic]
+    changed: int = 0
+    strange: str = ""
+    means: tuple[float, ...] = ()
+    unwritten: str = ""
+    never: frozenset[int] = frozenset()
 
 
 class OutputTaker:
