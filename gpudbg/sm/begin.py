@@ -134,7 +134,7 @@ def begin(
         config,
         image,
         gpu.memory,
-        gpu.jobs,
+        gpu.jobs if config.cluster_size == 1 else 1,
         residency,
         Schedule(gpu.seed, gpu.quantum),
         engine.constants,
@@ -150,7 +150,7 @@ def begin(
     if not is_wide(gpu.arch) and reads_counters(grid_object.code.code):
         grid_object.counters = shown.counters
     grid_object.start()
-    if gpu.engine != "step" and not config.clustered:
+    if gpu.engine != "step":
         start = image.entries[kernel]
         so_far = module.compiled, module.stepped
         grid_object.fast = FastEngine(launched, start, gpu.engine, *so_far)

@@ -11,7 +11,10 @@ import pytest
 
 import gpudbg
 from gpudbg.sm.engines import tensor
+from gpudbg.sm.engines.llvm import program as programs
+from gpudbg.sm.engines.llvm import run as run_engine
 from gpudbg.sm.fragments import bits_of
+from tests.variants import some
 
 CUBIN = Path(__file__).resolve().parent / "cubin"
 Array = npt.NDArray[Any]
@@ -83,9 +86,10 @@ def _half_places(numbers: Array) -> Array:
 def multiply(
     name: str, a: Array | None, b: Array, c: Array, *, layouts: Any,
     accumulate: bool = True, more: Array | None = None, result: Any = np.float32,
+    engine: str = "step",
 ) -> Array:  # fmt: skip
-    """Run one kernel; the result matrix."""
-    program = gpudbg.load(str(CUBIN / "wgmma.cubin"), engine="step")
+    """Run one kernel; the result matrix.  Compiled code leaves no product to the step engine."""
+    program = gpudbg.load(str(CUBIN / "wgmma.cubin"), engine=engine)
     whole, da = np.zeros(16384, np.uint8), 0
     if a is not None:
         whole, da = image(a, 0, *layouts[0])
@@ -99,6 +103,9 @@ def multiply(
     session = program.launch(name, grid=1, block=128, args=args, shared_bytes=16384)
     stop = session.run(max_instructions=100_000)
     assert stop.kind == "exited", stop.message
+    if engine == "run":
+        left = session.execute("info engine")["exits"]
+        assert not [row for row in left if "GMMA" in row["instruction"]]
     return back(session.buffer(5).view(result).reshape(128, -1), c.shape[1])
 
 
@@ -153,6 +160,50 @@ def test_signs_and_half_results() -> None:
         layouts=((0, False, 128, 256), (0, False, 128, 256)), result=np.float16,
     )  # fmt: skip
     np.testing.assert_array_equal(found, c - a @ b.T)
+
+
+_ALONG, _ACROSS = (128, False, 16, 1024), (128, True, 4096, 1024)
+_NARROW = (32, True, 512, 256)
+_COMPILED: dict[str, tuple[Any, int, int, Any, Any]] = {
+    "f16_kmajor": (np.float16, 16, 64, np.float32, ((0, False, 128, 256), _ALONG)),
+    "f16_across": (np.float16, 16, 64, np.float32, ((0, True, 1024, 128), _ACROSS)),
+    "f16_negative": (np.float16, 16, 16, np.float32, (_ALONG, _NARROW)),
+    "f16_half": (np.float16, 16, 32, np.float16, ((0, False, 128, 256), (64, False, 16, 512))),
+    "bf16_registers": (np.uint16, 16, 16, np.float32, ((), _NARROW)),
+    "tf32": (np.uint32, 8, 8, np.float32, ((32, False, 16, 256), (0, False, 128, 256))),
+    "s8": (np.int8, 32, 16, np.int32, ((32, False, 16, 256), (32, False, 16, 256))),
+    "b1": (np.uint8, 32, 8, np.int32, ((32, False, 16, 256), (32, False, 16, 256))),
+}
+
+
+@pytest.mark.parametrize("name", some("wgmma", list(_COMPILED), 2))
+def test_compiled_products_are_those_of_the_step_engine(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Word by word, of numbers with any fractions."""
+    for module in (programs, run_engine):
+        monkeypatch.setattr(module, "GOOD", programs.QUICK)
+    kind, k, columns, result, layouts = _COMPILED[name]
+    rng = np.random.default_rng(list(name.encode()))
+    if np.issubdtype(kind, np.floating):
+        a, b = (rng.standard_normal((n, k)).astype(kind) for n in (64, columns))
+    elif kind == np.int8 or kind == np.uint8:
+        a, b = (rng.integers(0, 256, (n, k)).astype(np.uint8) for n in (64, columns))
+    else:
+        near = [
+            rng.standard_normal((n, k)).astype(np.float32).view(np.uint32) for n in (64, columns)
+        ]
+        a, b = ((v >> np.uint32(32 - 8 * kind().itemsize)).astype(kind) for v in near)
+    c = (100 * rng.standard_normal((64, columns))).astype(result)
+    registers = fragment(a, 2) if not layouts[0] else None
+    found = [
+        multiply(
+            name, a if registers is None else None, b, c, layouts=layouts, more=registers,
+            result=result, engine=engine,
+        ).view(np.uint8)
+        for engine in ("step", "run")
+    ]  # fmt: skip
+    np.testing.assert_array_equal(found[0], found[1])
 
 
 def fragment(a: Array, per: int) -> Array:

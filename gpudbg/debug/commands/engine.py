@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from gpudbg.sm.grid import Grid
 
 SHOWN = 20
-CLUSTERS = "launches with clusters are stepped: their barriers and shared memory are not compiled"
 SEED = "a schedule seed is set: a drawn order of warps is stepped"
 OBSERVED = "an observer wants every instruction"
 TRAPS = "imprecise errors, a limit of calls or single-step mode need the step engine"
@@ -34,8 +33,7 @@ def info_engine(session: DebugSession, argument: str) -> Card:
     grid = session.grid
     name = grid.gpu.engine
     if grid.fast is None:
-        why = CLUSTERS if grid.config.clustered and name != "step" else ABSENT
-        return Card(EngineState(name, False, (), why), _lines)
+        return Card(EngineState(name, False, (), ABSENT), _lines)
     report = grid.fast.report()
     if report is not None:
         return Card(_compiled(session, report), _lines)

@@ -38,10 +38,10 @@ IN_USE: Final = 192
 THREADS, TOTAL, VOTES, *REDUCED = range(200, 584, 64)
 PHASE: Final = (ARRIVED, THREADS, TOTAL, VOTES, *REDUCED)
 """Words of 16 barriers each that begin anew with every phase."""
-LIVE_THREADS, ALL_THREADS = 584, 592
+LIVE_THREADS, ALL_THREADS, RANK = 584, 592, 600
 """i64: threads that have not ended, and those there were, where lanes have pcs of their own and
-barriers count threads; 0: warps are counted."""
-BLOCK_BYTES: Final = 600
+barriers count threads; 0: warps are counted.  The rank in the cluster, where addresses have it."""
+BLOCK_BYTES: Final = 608
 """Of a block without the addresses of records."""
 
 UNTOUCHED: Final = 1

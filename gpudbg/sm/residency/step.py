@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from gpudbg.mem.pages import address_of, zeroed
+from gpudbg.mem.windows import RANK_SHIFT
 from gpudbg.sm.barriers.phase import Barriers
 from gpudbg.sm.clusters.cluster import Cluster
 from gpudbg.sm.launch import Dim, LaunchConfig
-from gpudbg.sm.residency.arena import LINE, Arena, ArenaPlace, Edits
+from gpudbg.sm.residency.arena import LINE, RANK, Arena, ArenaPlace, Edits
 from gpudbg.sm.state import Cta, Sm, WarpState
 
 
@@ -186,7 +187,8 @@ class Residency:
         size = config.cluster_size
         for n in range(0, len(made) if size > 1 else 0, size):
             cluster = Cluster(made[n : n + size])
-            for cta in cluster.ctas:
+            for rank, cta in enumerate(cluster.ctas):
                 cta.shared_cluster = cluster
+                cta.descriptor[RANK // 8] = rank << RANK_SHIFT
         self.placed += len(made)
         return made

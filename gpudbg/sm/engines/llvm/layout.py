@@ -223,8 +223,10 @@ TENSOR: Final = (
     ),
     *(f"bmma.{operation}.{count}" for operation in ("and", "xor") for count in (1, 2, 4)),
     "dmma.884",
+    "wgmma.along",
+    "wgmma.across",
 )
-"""Products of matrices (`gpudbg.sm.engines.llvm.runtime.tensor`)."""
+"""Products of matrices (`gpudbg.sm.engines.llvm.runtime.tensor`), and their reads (`warpgroup`)."""
 
 
 def _names() -> list[str]:

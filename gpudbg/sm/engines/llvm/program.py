@@ -79,6 +79,7 @@ class CompiledProgram:
         conditions: of breakpoints, by pc, that the code tests.
         marking: spaces in which the code marks what it stores (`kernel.marks`).
         tests: what observers have selected (`kernel.watch_tests`).
+        clustered: it is for launches with clusters of several blocks.
         full, masked: the versions that exist.
         seconds: spent compiling.
         used: seconds that code has run.
@@ -99,6 +100,7 @@ class CompiledProgram:
     marking: frozenset[str] = frozenset()
     uniform: int = 0
     tests: Tests = NO_TESTS
+    clustered: bool = False
     full: Version | None = None
     masked: Version | None = None
     seconds: float = 0.0
@@ -144,7 +146,9 @@ class CompiledProgram:
         # Lanes that usually follow one another in memory.
         run = 16 if self.row % 32 else 32
         if self.patterns is None:
-            self.patterns = patterns_of(self.listing, self.row)
+            # Ranks in addresses are in no pattern.
+            guessed = {} if self.clustered else patterns_of(self.listing, self.row)
+            self.patterns = guessed
         with _KEEPING:
             patterns, refuted = self.patterns, self.refuted
         host = build.host()
@@ -166,6 +170,7 @@ class CompiledProgram:
                 self.marking,
                 self.uniform,
                 self.tests,
+                self.clustered,
             ),
         )
         text = emitter.text(FUNCTION)
@@ -270,6 +275,7 @@ def program_of(
     marking: frozenset[str] = frozenset(),
     uniform: int = 0,
     tests: Tests = NO_TESTS,
+    clustered: bool = False,
 ) -> CompiledProgram:
     """The program of a kernel, kept from an earlier launch if there was one.
 
@@ -277,7 +283,7 @@ def program_of(
         entry: where the kernel begins.
         entries: all places from which code is reached.
         row: threads of a block in x.
-        traced, marking, uniform, tests: as for `CompiledProgram`.
+        traced, marking, uniform, tests, clustered: as for `CompiledProgram`.
     """
     entries = frozenset(entries)
     row = row_of(row)
@@ -285,12 +291,12 @@ def program_of(
     asked = tuple(sorted((conditions or {}).items(), key=lambda item: item[0]))
     # The key is looked up with each launch; most have no tests.
     also = None if tests is NO_TESTS else tests
-    about = registers, sizes, sregs, row, traced, known, asked, marking, uniform, also
+    about = registers, sizes, sregs, row, traced, known, asked, marking, uniform, also, clustered
     key = image.code, image.base, image.program.arch, entry, entries, about
     found = _programs.pop(key, None)
     if found is None:
         listing = KernelListing.of(image, entry, entries)
-        given = fixed or {}, conditions or {}, marking, uniform, tests
+        given = fixed or {}, conditions or {}, marking, uniform, tests, clustered
         found = CompiledProgram(listing, registers, banks, sregs, row, traced, *given)
         while len(_programs) >= _KEPT_PROGRAMS:
             _programs.pop(next(iter(_programs)))

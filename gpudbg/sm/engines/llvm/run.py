@@ -37,7 +37,7 @@ from gpudbg.sm.engines.contract import (
 )
 from gpudbg.sm.engines.llvm import layout
 from gpudbg.sm.engines.llvm.kernel.listing import indirect_entries
-from gpudbg.sm.engines.llvm.kernel.special import FIXED, LAUNCH_SREGS
+from gpudbg.sm.engines.llvm.kernel.special import CTA_RANK, FIXED, LAUNCH_SREGS
 from gpudbg.sm.engines.llvm.layout import Left
 from gpudbg.sm.engines.llvm.program import GOOD, QUICK, CompiledProgram, program_of
 from gpudbg.sm.engines.llvm.threads import Ticker
@@ -65,8 +65,6 @@ OFTEN = 32
 goes on longer,"""
 MOST_DOUBLED = 8
 """twice as long each time, up to so many times."""
-CTA_RANK = 136
-"""Special register: the CTA's rank in its cluster."""
 MOST_ENTRIES = 4096
 """Places reached by computed branches that are taken into a program."""
 
@@ -130,9 +128,11 @@ class RunEngine:
         banks = {n: constants.bound(n) for n in constants.banks}
         rows = launched.sregs.rows
         sregs = frozenset([n for n in LAUNCH_SREGS if rows.get(n) is ROWS.get(n)])
+        if clustered := config.cluster_size > 1:
+            sregs |= {CTA_RANK}
         self._marks = np.zeros(len(launched.code.code) // 8 + 64, np.uint8)
         about = config.registers, banks, sregs, config.block[0], self._traced(), self._fixed()
-        more = self._conditions, self._marking(), config.uniform, self._tests
+        more = self._conditions, self._marking(), config.uniform, self._tests, clustered
         return program_of(launched.code, self.entry, entries, *about, *more)
 
     def _traced(self) -> tuple[str, ...]:
@@ -156,8 +156,9 @@ class RunEngine:
         if not is_wide(arch):
             read &= FIXED
         else:
-            # Those without a row read zero; launches with clusters are not compiled.
-            read = frozenset(n for n in read if n in {*FIXED, CTA_RANK} or n not in file.rows)
+            # Those without a row read zero, and so does the only rank of a cluster.
+            fixed = FIXED if launched.config.cluster_size > 1 else {*FIXED, CTA_RANK}
+            read = frozenset(n for n in read if n in fixed or n not in file.rows)
         warp = next(iter(launched.residency.ring), None)
         if not read or warp is None:
             return {}

@@ -261,10 +261,13 @@ class Workers:
         chunk = MOST_TAKEN if jobs > 1 else 0
         self._memory_changes = -1
         buffers = {} if launched.trace is None else launched.trace.buffers()
+        heard = launched.observed("warp_end") or launched.observed("cta_end")
+        # Python places the blocks of a cluster, together, and has their barrier.
+        clustered = launched.config.cluster_size > 1
         for worker in self.workers:
             for kind, buffer in buffers.items():
                 worker.set(layout.TRACES[kind], address_of(buffer.words))
-            worker.put("tell", bool(launched.observed("warp_end") or launched.observed("cta_end")))
+            worker.put("tell", bool(clustered or heard))
             worker.put("quantum", launched.schedule.quantum)
             worker.put("wipe", self._wipe)
             worker.set_numbers(residency.hand_out(), chunk, EVEN * jobs)

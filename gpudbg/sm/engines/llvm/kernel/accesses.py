@@ -45,6 +45,7 @@ class Accesses:
         """The words of a load."""
         for listener in self.listeners:
             listener.note_access("load", space, address, size)
+        address = self._own(space, address)
         found = self.patterned.load(space, address, size, signed)
         if found is None:
             found = self.regular.load(space, address, size, signed)
@@ -52,10 +53,14 @@ class Accesses:
             found = self.library.load(space, address, size, signed)
         return found
 
+    def _own(self, space: str, address: Num) -> Num:
+        return self.library.rank.own(address) if space == "shared" else address
+
     def store(self, space: str, address: Num, size: int, values: Sequence[Num]) -> None:
         """Write words."""
         for listener in self.listeners:
             listener.note_access("store", space, address, size)
+        address = self._own(space, address)
         self.library.marks.begin(space)
         if not (
             self.patterned.store(space, address, size, values)
@@ -68,6 +73,7 @@ class Accesses:
         """What was there before."""
         for listener in self.listeners:
             listener.note_atomic(space, op, type_, address)
+        address = self._own(space, address)
         self.library.marks.begin(space)
         old: Num = 0
         if not self.sums.add(space, op, type_, address, operands):

@@ -27,6 +27,7 @@ from gpudbg.sm.engines.llvm.ir.integers import Integers
 from gpudbg.sm.engines.llvm.ir.values import Mask, Msk, Num, Slow, Values
 from gpudbg.sm.engines.llvm.kernel.accesses import Accesses
 from gpudbg.sm.engines.llvm.kernel.addresses import Addresses
+from gpudbg.sm.engines.llvm.kernel.cluster_rank import ClusterRank
 from gpudbg.sm.engines.llvm.kernel.constants import Constants
 from gpudbg.sm.engines.llvm.kernel.conversions import Conversions
 from gpudbg.sm.engines.llvm.kernel.cursor import Cursor, Executing
@@ -110,6 +111,7 @@ class EmitterOptions:
         first_site: cache entries before those of this code.
         traced: what is noted for observers, of `trace.BATCHED`.
         tests: what observers have selected.
+        clustered: the launch has clusters of several blocks.
     """
 
     full: bool
@@ -127,6 +129,7 @@ class EmitterOptions:
     marking: frozenset[str] = frozenset()
     uniform: int = 0
     tests: Tests = NO_TESTS
+    clustered: bool = False
 
 
 class _Revertible(Protocol):
@@ -221,8 +224,9 @@ class Emitter:
         doubles = Doubles(ir, floats, runtime)
         moves = Moves(ir, values, cursor, self.marks)
         windows = layout_for(self.listing.arch)
+        rank = ClusterRank(ir, values, options.clustered)
         library = LibraryAccess(
-            ir, values, ints, cursor, exits, runtime, sites, self.marks, windows
+            ir, values, ints, cursor, exits, runtime, sites, self.marks, windows, rank
         )
         about = ir, values, cursor, exits, runtime, sites, self.addresses, moves, library
         regular = RegularAccess(*about)
@@ -238,7 +242,7 @@ class Emitter:
             Constants(
                 ir, values, ints, cursor, exits, runtime, self.addresses, moves, options.banks
             ),
-            SpecialRegisters(ir, ints, cursor, options.sregs, options.fixed),
+            SpecialRegisters(ir, ints, cursor, options.sregs, options.fixed, rank),
             ints,
             floats,
             doubles,
@@ -248,7 +252,7 @@ class Emitter:
             Accesses(ir, patterned, regular, sums, library, listeners),
             library,
             flow,
-            Tensors(ir, cursor, exits, self.registers, runtime, library, listeners),
+            Tensors(ir, cursor, exits, self.registers, runtime, library, listeners, ints),
         )
 
     # ---- the function --------------------------------------------------------------------

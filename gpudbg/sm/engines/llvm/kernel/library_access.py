@@ -12,8 +12,9 @@ from gpudbg.mem.windows import WINDOW_BYTES, AddressLayout
 from gpudbg.sm.engines.llvm import layout
 from gpudbg.sm.engines.llvm.ir.builder import Builder
 from gpudbg.sm.engines.llvm.ir.integers import Integers
-from gpudbg.sm.engines.llvm.ir.values import FULL, UNIFORM, Mask, Num, Val, Values
+from gpudbg.sm.engines.llvm.ir.values import FULL, UNIFORM, Mask, Num, Slow, Val, Values
 from gpudbg.sm.engines.llvm.kernel.addresses import AddressParts
+from gpudbg.sm.engines.llvm.kernel.cluster_rank import ClusterRank
 from gpudbg.sm.engines.llvm.kernel.cursor import Cursor
 from gpudbg.sm.engines.llvm.kernel.exits import Exits
 from gpudbg.sm.engines.llvm.kernel.marks import Marks
@@ -35,11 +36,12 @@ class LibraryAccess:
         sites: Sites,
         marks: Marks,
         windows: AddressLayout,
+        rank: ClusterRank,
     ) -> None:
         """Args: windows: where generic addresses of shared and local memory lie."""
         self.ir, self.values, self.ints, self.cursor = ir, values, ints, cursor
         self.exits, self.runtime, self.sites, self.marks = exits, runtime, sites, marks
-        self._windows = windows
+        self._windows, self.rank = windows, rank
 
     def _where(self, space: str, address: Num) -> str:
         """The address arguments of a library function: low row, high row, constant."""
@@ -127,14 +129,16 @@ class LibraryAccess:
         return self.ints.wult(self._into_shared(address), self._windows.shared_bytes)
 
     def in_own_shared(self, address: Num) -> Mask:
-        # Launches with clusters are not compiled: the block is the first of its own.
+        if self.rank.clustered:
+            raise Slow("whether an address is in a block of a cluster")
         return self.ints.wult(self._into_shared(address), WINDOW_BYTES)
 
     def _in_no_other_block(self, address: Num) -> None:
-        """Leave where a lane's address is of the shared memory of another block."""
+        """Leave where a lane's address is of the shared memory of another block, or may be."""
         ints, into = self.ints, self._into_shared(address)
-        ours = ints.wult(into, WINDOW_BYTES)
-        others = ints.mand(ints.wult(into, self._windows.shared_bytes), ints.mnot(ours))
+        others = ints.wult(into, self._windows.shared_bytes)
+        if not self.rank.clustered:
+            others = ints.mand(others, ints.mnot(ints.wult(into, WINDOW_BYTES)))
         bits = self.values.mask_bits(ints.mand(self.cursor.exec, others))
         self.exits.bail_unless(self.ir.op(f"icmp eq i32 {bits}, 0"))
 

@@ -169,6 +169,7 @@ class WideKernelMachine(KernelMachine):
         self._accesses = accesses
         self.load_rows, self.matrix_multiply = tensors.load_rows, tensors.matrix_multiply
         self.load_matrices, self.store_matrices = tensors.load_matrices, tensors.store_matrices
+        self.warpgroup_multiply = tensors.warpgroup_multiply
         self._outside_windows, self.atomic = library.outside_windows, self._atomic
 
     def ureg_pair(self, index: int) -> Any:

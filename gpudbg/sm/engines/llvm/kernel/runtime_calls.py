@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from gpudbg.sm.engines.llvm import layout
 from gpudbg.sm.engines.llvm.ir.builder import Builder
 from gpudbg.sm.engines.llvm.ir.values import Num, Slow, Val, Values
@@ -33,6 +36,13 @@ class RuntimeCalls:
         offset = layout.SCRATCH + layout.ROW * self._scratch
         self._scratch += 1
         return self.ir.at("%env", offset)
+
+    @contextmanager
+    def reusing(self) -> Iterator[None]:
+        """Scratch rows that are taken within it are free again behind it."""
+        kept = self._scratch
+        yield
+        self._scratch = kept
 
     def row_of(self, a: Num, bits: int) -> str:
         """A pointer to the lanes of a value."""

@@ -13,6 +13,7 @@ from gpudbg.sm.engines.llvm import layout
 from gpudbg.sm.engines.llvm.ir.builder import Builder
 from gpudbg.sm.engines.llvm.ir.integers import Integers
 from gpudbg.sm.engines.llvm.ir.values import FULL, UNIFORM, Num, Slow, Val
+from gpudbg.sm.engines.llvm.kernel.cluster_rank import ClusterRank
 from gpudbg.sm.engines.llvm.kernel.cursor import Cursor
 from gpudbg.sm.record import FIELDS
 from gpudbg.sm.residency import arena
@@ -29,6 +30,9 @@ LANE_MASKS: dict[int, Callable[[int], int]] = {
 """Special registers that depend on the lane only."""
 
 VIRTUAL_ID = 3
+
+CTA_RANK = 136
+"""The CTA's rank in its cluster."""
 
 TIDS = {33: 0, 34: 1, 35: 2}
 
@@ -70,9 +74,10 @@ class SpecialRegisters:
         cursor: Cursor,
         sregs: frozenset[int],
         fixed: Mapping[int, int],
+        rank: ClusterRank,
     ) -> None:
         self.ir, self.ints, self.cursor = ir, ints, cursor
-        self.sregs, self.fixed = sregs, fixed
+        self.sregs, self.fixed, self.rank = sregs, fixed, rank
 
     def sreg(self, index: int) -> Num:
         if index in self.fixed:
@@ -86,6 +91,8 @@ class SpecialRegisters:
             return Val(32, self.ir.get("<32 x i32>", "%rec", TID + 128 * TIDS[index], 64))
         if index in CTAIDS:
             return Val(32, self.ir.get("i32", "%rec", CTAID + 4 * CTAIDS[index]), UNIFORM)
+        if index == CTA_RANK:
+            return self.rank.number()
         if index == VIRTUAL_ID:
             return self.ints.or_(
                 Val(32, self.ir.get("i32", "%rec", VIRTUAL), UNIFORM), self.sreg(0)

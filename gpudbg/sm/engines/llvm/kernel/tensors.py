@@ -9,14 +9,16 @@ from gpudbg.architectures import age
 from gpudbg.isa.operands import RZ
 from gpudbg.sm.engines.llvm import layout
 from gpudbg.sm.engines.llvm.ir.builder import Builder
-from gpudbg.sm.engines.llvm.ir.values import FULL, Mask, Num, Slow, Val
+from gpudbg.sm.engines.llvm.ir.integers import Integers
+from gpudbg.sm.engines.llvm.ir.values import FULL, UNIFORM, Mask, Num, Slow, Val
 from gpudbg.sm.engines.llvm.kernel.accesses import AccessListener
 from gpudbg.sm.engines.llvm.kernel.cursor import Cursor
 from gpudbg.sm.engines.llvm.kernel.exits import Exits
 from gpudbg.sm.engines.llvm.kernel.library_access import LibraryAccess
 from gpudbg.sm.engines.llvm.kernel.registers import Registers
 from gpudbg.sm.engines.llvm.kernel.runtime_calls import RuntimeCalls
-from gpudbg.sm.fragments import Multiplication
+from gpudbg.sm.fragments import Multiplication, multiplication
+from gpudbg.sm.record import FIELDS
 
 
 class Tensors:
@@ -31,11 +33,12 @@ class Tensors:
         runtime: RuntimeCalls,
         library: LibraryAccess,
         listeners: Sequence[AccessListener],
+        ints: Integers,
     ) -> None:
         """Args: listeners: emit code for observers before an access."""
         self.ir, self.cursor, self.exits = ir, cursor, exits
         self.registers, self.runtime, self.library = registers, runtime, library
-        self.listeners = listeners
+        self.listeners, self.ints = listeners, ints
 
     def _whole_warp(self) -> None:
         if self.cursor.exec != FULL:
@@ -45,6 +48,7 @@ class Tensors:
         """Rows that the first lanes give the addresses of."""
         self._whole_warp()
         self._note("load", address, count // 8)
+        address = self.library.rank.own(address)
         self.cursor.exec = FULL >> (32 - count)
         try:
             return self.library.load("shared", address, 16, False)
@@ -55,6 +59,7 @@ class Tensors:
         """Rows of 16 bytes, which lie in registers as they lie in memory."""
         self._whole_warp()
         self._note("load", address, count)
+        address = self.library.rank.own(address)
         goals = [self.runtime.new_row() for _ in range(count)]
         tail = "".join(f", ptr {goal}" for goal in goals)
         self.library.call(f"matrices.load.{count}", "shared", address, tail)
@@ -65,6 +70,7 @@ class Tensors:
         self._whole_warp()
         count = len(registers)
         self._note("store", address, count)
+        address = self.library.rank.own(address)
         tail = "".join(f", ptr {self.runtime.row_of(value, 32)}" for value in registers)
         self.library.call(f"matrices.store.{count}", "shared", address, tail)
         self.library.marks.begin("shared")
@@ -102,6 +108,100 @@ class Tensors:
             for n, row in enumerate(goals):
                 value = Val(32, self.ir.get("<32 x i32>", row, 0, 64))
                 self.registers.reg_write(shape.d.register + n, value)
+
+    # ---- warp groups ---------------------------------------------------------------------
+
+    def warpgroup_multiply(
+        self, i: Any, descriptors: tuple[Num, Num], negative: tuple[bool, bool],
+        across: tuple[bool, bool], accumulates: Mask,
+    ) -> None:  # fmt: skip
+        """The warp's 16 rows of D = A * B + C, eight columns at a time."""
+        self._whole_warp()
+        shape = multiplication(i)
+        name = "" if shape is None else _function_of_group(i, shape)
+        if shape is None or name not in layout.TENSOR or self.listeners:
+            raise Slow(f"{i.op}.{'.'.join(i.m)}")
+        sign = 0x8000_0000 if shape.kinds[0] == "TF32" else 0x8000_8000
+        flips = [sign if minus else 0 for minus in negative]
+        runtime, ir = self.runtime, self.ir
+        words = [self._descriptor(word) for word in descriptors]
+        left = self._left(shape, words[0], across[0], flips[0])
+        target, results = runtime.function(name), []
+        right = [runtime.new_row() for _ in range(2)]
+        count = 2 if shape.result == "F16" else 4
+        goals = [runtime.new_row() for _ in range(count)]
+        for column in range(0, shape.n, 8):
+            self._matrix(words[1], str(column), across[1], flips[1], right)
+            with runtime.reusing():
+                addends = [
+                    runtime.row_of(self._addend(shape, column // 8 * count + n, accumulates), 32)
+                    for n in range(count)
+                ]
+                listed = ", ".join(f"ptr {row}" for row in (*left, *right, *addends, *goals))
+                self.exits.bail_unless(ir.op(f"call i1 {target}({listed})"))
+            results += [Val(32, ir.get("<32 x i32>", row, 0, 64)) for row in goals]
+        for n, value in enumerate(results):
+            self.registers.reg_write(shape.d.register + n, value)
+
+    def _descriptor(self, word: Num) -> str:
+        """The scalar that all lanes have."""
+        if isinstance(word, int) or word.shape is UNIFORM:
+            return self.library.values.scalar(word, 64)
+        every = self.library.values.whole(word, 64)
+        return self.ir.op(f"extractelement {every}, i64 0")
+
+    def _addend(self, shape: Multiplication, n: int, accumulates: Mask) -> Num:
+        """A register of C, or zero."""
+        if accumulates == 0 or shape.c.register == RZ:
+            return 0
+        value = self.registers.reg(shape.c.register + n)
+        if accumulates == FULL:
+            return value
+        bits = Val(32, self.library.values.mask_bits(accumulates), UNIFORM)
+        return self.ints.and_(value, bits)
+
+    def _left(self, shape: Multiplication, word: str, across: bool, flip: int) -> list[str]:
+        """Rows of the four registers of A: those of the warp, or read from shared memory."""
+        if shape.a.layout is not None:
+            first = shape.a.register
+            flip ^= 0x8000_8000 if shape.a.negative else 0
+            values = [self.registers.reg(first + n) for n in range(4)]
+            return [
+                self.runtime.row_of(self.ints.xor(value, flip) if flip else value, 32)
+                for value in values
+            ]
+        rows = [self.runtime.new_row() for _ in range(4)]
+        warp = self.ir.op(f"and i32 {self.ir.get('i32', '%rec', FIELDS['index'].offset)}, 3")
+        first_row = self.ir.op(f"zext i32 {self.ir.op(f'shl i32 {warp}, 4')} to i64")
+        self._matrix(word, first_row, across, flip, [rows[0], rows[2]])
+        below = self.ir.op(f"add i64 {first_row}, 8")
+        self._matrix(word, below, across, flip, [rows[1], rows[3]])
+        return rows
+
+    def _matrix(self, word: str, first: str, across: bool, flip: int, rows: Sequence[str]) -> None:
+        """Eight rows of A or columns of B to two registers; leave where they are not there."""
+        ir = self.ir
+        function = self.runtime.function("wgmma.across" if across else "wgmma.along")
+        shared = ir.get("ptr", "%rec", layout.SHARED_POINTER)
+        size = ir.get("i64", "%env", layout.SHARED_BYTES)
+        about = f"ptr {shared}, i64 {size}, i64 {word}, i64 {first}, i32 {flip}"
+        found = f"call i1 {function}({about}, ptr {rows[0]}, ptr {rows[1]})"
+        self.exits.bail_unless(ir.op(found))
+
+
+def _function_of_group(i: Any, shape: Multiplication) -> str:
+    """The function that computes eight columns of a product of a warp group."""
+    kinds = [kind.lower() for kind in shape.kinds]
+    if shape.sparse or "SATFINITE" in i.m or shape.n % 8:
+        return ""
+    match i.op:
+        case "HGMMA":
+            return f"hmma.{kinds[0]}.{shape.result.lower()}.4.25"
+        case "IGMMA":
+            return f"imma.{kinds[0]}.{kinds[1]}.4{'.sat' * ('SAT' in i.m)}"
+        case "BGMMA":
+            return f"bmma.{'xor' if 'XOR' in i.m else 'and'}.4"
+    return ""
 
 
 def _function_of(i: Any, shape: Multiplication) -> str:

@@ -38,6 +38,7 @@ from gpudbg.sm.engines.llvm.runtime.float_bodies import FloatBodies
 from gpudbg.sm.engines.llvm.runtime.mufu import MufuBodies
 from gpudbg.sm.engines.llvm.runtime.tensor import float_product
 from gpudbg.sm.engines.llvm.runtime.tensor_integers import integer_product
+from gpudbg.sm.engines.llvm.runtime.warpgroup import operand_rows
 from gpudbg.sm.engines.llvm.runtime.wide_moves import load_whole, matrix_functions, store_whole
 from gpudbg.sm.engines.llvm.runtime.work_stealing import FOLLOW, LEAD, stealing_functions
 from gpudbg.sm.residency.compiled import residency_functions
@@ -507,6 +508,8 @@ def tensor_text(name: str, half_conversions: bool, directed: bool) -> str:
     """
     if name.startswith("hmma."):
         return float_product(name, half_conversions, directed)
+    if name.startswith("wgmma."):
+        return operand_rows(name)
     return integer_product(name)
 
 
