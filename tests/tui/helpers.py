@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
+import unicodedata
 from pathlib import Path
 from typing import Any
 
 from textual.events import Key
-from textual.keys import _character_to_key
+from textual.keys import REPLACED_KEYS, _character_to_key, _get_unicode_name_from_key
 from textual.message import Message
 from textual.widgets import Input
 
@@ -36,6 +38,9 @@ DIVERGE = (
 
 PATIENCE_S = 20
 """How long a loaded machine may take for one answer of the engine."""
+
+CALM_ROUNDS = 2
+"""As often in a row nothing is found to be done before a screen is taken for settled."""
 
 UNICODE = Appearance(theme.PALETTES["dark"], glyphs.UNICODE)
 
@@ -110,18 +115,34 @@ def on_main(app: GpudbgApp) -> bool:
 
 
 async def settle(app: GpudbgApp, pilot: Any) -> None:
-    """Wait until the engine has nothing to do and its last picture is drawn."""
-    end = time.monotonic() + PATIENCE_S
-    await pilot.pause(0.004)
-    while not app.at_rest and time.monotonic() < end:
-        await pilot.pause(0.004)
-    assert app.at_rest
-    await pilot.pause()
-    while (app.screen._layout_required or app.screen._dirty_widgets) and time.monotonic() < end:
-        # Widgets hear of their new places after the paint that gives them these.
-        await pilot.pause(0.004)
-    assert not app.screen._dirty_widgets, "the screen is not painted"
-    await pilot.pause()
+    """Wait until the engine has nothing to do and its last picture is drawn.
+
+    `pilot.pause` would sleep besides until the whole process is idle, 20 ms or more each time.
+    """
+    end, calm = time.monotonic() + PATIENCE_S, 0
+    while calm < CALM_ROUNDS:
+        while not app.at_rest:
+            assert time.monotonic() < end, "not at rest"
+            await asyncio.sleep(0.003)
+        # What each widget was sent has been heard; what it sent then is heard in the next round.
+        assert await pilot._wait_for_screen()
+        await app.animator.wait_until_complete()
+        app.screen._on_timer_update()
+        painted = not (app.screen._layout_required or app.screen._dirty_widgets)
+        calm = calm + 1 if app.at_rest and painted else 0
+        assert painted or time.monotonic() < end, "the screen is not painted"
+
+
+def send_key(app: GpudbgApp, key: str) -> None:
+    """A key as the terminal's driver sends it; `pilot.press` would wait twice until all is idle."""
+    name = _character_to_key(key) if len(key) == 1 and not key.isalnum() else key
+    try:
+        character = unicodedata.lookup(_get_unicode_name_from_key(REPLACED_KEYS.get(name, name)))
+    except KeyError:
+        character = key if len(key) == 1 else ""
+    event = Key(name, character or None)
+    event.set_sender(app)
+    there(app._driver).send_message(event)
 
 
 async def press(app: GpudbgApp, pilot: Any, *keys: str) -> None:
@@ -135,7 +156,7 @@ async def press(app: GpudbgApp, pilot: Any, *keys: str) -> None:
             assert isinstance(app.focused, Input)
             app.focused.insert_text_at_cursor("".join(typed))
             typed = []
-        await pilot.press(key)
+        send_key(app, key)
         await settle(app, pilot)
     if typed:
         assert isinstance(app.focused, Input)
