@@ -11,6 +11,7 @@ import pytest
 from gpudbg.debug.session import DebugSession
 from gpudbg.errors import CommandError
 from tests.commands.fuzz_lines import ask, lines, make_session, renewed
+from tests.variants import number
 
 
 @pytest.fixture(scope="module")
@@ -109,6 +110,6 @@ def test_a_constant_bank_is_read_in_every_lane(session: DebugSession) -> None:
 
 def test_random_lines() -> None:
     current = make_session()
-    for line in islice(lines(20261123), 600):
+    for line in islice(lines(20261123), number(300, 600)):
         current = renewed(current)
         assert ask(current, line) == "", line[:200]

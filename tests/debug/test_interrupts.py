@@ -71,6 +71,7 @@ def test_a_handler_of_the_callers_own_stays(endless: gpudbg.DebugSession) -> Non
     assert seen == [1]
 
 
+@pytest.mark.full(instead="test_run_and_cont")
 def test_tests_heed_interrupts_that_their_parent_ignores() -> None:
     """A shell's background job ignores the signal: these tests would wait for ever."""
     this = f"{__file__}::test_run_and_cont"

@@ -31,6 +31,7 @@ def walk(session: DebugSession, commands: list[str], most: int) -> list[tuple[st
     return ends
 
 
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize(
     ("kernel", "flags", "commands", "most"),
     [

@@ -35,6 +35,7 @@ def test_answers_are_what_was_noted_on_the_way(
     assert not trouble_of(CASES[names[number % len(names)]], engine, number, 3)
 
 
+@pytest.mark.in_turn(1)
 def test_same_values_host_writes_and_the_launch_are_writers(session: Any) -> None:
     session.restart()
     session.step(4)

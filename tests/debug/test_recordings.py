@@ -146,6 +146,7 @@ def test_uninitialized_memory_stays_so(tmp_path: Path) -> None:
         assert again.buffer("b")[:33].tolist() == [0] * 32 + [1]
 
 
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("story", ["surface_clamp", "bpt_pause", "trap_handler", "trap_counter"])
 def test_surfaces_and_trap_handlers_are_recorded(story: str, tmp_path: Path) -> None:
     """Headers and texels are device memory; a handler is there from the beginning."""

@@ -34,7 +34,7 @@ def changes(session: DebugSession, expression: str) -> list[tuple[int, int]]:
     return out
 
 
-@pytest.mark.in_turn(2)
+@pytest.mark.in_turn(1)
 @pytest.mark.parametrize("expression", ["*(@shared int*)4", "arg1[0]", "$R2", "$P0"])
 def test_a_watchpoint_stops_at_every_change(make_session: Make, expression: str) -> None:
     session = make_session()

@@ -43,7 +43,7 @@ def both(kernel: str, *events: str, **about: Any) -> list[gpudbg.TraceLog]:
     return [traced(launched(kernel, engine), *events, **about) for engine in ("step", "run")]
 
 
-@pytest.mark.in_turn(3)
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_both_engines_log_the_same(kernel: str) -> None:
     step, run = both(kernel)

@@ -148,7 +148,7 @@ CONSTANTS = (
 )  # fmt: skip
 
 
-@pytest.mark.in_turn(2)
+@pytest.mark.in_turn(1)
 @pytest.mark.parametrize("text", CONSTANTS)
 def test_constants(text: str) -> None:
     """One offset for all lanes, inside, at the end, beyond and misaligned; and others."""
@@ -303,7 +303,7 @@ READS = """
 """
 
 
-@pytest.mark.in_turn(2)
+@pytest.mark.in_turn(1)
 @pytest.mark.parametrize("limit", [0, 1, 203, 2000])
 def test_a_debugger_writes_to_local_memory(limit: int) -> None:
     """It is there for who reads it, and gone in the block that follows in the same place."""

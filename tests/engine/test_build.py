@@ -151,7 +151,7 @@ def test_with_its_import_blocked() -> None:
 
 def test_a_compiler_that_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     """A module that is refused in the middle of a launch leaves it to the step engine."""
-    case = next(iter(kc.load("divergence", "sm_50")))
+    case = next(iter(kc.load("saxpy", "sm_50")))
     alone, session = machines.launch(case, "step"), machines.launch(case, "run")
     session.run(max_instructions=400)
     real = build.object_of

@@ -81,7 +81,7 @@ SCALED = (
 """What a compiler does so that MUFU finds no subnormals, and what is like it."""
 
 
-@pytest.mark.in_turn(4, each="function")
+@pytest.mark.in_turn(2, each="function")
 @pytest.mark.parametrize("lines", SCALED)
 @pytest.mark.parametrize("function", ["RSQ", "RCP"])
 def test_subnormals_scaled_before_mufu(lines: tuple[str, ...], function: str) -> None:

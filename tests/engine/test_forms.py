@@ -7,6 +7,7 @@ A run has some shares of both architectures, and the table's forms once for both
 from __future__ import annotations
 
 import random
+import zlib
 
 import pytest
 
@@ -62,6 +63,7 @@ def _agree(pair: forms.Pair, n: int, word: int, rng: random.Random) -> bool:
     return True
 
 
+@pytest.mark.full(instead="test_every_form_of_the_table")
 def test_common_forms_do_not_leave() -> None:
     """Of the forms that compilers emit, those without a compiled version are known."""
     words = [word for word in forms.words("sm_50") if forms._form(word, "sm_50")]
@@ -93,12 +95,16 @@ registers: kernels have those."""
 
 @pytest.mark.parametrize("arch", ARCHS)
 def test_every_form_of_the_table(arch: str) -> None:
-    """Each form that has semantics agrees, or is named above."""
-    rng, whole = random.Random(arch), full() or arch == ARCHS[-1]
+    """Each form that has semantics agrees, or is named above; `make test` takes every third."""
+    rng, whole = random.Random(arch), full()
     todo = {
         (f.line, f.value, f.mask): f
         for f in all_forms()
-        if arch in f.archs and not registry.why_not(f.op) and (whole or ARCHS[-1] not in f.archs)
+        if arch in f.archs and not registry.why_not(f.op)
+        if whole
+        or (
+            zlib.crc32(f.line.encode()) % 3 == 0 and (arch == ARCHS[-1] or ARCHS[-1] not in f.archs)
+        )
     }
     why: dict[tuple[str, int, int], str] = {}
     for turn in range(16):

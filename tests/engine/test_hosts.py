@@ -69,6 +69,7 @@ def test_older_hosts(host: str) -> None:
         assert machines.difference(one[1], two[1]) == ""
 
 
+@pytest.mark.full(instead="test_older_hosts")
 def test_aarch64_assembles() -> None:
     """Every module is legal for a host without x86 instructions."""
     binding = build.llvm()

@@ -26,7 +26,7 @@ def data(seed: int) -> Words:
     return np.random.default_rng(seed).integers(0, 1 << 32, (32, 32), dtype=np.uint32)
 
 
-@pytest.mark.in_turn(3)
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("name", INDICES)
 def test_addresses_made_from_an_index(name: str, tmp_path: Path) -> None:
     """Loads and stores whose lanes follow one another, and indices that wrap around or leave."""
@@ -97,7 +97,7 @@ def test_conversions_of_the_uniform_datapath(tmp_path: Path) -> None:
     agree(lines, held, "sm_120", tmp_path, times=1)
 
 
-@pytest.mark.in_turn(2)
+@pytest.mark.in_turn(1)
 @pytest.mark.parametrize(
     ("arch", "loaded"), [("sm_80", None), ("sm_90", None), ("sm_90", "own"), ("sm_90", "other")]
 )
@@ -123,7 +123,7 @@ def test_spaces_of_generic_addresses(arch: str, loaded: str | None, tmp_path: Pa
     assert "QSPC" not in agree(lines, held, arch, tmp_path, times=1)
 
 
-@pytest.mark.in_turn(2)
+@pytest.mark.in_turn(1)
 @pytest.mark.parametrize("wrong", [None, 1 << 20, 8])
 def test_rows_of_matrices(wrong: int | None, tmp_path: Path) -> None:
     """STSM and LDSM, and lanes that give addresses outside or between."""

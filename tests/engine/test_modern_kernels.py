@@ -42,6 +42,7 @@ def test_there_are_kernels_for_every_architecture() -> None:
     assert min(found.values()) > 20
 
 
+@pytest.mark.in_turn(15)
 @pytest.mark.parametrize("case", CHOSEN, ids=lambda case: case.id)
 def test_results(case: Case) -> None:
     """Every buffer is as NumPy computes it; faults are those of the older architectures."""
@@ -49,7 +50,7 @@ def test_results(case: Case) -> None:
     assert not check(case, outcome)
 
 
-@pytest.mark.in_turn(3)
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize(
     ("arch", "kernel"),
     [

@@ -145,7 +145,7 @@ def _outcome(source: str, engine: str, block: tuple[int, int, int]) -> Any:
     return event.kind, machines.grid_state(session.grid)
 
 
-@pytest.mark.in_turn(10)
+@pytest.mark.in_turn(5)
 @pytest.mark.parametrize("number", range(40))
 def test_engines_agree(number: int) -> None:
     rng = random.Random(number)

@@ -28,7 +28,7 @@ def _case(kernel: str, variant: str = "sm_50") -> kc.Case:
     return next(iter(kc.load(kernel, variant)))
 
 
-@pytest.mark.in_turn(4)
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_random_stops(kernel: str) -> None:
     case = _case(kernel)
@@ -44,7 +44,7 @@ def test_random_stops(kernel: str) -> None:
             break
 
 
-@pytest.mark.in_turn(4)
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("kernel", KERNELS[:12])
 def test_engines_take_turns(kernel: str) -> None:
     """One launch handed from engine to engine ends as on the step engine alone."""
@@ -131,6 +131,7 @@ def test_condition_that_refuses() -> None:
     assert asked[0]
 
 
+@pytest.mark.full(instead="test_random_stops")
 @pytest.mark.in_turn(1)
 @pytest.mark.parametrize("kernel", ["atomics_shared", "fault_shared_oob", "libm_math"])
 def test_stops_over_the_whole_run(kernel: str) -> None:

@@ -15,7 +15,7 @@ from tests.engine import fuzz_watch, machines
 CASES = {case.id: case for arch in ("sm_50", "sm_80") for case in kc.cases(arch)}
 
 
-@pytest.mark.in_turn(2)
+@pytest.mark.in_turn(1)
 @pytest.mark.parametrize(
     ("name", "seed"),
     [("histogram-base-sm_50", 3), ("cpasync_gemm-base-sm_80", 3), ("memory_widths-base-sm_50", 2)],

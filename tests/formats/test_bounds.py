@@ -55,6 +55,7 @@ ALIKE = {
 """Files that meet the same reader as another."""
 
 
+@pytest.mark.in_turn(4)
 @pytest.mark.parametrize(
     "name",
     [

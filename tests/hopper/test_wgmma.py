@@ -114,6 +114,7 @@ def small(rng: Any, *shape: int) -> Array:
     return np.asarray(rng.integers(-4, 5, shape).astype(np.float64))
 
 
+@pytest.mark.in_turn(5)
 @pytest.mark.parametrize("accumulate", [True, False])
 @pytest.mark.parametrize(
     ("swizzle", "leading", "stride"), [(0, 128, 256), (0, 1024, 128), (32, 16, 256), (64, 16, 512),

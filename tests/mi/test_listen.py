@@ -100,7 +100,7 @@ def test_one_client_at_a_time(port: int) -> None:
     admitted(port).vanish()
 
 
-@pytest.mark.in_turn(2)
+@pytest.mark.in_turn(1)
 @pytest.mark.parametrize("address", ["0.0.0.0:4000", "127.0.0.1", "127.0.0.1:99999", "example:1"])
 def test_only_this_machine(address: str) -> None:
     done = subprocess.run(

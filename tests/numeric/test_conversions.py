@@ -19,7 +19,7 @@ STEPS: dict[str, Callable[[Fraction], int]] = {
 """Rounding mode -> the integer a number goes to."""
 
 
-@pytest.mark.in_turn(4)
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("mode", model.MODES)
 @pytest.mark.parametrize("target", ["f16", "f32"])
 def test_narrowing(target: str, mode: str) -> None:

@@ -201,6 +201,7 @@ def test_words_of_the_host_compiler(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.in_turn(4)
 @needs_nvrtc
 @pytest.mark.parametrize("folder", ["include", "common/inc", "Common", ""])
 @pytest.mark.parametrize("directive", ['"sizes.h"', "<sizes.h>"])
@@ -262,6 +263,7 @@ def test_what_host_headers_bring(text: str) -> None:
     assert gpudbg.compile(text, name="k.cu").kernels
 
 
+@pytest.mark.full(instead="test_cooperative_groups_and_the_device_library")
 @pytest.mark.in_turn(1)
 @needs_nvrtc
 @pytest.mark.skipif(len(runtime_headers()) < 2, reason="CCCL's headers are not installed")

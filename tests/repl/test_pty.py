@@ -166,6 +166,7 @@ def test_a_session_with_completion_and_ctrl_c(
     assert "+dbg.cont()" in history
 
 
+@pytest.mark.full(instead="test_a_session_with_completion_and_ctrl_c")
 def test_ipython(start: Callable[..., Terminal], tmp_path: Path) -> None:
 
     terminal = start("repl", SPIN_LOCK)
@@ -187,6 +188,7 @@ def test_ipython(start: Callable[..., Terminal], tmp_path: Path) -> None:
     assert (tmp_path / "state/gpudbg/ipython_history.sqlite").is_file()
 
 
+@pytest.mark.full(instead="test_a_session_with_completion_and_ctrl_c")
 def test_a_projects_rc_asks_first(start: Callable[..., Terminal], tmp_path: Path) -> None:
     """Asked until it is trusted; trusted as it is, and asked again when it has changed."""
     rc = tmp_path / ".gpudbgrc"

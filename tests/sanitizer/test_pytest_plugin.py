@@ -34,6 +34,7 @@ def test_costs(gpu):
 """
 
 
+@pytest.mark.in_turn(1)
 @pytest.mark.parametrize("workers", [(), ("-n", "2")])
 def test_a_project(pytester: pytest.Pytester, workers: tuple[str, ...]) -> None:
     pytester.makepyfile(TESTS)

@@ -81,7 +81,7 @@ def instructions(op: str, arch: str) -> Iterator[Instruction]:
                 yield insn
 
 
-@pytest.mark.in_turn(10)
+@pytest.mark.in_turn(5)
 @pytest.mark.parametrize("op", sorted(MODELS))
 def test_form_against_scalar_model(op: str) -> None:
     arch = "sm_53" if op[0] == "H" or op == "MUFU" else "sm_50"

@@ -45,6 +45,7 @@ def _expected(before: State, effects: dict[int, Effect]) -> State:
     return after
 
 
+@pytest.mark.in_turn(25)
 @pytest.mark.parametrize("op", sorted(MODELS))
 def test_form_against_scalar_model(op: str) -> None:
     arch = ARCH.get(op, "sm_50")

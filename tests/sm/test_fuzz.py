@@ -17,9 +17,10 @@ from gpudbg.isa.spa5.decode import decode
 from gpudbg.sm import record as rec
 from gpudbg.sm.gpu import Gpu
 from tests.sm.machine import EXIT, buffer_of, raw_program, sample
+from tests.variants import number
 
 SAMPLES = ("bitops", "float_ops", "memory_widths", "predicates", "ptx_control", "generic_ptr")
-ROUNDS = 1200
+ROUNDS = number(500, 1200)
 
 
 def words() -> list[int]:

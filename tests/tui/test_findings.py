@@ -17,6 +17,7 @@ def session() -> gpudbg.DebugSession:
     return program.launch("vec_bad", block=64, args=[FOURS, np.zeros_like(FOURS)])
 
 
+@pytest.mark.in_turn(1)
 @pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)])
 async def test_enter_stands_at_each_access(size: tuple[int, int]) -> None:
     app = make_app(session())

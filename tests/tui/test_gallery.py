@@ -132,7 +132,7 @@ async def test_the_first_start_has_three_lines_of_hints(tmp_path: Path) -> None:
             assert "Space one instruction" in lines[0]
 
 
-@pytest.mark.in_turn(3)
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("name", stories.stories())
 async def test_every_story_opens_where_it_begins(name: str) -> None:
     session = open_kernel(stories.stories()[name])
@@ -175,7 +175,7 @@ async def test_a_program_of_ones_own_has_no_notes() -> None:
         assert any("no shipped story" in t for t in texts)
 
 
-@pytest.mark.in_turn(4)
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize(
     ("name", "size"),
     [

@@ -323,6 +323,7 @@ async def test_who_wrote_goes_from_writer_to_writer() -> None:
         assert screen.changed.texts != before
 
 
+@pytest.mark.full(instead="test_keys_go_through_stops_ticks_and_events")
 async def test_zoom_is_around_the_cursor() -> None:
     app = make_app(open_first())
     async with app.run_test(size=(120, 40)) as pilot:
@@ -431,6 +432,7 @@ async def test_escape_leaves_a_command_line_that_was_clicked(keys: tuple[str, ..
         assert app.focused in (*screen.panes, screen.console.answers)
 
 
+@pytest.mark.full(instead="test_it_shows_the_way_here")
 async def test_other_warps_scroll_where_there_are_more_than_rows() -> None:
     app = make_app(open_first())
     async with app.run_test(size=(80, 24)) as pilot:
@@ -481,6 +483,7 @@ async def test_recording_begins_when_it_is_opened_and_says_so() -> None:
         assert "of earlier launches" in screen.stops.texts[0]
 
 
+@pytest.mark.full(instead="test_it_shows_the_way_here")
 async def test_switched_off_only_stops_are_shown() -> None:
     app = make_app(open_first())
     async with app.run_test(size=(120, 40)) as pilot:
@@ -526,6 +529,7 @@ async def test_the_end_and_a_resize_in_the_past() -> None:
         assert "Esc back" in screen.query_one(KeyRow).text
 
 
+@pytest.mark.full(instead="test_it_shows_the_way_here")
 async def test_gathering_warps_leaves_nothing_out() -> None:
     """What the other warps did on their way to a breakpoint is in the history, tick by tick."""
 

@@ -75,7 +75,7 @@ async def test_two_enters_at_a_prompt_close_it_once() -> None:
         assert "EXIT" in pane.view.code.code(pane.view.code.entries[pane.cursor].pc).text
 
 
-@pytest.mark.in_turn(3)
+@pytest.mark.in_turn(1)
 @pytest.mark.parametrize("key", ["/", "g", "M", "R"])
 @pytest.mark.parametrize("end", ["enter", "escape"])
 async def test_no_prompt_is_closed_twice(key: str, end: str) -> None:
@@ -86,7 +86,7 @@ async def test_no_prompt_is_closed_twice(key: str, end: str) -> None:
         assert app.session.grid.total == 1
 
 
-@pytest.mark.in_turn(2)
+@pytest.mark.in_turn(1)
 @pytest.mark.parametrize("key", ["?", "w", "t", "h", "G"])
 async def test_a_screen_opened_and_left_in_one_write(key: str) -> None:
     async with started(open_first()) as (app, pilot):
@@ -260,6 +260,7 @@ async def test_quitting_forgets_what_comes_after() -> None:
         assert app.return_code in (0, None)
 
 
+@pytest.mark.full(instead="test_commands_typed_ahead_run_in_order")
 async def test_sizes_and_keys_in_turn() -> None:
     async with started(open_first()) as (app, pilot):
         for n in range(30):
@@ -332,6 +333,7 @@ async def test_cards_open_on_a_terminal_of_any_size() -> None:
         assert on_main(app)
 
 
+@pytest.mark.full(instead="test_a_screen_opened_and_left_in_one_write")
 async def test_a_run_that_ends_while_a_screen_opens_finds_it_unbuilt() -> None:
     """Two screens and a step in one write: the picture comes when the screen has no widgets yet."""
     async with started(open_first(), (120, 40)) as (app, pilot):

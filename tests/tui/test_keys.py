@@ -52,7 +52,7 @@ def keys_of(name: str, ids: Sequence[str]) -> Any:
     return [(key, i) for i in ids for key in keymaps.keymap(name)[i].split(",")]
 
 
-@pytest.mark.in_turn(2)
+@pytest.mark.in_turn(1)
 @pytest.mark.parametrize("name", keymaps.NAMES)
 async def test_every_key_of_a_map(name: str, done: Any) -> None:
     app = make_app(open_first())

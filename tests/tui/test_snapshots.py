@@ -12,7 +12,13 @@ from .snapshots import FOLDER, SCREENS, SIZES, take
 
 @pytest.mark.in_turn(1, each="screen")
 @pytest.mark.parametrize("name", SIZES)
-@pytest.mark.parametrize("screen", SCREENS)
+@pytest.mark.parametrize(
+    "screen",
+    [
+        name if not name else pytest.param(name, marks=pytest.mark.full(instead="the main screen"))
+        for name in SCREENS
+    ],
+)
 async def test_the_screen_is_the_recorded_one(screen: Any, name: str) -> None:
     expected = (FOLDER / f"{screen}{name}.txt").read_text().splitlines()
     for palette, text in (await take(SIZES[name], screen)).items():

@@ -135,6 +135,7 @@ def test_first_steps_from_entry_to_output(terminal: Any) -> None:
     assert screen.code() == 0
 
 
+@pytest.mark.full(instead="test_first_steps_from_entry_to_output")
 def test_a_fault_ends_with_its_card_and_code_3(terminal: Any) -> None:
     screen = terminal(str(CUBINS / "fault_oob_global.cubin"), *OOB)
     screen.wait("Entry")

@@ -144,6 +144,7 @@ async def test_a_page_is_a_session_that_ends_with_it(tmp_path: Path) -> None:
         await ended(pid)
 
 
+@pytest.mark.full(instead="test_ctrl_c_ends_it_and_leaves_nothing")
 async def test_the_end_of_the_server_ends_its_sessions(tmp_path: Path) -> None:
     note = tmp_path / "pid"
     async with client(server_of(str(FIRST), pid_file=note)) as web:

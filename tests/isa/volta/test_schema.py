@@ -11,6 +11,7 @@ from gpudbg.isa.volta.decode import candidates_of
 from gpudbg.isa.volta.schema import explain, parts, schema
 from gpudbg.reference.instruction_words import decode_insn
 from tests.isa.volta.test_words import recorded
+from tests.variants import number
 
 
 @pytest.mark.in_turn(2)
@@ -31,7 +32,7 @@ def test_every_form_is_cut_into_128_bits(tables: str) -> None:
 def test_rows_are_the_words_own_bits() -> None:
     """The construct view's values, put together again, are the word."""
     seen = set()
-    for row in recorded("words.txt"):
+    for row in recorded("words.txt")[:: number(3, 1)]:
         if row.text is None or (row.arch, row.text.split()[0]) in seen:
             continue
         seen.add((row.arch, row.text.split()[0]))
