@@ -148,10 +148,14 @@ class Inferior:
     def require_open(self) -> None:
         """UsageError after `close`."""
 
-    def require_stopped(self) -> None:
-        """CommandError unless a warp is in focus, for this thread."""
+    def require_here(self) -> None:
+        """CommandError while the machine runs in another thread."""
         if self.ownership.thread:
             self.ownership.require()
+
+    def require_stopped(self) -> None:
+        """CommandError unless a warp is in focus, for this thread."""
+        self.require_here()
         if self.finished or self.focus is None:
             self.require_launched()
             raise CommandError("the kernel is not running", AGAIN)
@@ -167,8 +171,7 @@ class Inferior:
         Raises:
             CommandError: none has it, or the machine runs in another thread.
         """
-        if self.ownership.thread:
-            self.ownership.require()
+        self.require_here()
         if self.focus is None:
             self.require_launched()
             raise CommandError("no warp has the focus", "`run` or `start` launches the kernel")

@@ -6,7 +6,10 @@ import functools
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from threading import get_ident
 from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
+
+from gpudbg.debug.ownership import ANY
 
 if TYPE_CHECKING:
     from types import FrameType
@@ -31,16 +34,24 @@ def interruptible(
     """A method of a session whose run Ctrl-C ends; the method returns a stop `interrupted`.
 
     Only where Python would raise KeyboardInterrupt: a handler of the caller's own is left alone.
-    A second Ctrl-C raises it, should the machine not come to a stop.
+    A second Ctrl-C raises it, should the machine not come to a stop.  Meanwhile the session is its
+    thread's (`gpudbg.debug.ownership`): what others ask of the machine is refused.
     """
 
     @functools.wraps(method)
     def call(session: Stoppable, /, *args: Arguments.args, **kwargs: Arguments.kwargs) -> Answer:
+        owner = session.ownership
+        if outermost := owner.thread == ANY:
+            owner.thread = get_ident()
+        else:
+            owner.require()
         session.running += 1
         try:
             return guarded(session, *args, **kwargs)
         finally:
             session.running -= 1
+            if outermost:
+                owner.thread = ANY
 
     def guarded(session: Stoppable, *args: Arguments.args, **kwargs: Arguments.kwargs) -> Answer:
         if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:

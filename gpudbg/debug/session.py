@@ -138,7 +138,7 @@ class DebugSession(Inferior):
         halted history integer interpreter killed lane last_line launching list_state location_text
         note_write observing opening origin ownership plain_command plan provenance
         quit_code
-        quit_requested require_launchable require_launched require_open require_stopped
+        quit_requested require_here require_launchable require_launched require_open require_stopped
         run_to_stop runner running scope scripting shown_pc shows_code_addresses
         skipped_inline sources special special_names symbols timeline traps use_settings
         value_history variables warps_where watchpoints written""".split()
@@ -174,6 +174,7 @@ class DebugSession(Inferior):
 
         Raises:
             UsageError: the kernel is running, in another thread or below this call.
+            CommandError: another thread works on the session.
 
         >>> buffer = session.launch.arguments[0].buffer
         >>> session.close()
@@ -184,6 +185,7 @@ class DebugSession(Inferior):
             raise UsageError(
                 f"{self.kernel.name} is running and cannot be closed", "interrupt() ends the run"
             )
+        self.require_here()
         self.launching.release()
         faulted = self.faulted
         kept = {name: value for name, value in vars(self).items() if name in KEPT}
@@ -372,6 +374,7 @@ class DebugSession(Inferior):
         >>> session.bookmarks
         {0: ('before the store', 'R4 is wrong here')}
         """
+        self.require_here()
         self.timeline.mark(self.tick, name)
         if note is not None:
             self.timeline.annotate(self.tick, note)
@@ -379,6 +382,7 @@ class DebugSession(Inferior):
 
     def note(self, text: str) -> int:
         """Keep a text with where the launch stands, as `bookmark`; its tick."""
+        self.require_here()
         self.timeline.annotate(self.tick, text)
         return self.tick
 
@@ -413,6 +417,7 @@ class DebugSession(Inferior):
         >>> session.state_hash() == before
         True
         """
+        self.require_here()
         return self.history.state_hash()
 
     @interruptible
@@ -692,6 +697,7 @@ class DebugSession(Inferior):
         >>> session.cont().kind, seen
         ('exited', [257, 921, 1821, 1171, 2787, 3867, 4098, 1442])
         """
+        self.require_here()
         self.events.on_hit(point, callback)
 
     @contextmanager
@@ -807,8 +813,8 @@ class DebugSession(Inferior):
 
     def warps(self) -> Iterator[WarpView]:
         """Every resident warp by (sm, slot)."""
-        for w in self.grid.warps():
-            yield WarpView(self, w)
+        self.require_here()
+        return (WarpView(self, w) for w in self.grid.warps())
 
     def warps_where(self, condition: str = "") -> Iterator[WarpState]:
         """Resident warps with an active lane where an expression holds; all without one.
@@ -816,6 +822,7 @@ class DebugSession(Inferior):
         Raises:
             CommandError: it assigns, or cannot be computed in an active lane.
         """
+        self.require_here()
         return resident_warps.warps_where(self, condition)
 
     def evaluate(self, text: str) -> Result:
@@ -855,6 +862,7 @@ class DebugSession(Inferior):
         >>> session.buffer("in")[:3], session.buffer(1)
         (array([ 250,  715, 1408], dtype=int32), array([0, 0, 0, 0], dtype=int32))
         """
+        self.require_here()
         return self.memory.buffer(argument)
 
     def set_buffer(self, argument: int | str, array: ArrayLike) -> None:
@@ -867,6 +875,7 @@ class DebugSession(Inferior):
         >>> session.run().kind, session.buffer("out")
         ('exited', array([ 73, 137, 207, 264], dtype=int32))
         """
+        self.require_here()
         self.memory.set_buffer(argument, array)
 
     def allocations(self) -> Iterator[Allocation]:
@@ -966,6 +975,7 @@ class DebugSession(Inferior):
         """
         from gpudbg.debug.snapshot import take
 
+        self.require_here()
         return take(self, (point.to_json() for point in self.breakpoints), previous)
 
     def execute(self, line: str) -> Any:

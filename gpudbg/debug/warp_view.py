@@ -466,8 +466,10 @@ class WarpView:
 
         Raises:
             UsageError: the session is closed.
+            CommandError: its machine runs in another thread.
         """
         self._inferior.require_open()
+        self._inferior.require_here()
         return self._state
 
     @property
@@ -496,7 +498,7 @@ class WarpView:
         """The code address of the instruction with which a lane goes on."""
         from gpudbg.debug.values.backtrace import waiting_pc
 
-        return waiting_pc(self._inferior, self._state, lane)
+        return waiting_pc(self._inferior, self.state, lane)
 
     def offset(self, pc: int) -> int:
         """A code address as an offset in the kernel."""

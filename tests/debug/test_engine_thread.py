@@ -93,6 +93,15 @@ REFUSED: dict[str, Callable[[DebugSession], object]] = {
     "break_at": lambda s: s.break_at("k"),
     "watch_at": lambda s: s.command("watch $R4"),
     "focus": lambda s: s.command("lane 3"),
+    "snapshot": lambda s: s.snapshot(),
+    "state_hash": lambda s: s.state_hash(),
+    "warps": lambda s: s.warps(),
+    "warps_where": lambda s: s.warps_where("$R0 > 1"),
+    "buffer": lambda s: s.buffer(0),
+    "set_buffer": lambda s: s.set_buffer(0, []),
+    "on_hit": lambda s: s.on_hit(1, print),
+    "note": lambda s: s.note("here"),
+    "bookmark": lambda s: s.bookmark("here"),
 }
 
 
@@ -119,6 +128,32 @@ def test_other_threads_are_refused_at_once(endless: DebugSession) -> None:
     assert isinstance(frontend.wait().answer, gpudbg.InterruptStop)
     assert endless.command("print $R4").text
     assert endless.step().kind == "step"
+
+
+def test_a_thread_of_a_script_has_the_session_while_it_runs(endless: DebugSession) -> None:
+    """Views that were made before refuse, too: registers are not changed under a run."""
+    warp = endless.warp()
+    ended: list[gpudbg.Stop] = []
+    thread = threading.Thread(target=lambda: ended.append(endless.run()))
+    thread.start()
+    while not endless.running:
+        pass
+    views: dict[str, Callable[[DebugSession], object]] = {
+        "registers": lambda _: warp.R[0],
+        "pc": lambda _: warp.pc,
+        "lane": lambda _: warp.lane(3).pc,
+    }
+    for call in (REFUSED | views).values():
+        with pytest.raises(CommandError, match=r"runs in another thread.*interrupt it"):
+            call(endless)
+    with pytest.raises(CommandError, match="runs in another thread"):
+        warp.R[0] = 1
+    with pytest.raises(gpudbg.UsageError, match="is running and cannot be closed"):
+        endless.close()
+    endless.interrupt()
+    thread.join(WAIT_S)
+    assert isinstance(ended[0], gpudbg.InterruptStop)
+    assert warp.R[0].shape == (32,)
 
 
 def test_it_is_refused_before_the_thread_has_begun(session: DebugSession) -> None:
