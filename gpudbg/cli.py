@@ -10,7 +10,6 @@ Exit codes: 0 ran clean, 1 findings, 2 usage, 3 the kernel faulted, 4 a gap of g
 from __future__ import annotations
 
 import difflib
-import errno
 import gc
 import os
 import sys
@@ -18,7 +17,14 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
 
-from gpudbg.errors import EXIT_CLEAN, EXIT_GAP, EXIT_USAGE, GpudbgError, UsageError
+from gpudbg.errors import (
+    EXIT_CLEAN,
+    EXIT_USAGE,
+    NO_ROOM,
+    GpudbgError,
+    UsageError,
+    error_for_user,
+)
 
 GC_THRESHOLD = 100_000
 """Start-up makes many objects that all stay: looking for garbage among them costs a tenth of it."""
@@ -47,7 +53,6 @@ WITHOUT_BLAS = frozenset(("run", "record", "check", "export"))
 VERSION = frozenset(("-V", "-v", "--version", "-version", "version"))
 STARTED_AS = "GPUDBG_AS"
 """Set to cuda-gdb by the file of that name (`gpudbg info nsight`)."""
-_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -68,44 +73,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("gpudbg: interrupted", file=sys.stderr)
         return 130
-    except MemoryError:
-        return _no_memory()
-    except OSError as e:
-        if e.errno == errno.ENOMEM:
-            return _no_memory()
-        return _full(e) if e.errno in _NO_ROOM else _internal(e)
     except Exception as e:
-        return _internal(e)
-
-
-def _no_memory() -> int:
-    """What was asked for does not fit into this machine."""
-    print(
-        "gpudbg: not enough memory for this program and its launch; "
-        "smaller buffers, a smaller grid or `ulimit -v` may help",
-        file=sys.stderr,
-    )
-    return EXIT_USAGE
-
-
-def _full(error: OSError) -> int:
-    """There is no room for what was to be written."""
-    what = error.filename or "the output"
-    print(f"gpudbg: {what} cannot be written: {error.strerror}", file=sys.stderr)
-    # What standard output still holds would fail again at the end of the process.
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return EXIT_USAGE
-
-
-def _internal(error: BaseException) -> int:
-    if os.environ.get("GPUDBG_TRACEBACK"):
-        raise error
-    print(
-        f"gpudbg: internal error: {type(error).__name__}: {error} "
-        "(set GPUDBG_TRACEBACK=1 for the place, and please report it)",
-        file=sys.stderr,
-    )
-    return EXIT_GAP
+        shown = error_for_user(e)
+        print(f"gpudbg: {shown}", file=sys.stderr)
+        if isinstance(e, OSError) and e.errno in NO_ROOM:
+            # What standard output still holds would fail again at the end of the process.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return shown.exit_code
 
 
 def _dispatch(args: list[str]) -> int:

@@ -7,8 +7,14 @@ itself (`ModelGap`, `InternalError`).  Messages say what happened, where, and wh
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+import errno
+import os
+import re
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+Answered = TypeVar("Answered")
 
 EXIT_CLEAN = 0
 EXIT_FINDINGS = 1
@@ -162,3 +168,79 @@ class InternalError(GpudbgError):
     """A defect of gpudbg itself."""
 
     exit_code = EXIT_GAP
+
+
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+"""Why a file system takes nothing more."""
+TRACEBACK = "GPUDBG_TRACEBACK"
+"""Set in the environment: defects show Python's traceback."""
+
+
+def error_for_user(error: BaseException) -> GpudbgError:
+    """Any exception as the error that a front end shows in its place.
+
+    A front end must not end because of what one command, display, condition, callback or plugin
+    raises.  What is nobody's defect says what happened, code outside gpudbg is named by file and
+    line, and the rest is a defect of ours.
+    """
+    if isinstance(error, GpudbgError):
+        return error
+    if isinstance(error, re.error):
+        return CommandError(f"Invalid regexp: {error}")
+    if isinstance(error, RecursionError):
+        return CommandError("this is nested too deeply")
+    if isinstance(error, MemoryError) or getattr(error, "errno", None) == errno.ENOMEM:
+        return UsageError(
+            "not enough memory for this program and its launch",
+            "smaller buffers, a smaller grid or `ulimit -v` may help",
+        )
+    if isinstance(error, OSError) and error.errno in NO_ROOM:
+        what = error.filename or "the output"
+        return UsageError(f"{what} cannot be written: {error.strerror}")
+    text = f"{type(error).__name__}: {error}".removesuffix(": ")
+    place = place_of(error)
+    if place and not _of_library(place):
+        return CommandError(f"{text}{place}")
+    if os.environ.get(TRACEBACK):
+        import traceback
+
+        traceback.print_exception(error, file=sys.stderr)
+    return InternalError(
+        f"internal error: {text}", f"set {TRACEBACK}=1 for the place, and please report it"
+    )
+
+
+def for_user(function: Callable[..., Answered], *given: Any) -> Answered:
+    """What a function answers; whatever it raises is an error that front ends show.
+
+    Raises:
+        GpudbgError: see `error_for_user`.
+    """
+    try:
+        return function(*given)
+    except (GpudbgError, BrokenPipeError):
+        raise
+    except Exception as error:
+        raise error_for_user(error) from error
+
+
+def place_of(error: BaseException) -> str:
+    """` at FILE:LINE`: the last line outside gpudbg's core where an exception came by."""
+    core = os.path.dirname(os.path.abspath(__file__)) + os.sep
+    found, frames = "", error.__traceback__
+    while frames is not None:
+        file = frames.tb_frame.f_code.co_filename
+        typed = file.startswith(("<gpudbg>", "<stdin>", "<ipython"))
+        if typed or (os.path.isabs(file) and not file.startswith(core) and "importlib" not in file):
+            found = f" at {file}:{frames.tb_lineno}"
+        frames = frames.tb_next
+    if isinstance(error, SyntaxError) and error.filename:
+        return f" at {error.filename}:{error.lineno}"
+    return found
+
+
+def _of_library(place: str) -> bool:
+    """Whether a place lies in Python's own library or an installed one: nobody's code here."""
+    return "site-packages" in place or place.startswith(
+        f" at {os.path.dirname(os.__file__)}{os.sep}"
+    )

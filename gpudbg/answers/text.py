@@ -23,10 +23,10 @@ def lines_of(answer: Answer) -> list[str]:
         case Table():
             return _table(answer)
         case Listing(rows, shown, empty, title, foot):
-            found = [line for row in rows for line in _each(shown(row))]
+            found = [line for row in rows for line in _apart(_each(shown(row)))]
             return [*title, *(found or _given(empty)), *foot]
         case Card(record, shown):
-            return list(shown(record))
+            return _apart(shown(record))
         case Notice(sentence):
             return _given(sentence)
         case Printed(written):
@@ -62,6 +62,11 @@ def _given(line: str | None) -> list[str]:
 
 def _each(shown: str | Sequence[str]) -> Sequence[str]:
     return (shown,) if isinstance(shown, str) else shown
+
+
+def _apart(lines: Sequence[str]) -> list[str]:
+    """One line an element: a value may be shown on several."""
+    return [part for line in lines for part in line.split("\n")]
 
 
 # ---- tables ----------------------------------------------------------------------------

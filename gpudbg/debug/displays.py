@@ -7,7 +7,7 @@ from collections.abc import Callable
 from gpudbg.answers import column, typed_row
 from gpudbg.dataclass import dataclass
 from gpudbg.debug.attached import Attached, Owner
-from gpudbg.errors import CommandError, GpudbgError
+from gpudbg.errors import CommandError, error_for_user
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,5 +92,6 @@ class Displays(Attached[Owner]):
     def _text(self, row: Display) -> str:
         try:
             return self._answer(self._inferior, row.command)
-        except GpudbgError as e:
-            return f"<error: {e}>"
+        except Exception as e:
+            # The other displays, and the stop itself, are shown all the same.
+            return f"<error: {error_for_user(e)}>"

@@ -10,7 +10,7 @@ import shlex
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from gpudbg.answers import NOTHING, Answer, Card
+from gpudbg.answers import NOTHING, Answer, Card, lines_of
 from gpudbg.dataclass import dataclass
 from gpudbg.debug.registry import Command as CommandRow
 from gpudbg.debug.registry import CommandTable, Output
@@ -39,9 +39,16 @@ def _handler(entry: Entry) -> Callable[[DebugSession, str], Answer]:
             words = shlex.split(argument)
         except ValueError as error:
             raise CommandError(f"{entry.name}: {error}", "quote words that hold blanks") from None
-        return as_answer(call_plugin(entry, lambda: entry.load()(session, words)))
+        return _of_plugin(entry, call_plugin(entry, lambda: entry.load()(session, words)))
 
     return handler
+
+
+def _of_plugin(entry: Entry, found: Any) -> Answer:
+    """What a plugin's command gave as an answer; what cannot be printed of it names the plugin."""
+    answer = call_plugin(entry, lambda: as_answer(found))
+    call_plugin(entry, lambda: lines_of(answer))
+    return answer
 
 
 def as_answer(found: Any) -> Answer:
@@ -86,8 +93,12 @@ def view_lines(session: DebugSession, name: str, width: int) -> Sequence[str]:
         UsageError: no view of that name.
     """
     entry = known_plugins().find("views", name)
-    lines = call_plugin(entry, lambda: entry.load()(session.snapshot(), width))
-    return [str(line) for line in lines]
+
+    def lines() -> list[str]:
+        return [str(line) for line in entry.load()(session.snapshot(), width)]
+
+    found: list[str] = call_plugin(entry, lines)
+    return found
 
 
 def make_observer(session: DebugSession, name: str) -> Any:

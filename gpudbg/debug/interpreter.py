@@ -12,6 +12,7 @@ from gpudbg.debug.script import Player, ScriptLine, play
 from gpudbg.debug.script.blocks import statements
 from gpudbg.debug.script.host import SessionHost
 from gpudbg.debug.stops.stop import InterruptStop
+from gpudbg.errors import for_user
 
 
 class CommandInterpreter(Attached[Owner]):
@@ -52,7 +53,7 @@ class CommandInterpreter(Attached[Owner]):
             scripted = scripted or player.scripted
             answers.append((line.text, self.plain(line.text)))
 
-        play(player, one)
+        for_user(play, player, one)
         if scripted:
             self.last_line = ""
         elif not answers:

@@ -22,7 +22,7 @@ from gpudbg.answers.data import data_of
 from gpudbg.answers.records import NOTHING, Answer
 from gpudbg.answers.text import is_open, lines_of, printed_text
 from gpudbg.dataclass import dataclass
-from gpudbg.errors import CommandError
+from gpudbg.errors import CommandError, for_user
 
 Subject = TypeVar("Subject")
 """What commands are carried out on."""
@@ -47,12 +47,12 @@ class Output:
     @cached_property
     def lines(self) -> tuple[str, ...]:
         """The answer as lines of text."""
-        return tuple(lines_of(self.answer))
+        return tuple(for_user(lines_of, self.answer))
 
     @cached_property
     def data(self) -> Any:
         """The answer as JSON-able data."""
-        return data_of(self.answer)
+        return for_user(data_of, self.answer)
 
     @property
     def open(self) -> bool:
@@ -62,7 +62,7 @@ class Output:
     @property
     def printed(self) -> str:
         """The lines as a console prints them."""
-        return printed_text(self.answer)
+        return for_user(printed_text, self.answer)
 
     @property
     def text(self) -> str:
@@ -96,8 +96,12 @@ class Command(Generic[Subject]):
         return self.names[0]
 
     def carry_out(self, subject: Subject, argument: str) -> Output:
-        """What the command answers."""
-        return Output(self.handler(subject, argument))
+        """What the command answers.
+
+        Raises:
+            GpudbgError: whatever it raised, as front ends show it.
+        """
+        return Output(for_user(self.handler, subject, argument))
 
 
 class UndefinedCommandError(CommandError):

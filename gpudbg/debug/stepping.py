@@ -26,7 +26,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from gpudbg.debug.focus.focus import first_lane, thread_of
+from gpudbg.debug.focus.focus import Focus, first_lane, thread_of
 from gpudbg.debug.inlined import chain_of, deeper, line_in
 from gpudbg.debug.stops.stop import StepStop
 from gpudbg.debug.values.backtrace import call_depth, frames
@@ -303,7 +303,11 @@ def _returns(inferior: Inferior) -> frozenset[int]:
 
 # ---- places ----------------------------------------------------------------------------
 def until(runner: Runner, location: str | None) -> Stop:
-    """Run to a location; without one, forward past the present line (out of a loop)."""
+    """Run to a location; without one, forward past the present line (out of a loop).
+
+    Where the focused warp ends before it comes to the location, the first other one that does is
+    the stop: it is the location that was asked for.
+    """
     if (untold := _begun(runner)) is not None:
         return untold
     inferior = runner.inferior
@@ -317,7 +321,11 @@ def until(runner: Runner, location: str | None) -> Stop:
             # As in gdb, the end of the present function is far enough.
             return bool(w.active & lane) and (w.pc in goals or call_depth(inferior, w) < depth)
 
-        return run_warp(runner, left, lambda: frozenset(goals) | _returns(inferior))
+        stop = run_warp(runner, left, lambda: frozenset(goals) | _returns(inferior))
+        alone = inferior.settings.shown("step-along") != "cta"
+        if alone or warp.status != "exited" or not isinstance(stop, StepStop) or inferior.finished:
+            return stop
+        return _run_to(runner, frozenset(goals))
     here = warp.pc
     last = max((p for p in _line_pcs(inferior.symbols, here)), default=here)
     depth = call_depth(inferior, warp)
@@ -332,6 +340,32 @@ def until(runner: Runner, location: str | None) -> Stop:
         ),
         lambda: _entries(inferior, lambda pc: not here <= pc <= last),
     )
+
+
+def _run_to(runner: Runner, goals: frozenset[int]) -> Stop:
+    """Run the grid until any warp comes to one of these places, or something else stops it."""
+    inferior, breakpoints = runner.inferior, runner.breakpoints
+    points = frozenset(breakpoints.addresses())
+    watching = runner.watchpoints.arm()
+    there = False
+
+    def accept(w: WarpState) -> bool:
+        nonlocal there
+        if w.pc in points and breakpoints.accepts(w):
+            return True
+        there = w.pc in goals
+        if there:
+            inferior.focus = Focus(w.sm, w.slot, first_lane(w.active))
+        return there
+
+    event = inferior.grid.run(
+        breakpoints=points | goals,
+        accept=accept,
+        until=runner.watchpoints.met if watching else None,
+        selected=watching,
+        hang_check=runner.hang_check(),
+    )
+    return runner.end_run(event, kind="step" if there and event.kind == "breakpoint" else None)
 
 
 def _line_pcs(symbols: Symbols, pc: int) -> list[int]:

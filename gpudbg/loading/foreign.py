@@ -10,9 +10,8 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from gpudbg.errors import GpudbgError, PluginError
+from gpudbg.errors import GpudbgError, PluginError, place_of
 from gpudbg.plugin import Entry, Registry, discover
-from gpudbg.plugin.contract import place_of
 
 if TYPE_CHECKING:
     from gpudbg.formats.program import Program
@@ -35,7 +34,7 @@ def call_plugin(entry: Entry, function: Callable[[], Any]) -> Any:
         return function()
     except GpudbgError:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise PluginError(
             f"plugin '{entry.plugin}' failed in {entry.name}: {type(error).__name__}: {error}"
             f"{place_of(error)}"

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field
-from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Protocol
 
@@ -166,20 +165,6 @@ class Entry:
         if self.loader is None:
             raise PluginError(f"{self.kind} entry '{self.name}' belongs to no registry")
         return self.loader(self)
-
-
-def place_of(error: BaseException) -> str:
-    """` at FILE:LINE`: the last line outside gpudbg's core where an exception came by."""
-    core = Path(__file__).parents[1]
-    found, frames = "", error.__traceback__
-    while frames is not None:
-        file = Path(frames.tb_frame.f_code.co_filename)
-        if not file.is_relative_to(core) and file.is_absolute() and "importlib" not in file.parts:
-            found = f" at {file}:{frames.tb_lineno}"
-        frames = frames.tb_next
-    if isinstance(error, SyntaxError) and error.filename:
-        return f" at {error.filename}:{error.lineno}"
-    return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,8 @@ from dataclasses import field
 from typing import Any
 
 from gpudbg.dataclass import dataclass
-from gpudbg.errors import EXIT_GAP, GpudbgError, PluginError, UsageError
-from gpudbg.plugin.contract import API_VERSION, KINDS, Decoded, Entry, Plugin, place_of
+from gpudbg.errors import EXIT_GAP, GpudbgError, PluginError, UsageError, place_of
+from gpudbg.plugin.contract import API_VERSION, KINDS, Decoded, Entry, Plugin
 
 
 @dataclass(slots=True)

@@ -167,7 +167,8 @@ def make_session() -> DebugSession:
 def ask(session: DebugSession, line: str) -> str:
     """What is wrong with the answer to a line; empty where nothing is."""
     try:
-        session.command(line)
+        answer = session.command(line)
+        _ = answer.printed, answer.data
     except GpudbgError as error:
         text = str(error)
         if "Error:" in text or "Traceback" in text or "object has no" in text:

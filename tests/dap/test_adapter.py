@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import io
 import json
 import subprocess
 import sys
@@ -13,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpudbg.frontends.dap.protocol import framed, parsed, read_messages
+from gpudbg.frontends.dap.protocol import FramingError, framed, parsed, read_messages
 from tests.dap.client import Client
 
 DATA = Path(__file__).resolve().parents[1] / "data" / "source"
@@ -307,3 +308,11 @@ def test_how_a_launch_ends(key: str) -> None:
         client.ask("configurationDone")
         event = client.event("stopped" if key == "stopAtExit" else "terminated")
         assert key == "noDebug" or event["reason"] == "exit"
+
+
+def test_a_request_of_a_browser_is_no_message() -> None:
+    """A web page can have a browser send a message behind a request line with a colon in it."""
+    asked = json.dumps({"seq": 1, "type": "request", "command": "initialize"}).encode()
+    head = b"POST /a:b HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % len(asked)
+    with pytest.raises(FramingError, match="no header field"):
+        list(read_messages(io.BytesIO(head + asked)))

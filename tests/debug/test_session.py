@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import FrozenInstanceError
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -131,6 +132,19 @@ def test_until_runs_the_focused_warp_there(session: DebugSession) -> None:
     session.settings.set("step-along", "none")
     session.until("block_max+0x178")
     assert [w.pc for w in session.warps()].count(8) == len(list(session.warps())) - 1
+
+
+def test_until_goes_on_with_others_when_the_focused_warp_ends() -> None:
+    """What was asked for is the place; a stop elsewhere, in another warp, says nothing."""
+    walk = Path(__file__).resolve().parents[1] / "mi" / "kernels" / "walk.cubin"
+    session = gpudbg.open(walk)
+    session.break_at("32")
+    session.cont()
+    assert session.until("24").kind == "breakpoint"  # Another warp is at the end as well.
+    stop = session.until("24")
+    assert (stop.kind, stop.line, stop.block) == ("step", 24, (1, 0, 0))
+    session.command("delete")
+    assert session.until("24").kind == "exited"
 
 
 def test_finish_outside_a_function_says_so(session: DebugSession) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import gpudbg
+from gpudbg.answers import Card, Listing, lines_of
 from gpudbg.debug.commands.families import load
 
 ROOT = Path(gpudbg.__file__).parent
@@ -57,3 +58,10 @@ def test_a_command_says_which_answer_it_gives(command: object) -> None:
     handler = command.handler  # type: ignore[attr-defined]
     said = str(inspect.signature(handler).return_annotation)
     assert set(said.replace("|", " ").split()) <= ANSWERS
+
+
+def test_an_element_is_one_line_although_a_value_takes_several() -> None:
+    """A structure printed with `set print pretty`, a message with a newline in it."""
+    shown = lambda value: f"x = {value}"  # noqa: E731
+    assert lines_of(Listing(("{\n  a = 1\n}",), shown)) == ["x = {", "  a = 1", "}"]
+    assert lines_of(Card("two\nlines", lambda text: [text])) == ["two", "lines"]

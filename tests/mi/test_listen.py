@@ -9,6 +9,8 @@ from collections.abc import Iterator
 
 import pytest
 
+from gpudbg.errors import UsageError
+from gpudbg.frontends.loopback import loopback_address
 from tests.mi.client import KERNELS, PATIENCE, command
 from tests.mi.grammar import Record, parse
 
@@ -98,6 +100,30 @@ def test_one_client_at_a_time(port: int) -> None:
     assert third.ask("-gdb-exit").name == "exit"
     assert third.next() is None
     admitted(port).vanish()
+
+
+def test_a_page_in_a_browser_is_no_client(port: int) -> None:
+    """What a page can have a browser send begins as HTTP does, and may hold lines of MI."""
+    page = Remote(port)
+    page.socket.sendall(b"POST /a:b HTTP/1.1\r\nHost: x\r\n\r\n1-gdb-version\n")
+    seen = []
+    while (record := page.next()) is not None:
+        seen.append(record)
+    assert not [record for record in seen if record.kind == "^"]
+
+
+@pytest.mark.parametrize(
+    ("address", "says"),
+    [
+        ("127.0.0.1:99999", "--mi-listen: port 99999 is not between 0 and 65535"),
+        ("127.0.0.1:", "a port is missing"),
+        ("127.0.0.1:x", "--mi-listen: 'x' is no port"),
+        ("[::1]:\u0663", "is no port"),
+    ],
+)
+def test_a_port_that_is_none_is_called_what_it_is(address: str, says: str) -> None:
+    with pytest.raises(UsageError, match=says):
+        loopback_address(address, "--mi-listen")
 
 
 @pytest.mark.in_turn(1)

@@ -58,7 +58,7 @@ def trouble(session: DebugSession, path: Path, text: str) -> str:
             session.command(f"source {path}")
     except GpudbgError as error:
         said = str(error)
-        if "\n" in said or len(said) > 3000:
+        if "\n" in said or len(said) > 3000 or "internal error" in said:
             return f"a bad message: {said[:300]}"
     except Exception as error:
         return f"{type(error).__name__}: {error}"

@@ -209,7 +209,7 @@ def group_alive(group: int) -> bool:
         ([], "no program is named"),
         (["/no/such.cubin"], "/no/such.cubin"),
         (["--port", "70000", str(FIRST)], "between 0 and 65535"),
-        (["--port", "x", str(FIRST)], "invalid int value"),
+        (["--port", "x", str(FIRST)], "--port: 'x' is no port"),
         (["demo", "nosuch"], "no story is called 'nosuch'"),
         ([str(FIRST), "--nosuch"], "--nosuch"),
     ],

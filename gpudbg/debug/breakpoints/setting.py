@@ -15,7 +15,7 @@ from gpudbg.debug.values.context import WarpContext
 from gpudbg.debug.values.evaluation import check_names, origin
 from gpudbg.debug.values.lanes import array_mask
 from gpudbg.debug.values.printf import formatted
-from gpudbg.errors import CommandError
+from gpudbg.errors import CommandError, error_for_user
 from gpudbg.expr import evaluate, parse
 from gpudbg.expr.evaluation import uniform
 from gpudbg.expr.native import holds_in, native
@@ -217,8 +217,9 @@ class Breakpoints(BreakpointTable, Attached["Inferior"]):
             return Tested(lanes)
         try:
             result = evaluate(point.tree, WarpContext(self._inferior, warp))
-        except CommandError as error:
-            return _failed(point, 0, lanes, str(error))
+        except Exception as error:
+            # Whatever it is: the run goes on from a stop that says it.
+            return _failed(point, 0, lanes, str(error_for_user(error)))
         failed = lanes & ~array_mask(result.valid)
         holds = lanes & array_mask(result.truth())
         return _failed(point, holds, failed, result.why) if failed else Tested(holds)
@@ -255,8 +256,8 @@ class Breakpoints(BreakpointTable, Attached["Inferior"]):
                 "dprintf",
                 lane,
             )
-        except CommandError as error:
-            self.met.notes.append(f"dprintf {point.number}: {error}")
+        except Exception as error:
+            self.met.notes.append(f"dprintf {point.number}: {error_for_user(error)}")
             return False
         for listener in self.print_listeners:
             listener(text)

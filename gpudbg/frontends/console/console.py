@@ -18,8 +18,10 @@ from gpudbg.errors import (
     EXIT_FAULT,
     EXIT_GAP,
     GpudbgError,
+    InternalError,
     ModelGap,
     UsageError,
+    error_for_user,
 )
 from gpudbg.textlines import LONGEST, lines_of
 
@@ -68,11 +70,19 @@ class Console:
                 if statement is not None:
                     self._carry_out([statement])
         except GpudbgError as e:
-            self._reader.clear()
-            self._gap = self._gap or isinstance(e, ModelGap)
-            self._complain(text, e)
-            return False
+            return self._failed(text, e)
+        except BrokenPipeError:
+            raise
+        except Exception as e:
+            return self._failed(text, error_for_user(e))
         return True
+
+    def _failed(self, text: str, error: GpudbgError) -> bool:
+        """A line that cannot be carried out; always False."""
+        self._reader.clear()
+        self._gap = self._gap or isinstance(error, ModelGap | InternalError)
+        self._complain(text, error)
+        return False
 
     def finish(self) -> bool:
         """No line follows: False, with a complaint, where a block is open."""

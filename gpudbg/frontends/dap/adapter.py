@@ -17,7 +17,7 @@ from gpudbg.dataclass import dataclass
 from gpudbg.debug import EngineThread, Outcome, SessionMeter
 from gpudbg.debug.focus import WarpIds
 from gpudbg.debug.stops import InterruptStop, Stop
-from gpudbg.errors import CommandError, GpudbgError
+from gpudbg.errors import CommandError, GpudbgError, error_for_user
 from gpudbg.frontends.dap.handles import Handles
 from gpudbg.frontends.dap.points import Points
 from gpudbg.frontends.dap.protocol import (
@@ -108,7 +108,13 @@ class Adapter:
         threading.Thread(target=self._read, args=(stream,), daemon=True, name="dap").start()
         try:
             while not self.exiting:
-                self._next()
+                try:
+                    self._next()
+                except OSError:
+                    raise
+                except Exception as error:
+                    # One event; the next is waited for.
+                    self.say(f"{error_for_user(error)}\n", "stderr")
         finally:
             self.shut_down()
 
@@ -161,12 +167,10 @@ class Adapter:
         self.current = message
         try:
             body = row.handler(self, message.arguments)
-        except GpudbgError as error:
-            self.afterwards.clear()
-            self.writer.refuse(message, str(error), message.command in ("launch", "attach"))
         except Exception as error:
             self.afterwards.clear()
-            self.writer.refuse(message, f"internal error: {type(error).__name__}: {error}")
+            why = str(error_for_user(error))
+            self.writer.refuse(message, why, message.command in ("launch", "attach"))
         else:
             if body is not LATER:
                 self.writer.answer(message, body)
@@ -264,9 +268,7 @@ class Adapter:
         """Where the program stands now."""
         session = self.opened()
         if error is not None:
-            expected = isinstance(error, GpudbgError)
-            text = str(error) if expected else f"internal error: {type(error).__name__}: {error}"
-            self.say(f"{text}\n", "stderr")
+            self.say(f"{error_for_user(error)}\n", "stderr")
         self.handles.forget()
         stop = stop if isinstance(stop, Stop) else session.stop
         new, gone = self.ids.sync(session)

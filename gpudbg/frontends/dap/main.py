@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 import signal
-import socket
 import sys
 from contextlib import suppress
 from types import FrameType
 
-from gpudbg.errors import UsageError
 from gpudbg.frontends.dap.adapter import Adapter
 from gpudbg.frontends.dap.families import load
+from gpudbg.frontends.loopback import LOOPBACK, listening
 
 
 def on_streams() -> int:
@@ -26,16 +25,10 @@ def on_streams() -> int:
     return 0
 
 
-def on_port(port: int, host: str = "127.0.0.1") -> int:
+def on_port(port: int) -> int:
     """Serve clients on a port of this machine, one at a time, until Ctrl-C."""
-    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as door:
-        door.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            door.bind((host, port))
-        except OSError as e:
-            raise UsageError(f"--port {port}: {e.strerror}") from None
-        door.listen()
-        print(f"gpudbg: DAP on {host}:{door.getsockname()[1]}", file=sys.stderr, flush=True)
+    with listening(LOOPBACK, port) as door:
+        print(f"gpudbg: DAP on {LOOPBACK}:{door.getsockname()[1]}", file=sys.stderr, flush=True)
         while True:
             try:
                 client, _ = door.accept()

@@ -85,7 +85,9 @@ def _header(stream: IO[bytes]) -> int | None:
             continue
         begun = True
         name, colon, value = text.partition(":")
-        if not colon or len(line) >= MAX_HEADER:
+        # An HTTP request, which a web page can have a browser send, is none: `POST /a:b HTTP/1.1`.
+        named = name.strip().replace("-", "").isalnum()
+        if not colon or not named or len(line) >= MAX_HEADER:
             raise FramingError(f"{text[:60]!r} is no header field")
         if name.strip().lower() == "content-length":
             if not value.strip().isdecimal() or int(value) > MAX_BYTES:

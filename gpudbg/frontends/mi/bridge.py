@@ -19,7 +19,7 @@ from gpudbg.debug import EngineThread, Outcome
 from gpudbg.debug.breakpoints import located_row
 from gpudbg.debug.focus import WarpIds
 from gpudbg.debug.stops import BreakpointStop, InterruptStop, Stop, signal_of
-from gpudbg.errors import GpudbgError, UsageError
+from gpudbg.errors import UsageError, error_for_user
 from gpudbg.frontends.mi import records, shown, stops
 from gpudbg.frontends.mi.opened import NO_PROGRAM, NOT_STARTED, Opened
 from gpudbg.frontends.mi.parser import MiError
@@ -507,24 +507,38 @@ class Bridge(Opened):
         reason = why or stops.reason_fields(session, stop, run.finished, gone)
         thread = self.ids.focused(session)
         silent = session.scripting.silent and isinstance(stop, BreakpointStop)
-        if not silent and (run.typed or reason["reason"] not in stops.FINISHED):
-            before, place = self._before, self._place()
-            switched, moved = thread != before[0], (thread, place) != before
-            for text in stops.stop_words(session, stop, reason, thread, switched, moved):
-                self.say(text)
-            self.annotate()
-            for text in (t for shown in session.displays.shown() for t in shown.lines()):
-                self.say(f"{text}\n")
-        self.notify("stopped", stops.stopped_fields(session, stop, reason, thread), mark="*")
+        try:
+            if not silent and (run.typed or reason["reason"] not in stops.FINISHED):
+                self._say_stop(session, stop, reason, thread)
+            fields = stops.stopped_fields(session, stop, reason, thread)
+        except Exception as error:
+            # A client that waits for the stop gets it, whatever cannot be said of it.
+            self._complain(str(error_for_user(error)))
+            fields = {**reason, "thread-id": thread or 0, "stopped-threads": "all"}
+        self.notify("stopped", fields, mark="*")
         self.breakpoint_changes()
         self.mark_selection()
 
-    def _failure(self, session: DebugSession, error: BaseException) -> Fields:
-        """A run that ended by an exception: where it stands is a stop all the same."""
-        expected = isinstance(error, GpudbgError)
-        text = str(error) if expected else f"internal error: {type(error).__name__}: {error}"
+    def _say_stop(
+        self, session: DebugSession, stop: Stop, reason: Fields, thread: int | None
+    ) -> None:
+        """A stop in words, and the displays."""
+        before, place = self._before, self._place()
+        switched, moved = thread != before[0], (thread, place) != before
+        for text in stops.stop_words(session, stop, reason, thread, switched, moved):
+            self.say(text)
+        self.annotate()
+        for text in session.displays.lines():
+            self.say(f"{text}\n")
+
+    def _complain(self, text: str) -> None:
         for ui in self.uis:
             ui.stream("&", f"{text}\n")
+
+    def _failure(self, session: DebugSession, error: BaseException) -> Fields:
+        """A run that ended by an exception: where it stands is a stop all the same."""
+        text = str(error_for_user(error))
+        self._complain(text)
         session.halted(text)
         return {
             "reason": "signal-received",

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
-from gpudbg.errors import GpudbgError
+from gpudbg.errors import error_for_user
 from gpudbg.frontends.mi import records
 from gpudbg.frontends.mi.commands.registry import Answer
 from gpudbg.frontends.mi.console import block_line, run_console
@@ -35,14 +34,8 @@ def answer_line(bridge: Bridge, ui: Ui, raw: str) -> None:
             answer = run_console(bridge, ui, line.text)
     except MiError as e:
         error = e
-    except GpudbgError as e:
-        error = MiError(str(e))
-    except re.error as e:
-        error = MiError(f"Invalid regexp: {e}")
-    except RecursionError:
-        error = MiError("the line is nested too deeply")
     except Exception as e:
-        error = MiError(f"internal error: {type(e).__name__}: {e}")
+        error = MiError(str(error_for_user(e)))
     typed = not own or line.name == "interpreter-exec"
     _tell(bridge, ui, line, typed, own, answer, error)
 

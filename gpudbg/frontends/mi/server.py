@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from gpudbg.debug.commands import load as load_commands
 from gpudbg.debug.script import Player
 from gpudbg.debug.stops import InterruptStop
-from gpudbg.errors import GpudbgError
+from gpudbg.errors import error_for_user
 from gpudbg.frontends.mi import records, shown
 from gpudbg.frontends.mi.bridge import Bridge, Run
 from gpudbg.frontends.mi.commands.families import load as load_mi
@@ -55,7 +55,7 @@ class Server:
                 self.first.ready()
             self.first.listen(self.events)
             while not self.bridge.exiting and not self.first.dead:
-                self.handle(self.events.get())
+                self._handle_safely(self.events.get())
         finally:
             self.bridge.shut_down()
             for ui in self.bridge.uis:
@@ -68,6 +68,15 @@ class Server:
         if ui.kind == "mi":
             ui.put(records.notification("thread-group-added", {"id": shown.GROUP}))
             ui.flush()
+
+    def _handle_safely(self, event: Event) -> None:
+        """One event; a defect on its way is told, and the next event is waited for."""
+        try:
+            self.handle(event)
+        except Exception as error:
+            for ui in self.bridge.uis:
+                ui.stream("&", f"{error_for_user(error)}\n")
+            self.bridge.prompts()
 
     def handle(self, event: Event) -> None:
         """One event."""
@@ -125,12 +134,9 @@ class Server:
         bridge = self.bridge
         try:
             answer = work()
-        except (MiError, GpudbgError) as e:
-            text = e.message if isinstance(e, MiError) else str(e)
-            self.first.stream("&", f"{text}\n")
-            return
         except Exception as e:
-            self.first.stream("&", f"internal error: {type(e).__name__}: {e}\n")
+            text = e.message if isinstance(e, MiError) else str(error_for_user(e))
+            self.first.stream("&", f"{text}\n")
             return
         bridge.breakpoint_changes()
         bridge.mark_selection()

@@ -10,6 +10,7 @@ import threading
 from typing import Literal
 
 from gpudbg.debug.script import BlockReader
+from gpudbg.frontends.loopback import begins_http
 from gpudbg.frontends.mi import records
 
 Kind = Literal["mi", "console"]
@@ -17,6 +18,8 @@ Event = tuple[str, object, str]
 """(what, who, text): "line" and "eof" of a `Ui`, "finished" of a run, "client" of a socket."""
 
 CHUNK = 1 << 16
+SOCKET = "socket"
+"""Name of a client at the other end of a socket."""
 
 
 class Ui:
@@ -90,7 +93,7 @@ class Ui:
     def _read(self, events: queue.SimpleQueue[Event]) -> None:
         rest = b""
         terminal = os.isatty(self.read_fd)
-        after_return = False
+        after_return, first = False, True
         while True:
             try:
                 data = os.read(self.read_fd, CHUNK)
@@ -98,6 +101,9 @@ class Ui:
                 data = b""
             if not data or (data == b"\x04" and not rest):
                 break
+            if first and self.name == SOCKET and begins_http(data):
+                break
+            first = False
             if terminal:
                 # vim ends its lines with a bare return; the other half of a CR LF is dropped.
                 if after_return and data[:1] == b"\n":

@@ -118,11 +118,12 @@ class Shell:
                 self.run_file(Path(line.partition(" ")[2].strip()))
                 return True
             output = session.command(line)
+            printed = output.printed
         except GpudbgError as error:
             return self.complain(error)
         finally:
             self.print_output()
-        print(output.printed, end="", file=self._out)
+        print(printed, end="", file=self._out)
         if output.data is not None:
             self.names["_"] = output.data
         if line.partition(" ")[0] == "check" and session.checks.report is not None:

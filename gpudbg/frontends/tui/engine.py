@@ -14,7 +14,7 @@ from textual.message import Message
 
 from gpudbg.dataclass import dataclass
 from gpudbg.debug import EngineThread, Outcome, Output, SessionMeter
-from gpudbg.errors import GpudbgError, ModelGap
+from gpudbg.errors import InternalError, ModelGap, error_for_user
 from gpudbg.frontends.tui.collect import Collector
 from gpudbg.frontends.tui.messages import JobDone
 from gpudbg.frontends.tui.view import Running, ScreenView
@@ -113,10 +113,11 @@ class Engine:
         error, gap, view = "", False, None
         try:
             output = job.work(self.session)
-        except GpudbgError as e:
-            error, gap = str(e), isinstance(e, ModelGap)
         except Exception as e:
-            error = f"this is a bug in gpudbg: {type(e).__name__}: {e}\n" + traceback.format_exc()
+            shown = error_for_user(e)
+            error, gap = str(shown), isinstance(shown, ModelGap)
+            if isinstance(shown, InternalError) and shown is not e:
+                error += f"\n{traceback.format_exc()}"
         try:
             view = self.collector.take()
         except Exception as e:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from gpudbg.arguments import Parser
-from gpudbg.errors import UsageError
 from gpudbg.frontends.dap.main import on_port, on_streams
+from gpudbg.frontends.loopback import port_number
 
 
 def main(argv: list[str]) -> int:
@@ -14,12 +14,8 @@ def main(argv: list[str]) -> int:
         description="The Debug Adapter Protocol on standard input and output, as editors start it. "
         "docs/editors/vscode has an extension for VS Code and a launch.json.",
     )
-    p.add_argument(
-        "--port", type=int, help="listen on this port of the loopback instead; 0: a free one"
-    )
+    p.add_argument("--port", help="listen on this port of the loopback instead; 0: a free one")
     args = p.parse_args(argv)
     if args.port is None:
         return on_streams()
-    if not 0 <= args.port < 1 << 16:
-        raise UsageError(f"--port {args.port}: between 0 and 65535")
-    return on_port(args.port)
+    return on_port(port_number(args.port, "--port"))

@@ -8,6 +8,7 @@ from pathlib import Path
 import gpudbg
 from gpudbg.arguments import Parser
 from gpudbg.errors import UsageError
+from gpudbg.frontends.loopback import port_number
 
 DEFAULT_PORT = 8000
 INSTALL = "pip install 'gpudbg[serve]' brings it"
@@ -25,19 +26,18 @@ def main(argv: list[str]) -> int:
     )
     p.add_argument("--host", default="127.0.0.1", help="where to listen (default: this machine)")
     p.add_argument(
-        "--port", type=int, default=DEFAULT_PORT, help=f"default {DEFAULT_PORT}; 0: a free one"
+        "--port", default=str(DEFAULT_PORT), help=f"default {DEFAULT_PORT}; 0: a free one"
     )
     args, words = p.parse_known_args(argv)
     if not words:
         raise UsageError("gpudbg serve: no program is named", "gpudbg serve PROG, or: serve demo")
-    if not 0 <= args.port < 1 << 16:
-        raise UsageError(f"--port {args.port}: between 0 and 65535")
+    port = port_number(args.port, "--port")
     try:
         from gpudbg.frontends.web.server import serve
     except ImportError as e:
         raise UsageError(f"serving needs textual-serve ({e.name} is missing)", INSTALL) from None
     title = _check(words)
-    return serve([*child(), *words], title, args.host, args.port)
+    return serve([*child(), *words], title, args.host, port)
 
 
 def child() -> list[str]:

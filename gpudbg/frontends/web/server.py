@@ -27,9 +27,8 @@ from aiohttp import WSCloseCode, web
 from textual_serve.app_service import AppService
 from textual_serve.server import Server
 
-from gpudbg.errors import UsageError
+from gpudbg.frontends.loopback import NAMES, listening
 
-LOOPBACK = "127.0.0.1"
 TOKEN_BYTES = 24
 FONT_SIZE = 14
 GRACE_S = 5.0
@@ -193,25 +192,9 @@ def _cells(text: str) -> int:
     return int(text) if text.isdecimal() and len(text) < 4 else 0
 
 
-def listen(host: str, port: int) -> socket.socket:
-    """A listening socket; port 0 takes any that is free.
-
-    Raises:
-        UsageError: the address cannot be had.
-    """
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    try:
-        return socket.create_server((host, port), family=family)
-    except (OSError, OverflowError) as e:
-        reason = getattr(e, "strerror", None) or str(e)
-        raise UsageError(
-            f"cannot listen on {host} port {port}: {reason}", "--port 0 takes a free one"
-        ) from None
-
-
-def address(server: TokenServer, listening: socket.socket) -> str:
+def address(server: TokenServer, door: socket.socket) -> str:
     """The address to open in a browser."""
-    host, port = listening.getsockname()[:2]
+    host, port = door.getsockname()[:2]
     if host in ("0.0.0.0", "::"):
         host = socket.gethostname()
     return f"http://{f'[{host}]' if ':' in host else host}:{port}/{server.token}/"
@@ -223,9 +206,9 @@ def serve(words: Sequence[str], title: str, host: str, port: int) -> int:
         {"COLORTERM": "truecolor", "GPUDBG_ASCII": os.environ.get("GPUDBG_ASCII") or "0"}
     )
     server = TokenServer(words, title, hosts=(host, socket.gethostname(), socket.getfqdn()))
-    listening = listen(host, port)
-    print(f"{title} at\n  {address(server, listening)}\nCtrl-C ends it.", flush=True)
-    if host not in (LOOPBACK, "localhost", "::1"):
+    door = listening(host, port)
+    print(f"{title} at\n  {address(server, door)}\nCtrl-C ends it.", flush=True)
+    if host not in NAMES:
         print(
             "Not only this machine can reach it: whoever has the address runs programs as you, "
             "and HTTP does not hide it.",
@@ -233,7 +216,7 @@ def serve(words: Sequence[str], title: str, host: str, port: int) -> int:
         )
     web.run_app(
         server.app(),
-        sock=listening,
+        sock=door,
         print=None,
         access_log=None,
         shutdown_timeout=2 * GRACE_S,

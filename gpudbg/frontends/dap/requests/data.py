@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from gpudbg.debug import complete
 from gpudbg.debug.stops import Stop
-from gpudbg.errors import CommandError, GpudbgError
+from gpudbg.errors import CommandError, GpudbgError, error_for_user
 from gpudbg.frontends.dap.adapter import EngineRun
 from gpudbg.frontends.dap.handles import Node
 from gpudbg.frontends.dap.protocol import Body
@@ -106,9 +106,7 @@ def _command(adapter: Adapter, arguments: Body, text: str) -> Body:
 
     def done(outcome: Outcome[Output]) -> None:
         if outcome.error is not None:
-            expected = isinstance(outcome.error, GpudbgError)
-            why = str(outcome.error)
-            adapter.writer.refuse(asked, why if expected else f"internal error: {why}")
+            adapter.writer.refuse(asked, str(error_for_user(outcome.error)))
         else:
             words = outcome.answer.text if outcome.answer is not None else ""
             adapter.writer.answer(asked, {"result": words, "variablesReference": 0})
