@@ -208,7 +208,7 @@ def _verb(module: str) -> Callable[[list[str]], int]:
 
 def _plugin_verb(word: str) -> Callable[[list[str]], int] | None:
     """A verb that a plugin adds, unless the word is a file or a flag; a folder is no program."""
-    if word.startswith("-") or os.path.isfile(word) or not word.isidentifier():
+    if word.startswith("-") or os.path.isfile(word) or not word.replace("-", "_").isidentifier():
         return None
     from gpudbg.frontends.verbs.plugins import find_verb
 

@@ -50,7 +50,7 @@ def read_foreign(data: bytes, path: str) -> Program | None:
     """
     for entry in known_plugins().formats.values():
         reader = call_plugin(entry, entry.load)
-        reader = reader() if isinstance(reader, type) else reader
+        reader = call_plugin(entry, reader) if isinstance(reader, type) else reader
         if call_plugin(entry, lambda reader=reader: reader.sniff(data)):  # type: ignore[misc]
             found = call_plugin(entry, lambda reader=reader: reader.load(data, path))  # type: ignore[misc]
             return _as_program(entry, found, path)

@@ -246,15 +246,14 @@ class Registry:
             call = entry.load()
             if {"-h", "--help"} & set(words):
                 return 0, "\n".join(_help(entry, call))
-            found = call(words, json)
+            return _render(entry, call(words, json), json)
         except GpudbgError as error:
             return error.exit_code, f"gpudbg decode {name}: {error}"
-        except Exception as error:  # a plugin's defect is reported, never a traceback
+        except (Exception, SystemExit) as error:  # a plugin's defect is reported, never a traceback
             return EXIT_GAP, (
                 f"gpudbg decode {name}: plugin '{entry.plugin}' failed: "
                 f"{type(error).__name__}: {error}{place_of(error)}"
             )
-        return _render(entry, found, json)
 
 
 def _render(entry: Entry, found: Any, json: bool) -> tuple[int, str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import queue
 import textwrap
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import Any
 
 import pytest
 
-import gpudbg
+from gpudbg.cli import main
 from gpudbg.debug.commands.table import TABLE
 from gpudbg.debug.registry import Command
 from gpudbg.debug.session import DebugSession
@@ -19,9 +18,8 @@ from gpudbg.errors import CommandError, InternalError, PluginError
 from gpudbg.frontends.console.console import Console
 from gpudbg.frontends.repl.shell import Shell
 from gpudbg.loading import foreign
-from tests.dap.client import Client as DapClient
 from tests.launching import FIRST, open_with
-from tests.mi.client import KERNELS, Client, console_text
+from tests.mi.client import KERNELS, Client
 
 ENTRIES = {
     "leaves": "raises SystemExit",
@@ -121,7 +119,7 @@ def planted() -> Iterator[None]:
 @pytest.mark.parametrize("name", ["defect", "late-defect"])
 def test_a_defect_is_an_error_of_its_command(name: str) -> None:
     session = open_with(FIRST)
-    with pytest.raises((InternalError, CommandError), match="(Index|ZeroDivision)Error"):
+    with pytest.raises((InternalError, CommandError), match=r"(Index|ZeroDivision)Error"):
         session.command(name).text  # noqa: B018
     out, err = io.StringIO(), io.StringIO()
     console = Console(session, out, err)
@@ -167,3 +165,60 @@ def test_a_callback_of_ones_own_is_named_by_its_place(tmp_path: Path) -> None:
     session.break_at(session.warp().pc + 0x40, callback=names["back"])
     with pytest.raises(CommandError, match=r"ZeroDivisionError: .* at .*mine\.py:2"):
         session.command("continue")
+
+
+BROKEN = {
+    "verbs": (
+        '[cli.strange]\ncall = "m:strange"\n[cli.my-verb]\ncall = "m:mine"\n'
+        '[cli.parsed]\ncall = "m:parsed"\n',
+        "import sys\n"
+        "def strange(argv): return {}['x']\n"
+        "def mine(argv): print('mine', *argv)\n"
+        "def parsed(argv): sys.exit(3)\n",
+    ),
+    "constructor": (
+        '[formats.fb]\ncall = "m:B"\n[isa.ib]\ncall = "m:B"\n[isa.id]\ncall = "m:D"\n',
+        "class B:\n    def __init__(self): raise OSError('init')\n"
+        "class D:\n    def disassemble(self, data, at): yield at, -5, 'backwards'\n",
+    ),
+    "decoders": (
+        '[decoders.da]\ncall = "m:f"\n[decoders.db]\ncall = "m:g"\n',
+        "from gpudbg.plugin import Decoded\n"
+        "def f(argv, json): raise SystemExit(3)\n"
+        "def g(argv, json): return Decoded(object(), [1, 2])\n",
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "line", "code", "says"),
+    [
+        ("verbs", "strange", 4, "plugin 'verbs' failed in strange: KeyError: 'x' at "),
+        ("verbs", "my-verb a", 0, "mine a"),
+        ("verbs", "parsed", 3, ""),
+        ("constructor", "info FILE", 4, "plugin 'constructor' failed in fb: OSError: init at "),
+        ("constructor", "dis --isa ib FILE", 4, "plugin 'constructor' failed in ib: OSError"),
+        ("constructor", "dis --isa id FILE", 4, "plugin 'constructor' failed in id: ValueError"),
+        ("decoders", "decode da", 4, "plugin 'decoders' failed: SystemExit: 3 at "),
+        ("decoders", "decode db", 4, "plugin 'decoders' failed: TypeError"),
+        ("decoders", "decode db --json", 4, "plugin 'decoders' failed: TypeError"),
+    ],
+)
+def test_what_a_plugin_does_wrong_on_the_command_line_names_it(
+    name: str, line: str, code: int, says: str, tmp_path: Path, capsys: Any, monkeypatch: Any
+) -> None:
+    table, source = BROKEN[name]
+    folder = tmp_path / name
+    folder.mkdir()
+    (folder / "plugin.toml").write_text(f'name = "{name}"\nversion = "1"\nsummary = "x"\n{table}')
+    (folder / "m.py").write_text(source)
+    (tmp_path / "my-verb").mkdir()
+    (tmp_path / "unknown.bin").write_bytes(b"ZZ" + bytes(62))
+    monkeypatch.chdir(tmp_path)
+    foreign.known_plugins.cache_clear()
+    words = [w.replace("FILE", "unknown.bin") for w in line.split()]
+    assert main(["--plugin", str(folder), *words]) == code
+    said = capsys.readouterr()
+    assert says in said.out + said.err
+    assert len((said.out + said.err).splitlines()) <= 1
+    foreign.known_plugins.cache_clear()

@@ -7,6 +7,7 @@ import sys
 from typing import TYPE_CHECKING, Any, TextIO
 
 from gpudbg.answers import data_of, lines_of
+from gpudbg.errors import EXIT_CLEAN, EXIT_FINDINGS
 
 if TYPE_CHECKING:
     from gpudbg.answers import Answer
@@ -23,6 +24,14 @@ def has_screen() -> bool:
         print(f"TERM={name} cannot draw the terminal UI; this is the line console", file=sys.stderr)
         return False
     return True
+
+
+def exit_code(code: object) -> int:
+    """`sys.exit`'s argument as an exit code, as Python itself reads it."""
+    if code is None or isinstance(code, int):
+        return code or EXIT_CLEAN
+    print(code, file=sys.stderr)
+    return EXIT_FINDINGS
 
 
 def emit_json(data: Any) -> None:

@@ -110,7 +110,7 @@ def _foreign(args: argparse.Namespace) -> int:
     entry = known_plugins().find("isa", args.isa)
     data = read_bytes(args.program)
     made = call_plugin(entry, entry.load)
-    isa = made() if isinstance(made, type) else made
+    isa = call_plugin(entry, made) if isinstance(made, type) else made
     low, high = offset_range(args.range)
     found = call_plugin(entry, lambda: [_foreign_row(r) for r in isa.disassemble(data, 0)])
     rows = tuple(
@@ -126,5 +126,8 @@ def _foreign(args: argparse.Namespace) -> int:
 
 def _foreign_row(row: Any) -> tuple[int, int, str]:
     """An instruction of a plugin's: its address, how many bytes it has (or these), its text."""
-    at, size, words = row
-    return int(at), len(size) if isinstance(size, bytes | bytearray) else int(size), str(words)
+    at, given, words = row
+    size = len(given) if isinstance(given, bytes | bytearray) else int(given)
+    if at < 0 or size < 1:
+        raise ValueError(f"an instruction of {size} bytes at {at}")
+    return int(at), size, str(words)

@@ -10,7 +10,7 @@ from functools import lru_cache
 from gpudbg.answers import Listing
 from gpudbg.arguments import Parser
 from gpudbg.errors import EXIT_CLEAN, EXIT_GAP
-from gpudbg.frontends.verbs.common import emit
+from gpudbg.frontends.verbs.common import emit, exit_code
 from gpudbg.plugin import PATH_VARIABLE, PluginInfo, Registry, discover
 
 
@@ -52,10 +52,17 @@ def find_verb(word: str) -> Callable[[list[str]], int] | None:
     def run(argv: list[str]) -> int:
         from gpudbg.loading import call_plugin
 
-        code = call_plugin(entry, lambda: verb(argv))
-        return EXIT_CLEAN if code is None else int(code)
+        return exit_code(call_plugin(entry, lambda: _ended(verb, argv)))
 
     return run
+
+
+def _ended(verb: Callable[[list[str]], object], argv: list[str]) -> object:
+    """What a verb returned, or gave to `sys.exit`, as argparse does."""
+    try:
+        return verb(argv)
+    except SystemExit as end:
+        return end.code
 
 
 def main(argv: list[str]) -> int:

@@ -15,6 +15,7 @@ from pathlib import Path
 from gpudbg.arguments import Parser
 from gpudbg.debug.stops import EVERY_STOP, Stop
 from gpudbg.errors import EXIT_CLEAN, EXIT_FAULT, EXIT_FINDINGS, GpudbgError, UsageError
+from gpudbg.frontends.verbs.common import exit_code
 
 _LOOKED_AT = 1 << 20
 """Bytes of a script that are looked at before it runs."""
@@ -52,7 +53,7 @@ def run_script(path: Path, arguments: list[str]) -> int:
     try:
         runpy.run_path(str(path), init_globals=_scope(), run_name="__main__")
     except SystemExit as end:
-        return _code(end.code)
+        return exit_code(end.code)
     except GpudbgError as error:
         print(f"gpudbg: {error}", file=sys.stderr)
         _point(error, path)
@@ -113,14 +114,6 @@ def _scope() -> dict[str, object]:
     import gpudbg
 
     return {"gpudbg": gpudbg, "np": np}
-
-
-def _code(code: object) -> int:
-    """`sys.exit`'s argument as an exit code, as Python itself reads it."""
-    if code is None or isinstance(code, int):
-        return code or EXIT_CLEAN
-    print(code, file=sys.stderr)
-    return 1
 
 
 def _point(error: GpudbgError, path: Path) -> None:
