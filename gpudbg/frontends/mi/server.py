@@ -70,7 +70,7 @@ class Server:
             ui.flush()
 
     def _handle_safely(self, event: Event) -> None:
-        """One event; a defect on its way is told, and the next event is waited for."""
+        """One event; a defect on its way is printed, and the next event is waited for."""
         try:
             self.handle(event)
         except Exception as error:

@@ -52,12 +52,12 @@ def find_verb(word: str) -> Callable[[list[str]], int] | None:
     def run(argv: list[str]) -> int:
         from gpudbg.loading import call_plugin
 
-        return exit_code(call_plugin(entry, lambda: _ended(verb, argv)))
+        return exit_code(call_plugin(entry, lambda: _result_of(verb, argv)))
 
     return run
 
 
-def _ended(verb: Callable[[list[str]], object], argv: list[str]) -> object:
+def _result_of(verb: Callable[[list[str]], object], argv: list[str]) -> object:
     """What a verb returned, or gave to `sys.exit`, as argparse does."""
     try:
         return verb(argv)
