@@ -46,7 +46,7 @@ def _handler(entry: Entry) -> Callable[[DebugSession, str], Answer]:
 
 def _of_plugin(entry: Entry, found: Any) -> Answer:
     """What a plugin's command gave as an answer; what cannot be printed of it names the plugin."""
-    answer = call_plugin(entry, lambda: as_answer(found))
+    answer: Answer = call_plugin(entry, lambda: as_answer(found))
     call_plugin(entry, lambda: lines_of(answer))
     return answer
 
