@@ -39,6 +39,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "info": ("gpudbg.frontends.verbs.info", "what a program contains"),
     "decode": ("gpudbg.frontends.verbs.decode", "explain a register, instruction or log word"),
     "repl": ("gpudbg.frontends.verbs.repl", "a Python prompt on a session"),
+    "exec": ("gpudbg.frontends.verbs.exec", "run a CUDA program with the emulated GPU"),
     "script": ("gpudbg.frontends.verbs.script", "run a Python program on the debugger"),
     "demo": ("gpudbg.frontends.verbs.demo", "open a shipped program and its story"),
     "serve": ("gpudbg.frontends.verbs.serve", "the terminal UI in a browser"),

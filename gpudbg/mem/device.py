@@ -48,9 +48,16 @@ class Allocation(ByteStore):
     __slots__ = ("_journal", "_moment", "_row", "base", "freed", "name", "tag", "uninitialized")
 
     def __init__(
-        self, base: int, size: int, name: str, tag: str, journal: Journal | None = None
+        self,
+        base: int,
+        size: int,
+        name: str,
+        tag: str,
+        journal: Journal | None = None,
+        padded: npt.NDArray[np.uint8] | None = None,
     ) -> None:
-        super().__init__(size)
+        """Args: padded: its storage (`ByteStore`); None: new."""
+        super().__init__(size, padded)
         self.base = base
         self.name = name
         self.tag = tag
@@ -182,17 +189,33 @@ class DeviceMemory:
             made = Allocation(base, size, name, tag, self.journal)
         except MemoryError as error:
             raise UsageError(f"cannot allocate {size} bytes: host memory is full") from error
+        self._enter(made)
+        return made
+
+    def place(
+        self, base: int, size: int, name: str, padded: npt.NDArray[np.uint8], tag: str = "buffer"
+    ) -> Allocation:
+        """An allocation at an address of one's choosing, where `allocate` puts none.
+
+        Args:
+            padded: its storage, which somebody else may see, too.
+        """
+        made = Allocation(base, size, name, tag, self.journal, padded)
+        self._enter(made)
+        return made
+
+    def _enter(self, made: Allocation) -> None:
+        """One more allocation."""
         self.changes += 1
         self.journal.writes += 1
         self.live += 1
-        place = bisect_right(self._bases, base)
-        self._bases.insert(place, base)
+        place = bisect_right(self._bases, made.base)
+        self._bases.insert(place, made.base)
         self._allocations.insert(place, made)
         if place == len(self._bases) - 1 and place + 1 < len(self._rows):
             made.enter(self._rows[place + 1])
         else:
             self._enter_all()
-        return made
 
     def leave_uninitialized(self, allocation: Allocation) -> None:
         """An allocation was made without contents: its zeros are nobody's."""

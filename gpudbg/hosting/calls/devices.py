@@ -1,0 +1,152 @@
+"""The device: its name, attributes and properties. There is one."""
+
+from __future__ import annotations
+
+import struct
+from functools import cache
+from importlib.resources import files
+
+from gpudbg.architectures import age
+from gpudbg.hosting.cuda_errors import (
+    INVALID_DEVICE,
+    INVALID_VALUE,
+    PEER_UNSUPPORTED,
+    CudaError,
+)
+from gpudbg.hosting.machine import TOTAL_BYTES
+from gpudbg.hosting.process import HostProcess
+from gpudbg.sm.launch import RESERVED_SHARED, limits_of
+
+BUS = b"0000:01:00.0\0"
+UUID = b"gpudbg emulated\0"
+PROPERTIES_BYTES = 1032
+_NAME, _UUID_AT, _MEMORY = 0, 256, 288
+
+
+@cache
+def _rows() -> tuple[tuple[int, str, str], ...]:
+    text = files("gpudbg.hosting").joinpath("tables", "attributes.tbl").read_text("utf-8")
+    lines = (line.partition("#")[0].split() for line in text.splitlines())
+    return tuple((int(row[0]), row[1], row[2]) for row in lines if row)
+
+
+@cache
+def attributes(arch: str, sms: int) -> dict[int, int]:
+    """Value of each attribute."""
+    limits = limits_of(arch)
+    number = age(arch)[0]
+    known = {
+        "sms": sms,
+        "major": number // 10,
+        "minor": number % 10,
+        "threads": limits.warps * 32,
+        "shared": limits.shared,
+        "block_shared": limits.cta_shared,
+        "blocks": limits.ctas,
+        "reserved": RESERVED_SHARED if number >= 80 else 0,
+        "clusters": int(number >= 90),
+    }
+    return {n: known[text] if text in known else int(text) for n, text, _ in _rows()}
+
+
+def require(device: int) -> None:
+    """CudaError for any other device than the first."""
+    if device:
+        raise CudaError(INVALID_DEVICE)
+
+
+def get(process: HostProcess, ordinal: int) -> int:
+    require(ordinal)
+    return 0
+
+
+def count(process: HostProcess) -> int:
+    return 1
+
+
+def device_name(process: HostProcess) -> bytes:
+    """What programs print."""
+    return f"gpudbg emulated {process.machine.device.arch}".encode() + b"\0"
+
+
+def name(process: HostProcess, length: int, device: int) -> bytes:
+    require(device)
+    return device_name(process)[: max(length - 1, 0)] + b"\0"
+
+
+def uuid(process: HostProcess, device: int) -> bytes:
+    require(device)
+    return UUID
+
+
+def memory(process: HostProcess, device: int) -> int:
+    require(device)
+    return TOTAL_BYTES
+
+
+def attribute(process: HostProcess, number: int, device: int) -> int:
+    require(device)
+    found = _attributes(process).get(number)
+    if found is None:
+        raise CudaError(INVALID_VALUE)
+    return found
+
+
+def _attributes(process: HostProcess) -> dict[int, int]:
+    device = process.machine.device
+    return attributes(device.arch, device.gpu.num_sms)
+
+
+def capability(process: HostProcess, device: int) -> tuple[int, int]:
+    require(device)
+    return process.machine.major, process.machine.minor
+
+
+def properties(process: HostProcess, device: int) -> bytes:
+    require(device)
+    made = bytearray(PROPERTIES_BYTES)
+    text = device_name(process)
+    made[_NAME : _NAME + len(text)] = text
+    made[_UUID_AT : _UUID_AT + 16] = UUID
+    struct.pack_into("<Q", made, _MEMORY, TOTAL_BYTES)
+    values = _attributes(process)
+    for number, _, place in _rows():
+        if place != "-":
+            at, _, size = place.partition(":")
+            struct.pack_into("<q" if size == "8" else "<i", made, int(at), values[number])
+    return bytes(made)
+
+
+def bus(process: HostProcess, length: int, device: int) -> bytes:
+    require(device)
+    if length < len(BUS):
+        raise CudaError(INVALID_VALUE)
+    return BUS
+
+
+def by_bus(process: HostProcess, text: str) -> int:
+    if text.lower() not in (BUS[:-1].decode(), "01:00.0", "0000:01:00"):
+        raise CudaError(INVALID_DEVICE)
+    return 0
+
+
+def peer(process: HostProcess, device: int, other: int) -> int:
+    require(device)
+    require(other)
+    return 0
+
+
+def peer_attribute(process: HostProcess, number: int, device: int, other: int) -> int:
+    raise CudaError(INVALID_DEVICE)
+
+
+def no_peer(process: HostProcess, context: int, *flags: int) -> None:
+    raise CudaError(PEER_UNSUPPORTED)
+
+
+def no_peer_device(process: HostProcess, device: int, *flags: int) -> None:
+    raise CudaError(INVALID_DEVICE)
+
+
+def affinity(process: HostProcess, kind: int, device: int) -> int:
+    return 0

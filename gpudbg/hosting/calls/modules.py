@@ -1,0 +1,269 @@
+"""Modules and functions: images become programs on the device."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import struct
+from typing import TYPE_CHECKING
+
+from gpudbg.errors import CompileError, GpudbgError, LoadError, UsageError
+from gpudbg.formats.fatbin import MAGIC, FatbinImage, read_images
+from gpudbg.formats.files import cubins_for, is_cubin, ptx_of
+from gpudbg.hosting.cuda_errors import (
+    INVALID_IMAGE,
+    INVALID_PTX,
+    INVALID_VALUE,
+    NO_BINARY,
+    NO_COMPILER,
+    NOT_FOUND,
+    CudaError,
+)
+from gpudbg.hosting.process import HostFunction, HostModule, HostProcess
+from gpudbg.sm.launch import limits_of
+
+if TYPE_CHECKING:
+    from gpudbg.formats.program import Kernel
+
+LOG = logging.getLogger("gpudbg.hosting")
+PLACE = struct.Struct("<II")
+SHARED_DEFAULT = 48 << 10
+"""Shared memory of a block that needs no permission."""
+
+
+def load(process: HostProcess, image: memoryview) -> int:
+    """A module of an image: a cubin, a fat binary or PTX."""
+    process.check()
+    return _adopt(process, _cubin(process, bytes(image)))
+
+
+def _adopt(process: HostProcess, cubin: tuple[bytes, str, dict[str, str]]) -> int:
+    from dataclasses import replace
+
+    from gpudbg.formats.cubin import read_cubin
+
+    data, name, sources = cubin
+    try:
+        program = read_cubin(data, name)
+        if sources:
+            program = replace(program, sources=sources)
+        loaded = process.machine.adopt(program)
+    except GpudbgError as error:
+        raise CudaError(INVALID_IMAGE, str(error)) from error
+    made = HostModule(0, loaded, {})
+    made.handle = process.keep(made)
+    return made.handle
+
+
+def _cubin(process: HostProcess, data: bytes) -> tuple[bytes, str, dict[str, str]]:
+    """The cubin of an image for this device, its name, its source where it was PTX.
+
+    Raises:
+        CudaError: there is none, and no PTX that can be compiled.
+    """
+    arch = process.machine.device.arch
+    name = f"module {hashlib.sha256(data).hexdigest()[:8]}"
+    if is_cubin(data):
+        return data, name, {}
+    if not data.startswith(MAGIC):
+        return _compiled(process, data, name)
+    try:
+        images = read_images(data, name)
+        found = _best(images, name, arch)
+        if found is not None:
+            return bytes(found.read()), name, {}
+        ptx = ptx_of(data, name, arch)
+    except LoadError as error:
+        raise CudaError(INVALID_IMAGE, str(error)) from error
+    if ptx is None:
+        held = ", ".join(dict.fromkeys(f"{i.kind} for {i.arch}" for i in images)) or "nothing"
+        said = f"a fat binary has {held}, nothing for {arch}"
+        raise CudaError(NO_BINARY, f"{said} (build it for {arch} or with PTX, or give --arch)")
+    return _compiled(process, ptx.read(), name)
+
+
+def _best(images: tuple[FatbinImage, ...], name: str, arch: str) -> FatbinImage | None:
+    try:
+        found = cubins_for(images, name, arch)
+    except LoadError:
+        return None
+    return found[0] if found else None
+
+
+def _compiled(process: HostProcess, text: bytes, name: str) -> tuple[bytes, str, dict[str, str]]:
+    from gpudbg.toolchain.compile import compile_ptx
+    from gpudbg.toolchain.options import CompileOptions
+
+    text = text.split(b"\0", 1)[0]
+    if b".version" not in text:
+        raise CudaError(INVALID_IMAGE, f"{name} is neither a cubin, a fat binary nor PTX")
+    ptx = f"{name}.ptx"
+    options = CompileOptions(arch=process.machine.device.arch)
+    try:
+        made = compile_ptx(text, ptx, options)
+    except CompileError as error:
+        raise CudaError(INVALID_PTX, str(error)) from error
+    except UsageError as error:
+        raise CudaError(NO_COMPILER, str(error)) from error
+    return made.cubin, name, {ptx: text.decode("utf-8", "replace")}
+
+
+def link(process: HostProcess, data: memoryview) -> int:
+    """Length of what a linker makes of one input; `linked` gives it."""
+    process.check()
+    process.link = _cubin(process, bytes(data))[0]
+    return len(process.link)
+
+
+def linked(process: HostProcess, most: int) -> bytes:
+    return process.link[:most]
+
+
+def unload(process: HostProcess, handle: int) -> None:
+    module = process.get(handle, HostModule)
+    for function in module.functions.values():
+        process.objects.pop(function, None)
+    del process.objects[handle]
+
+
+def function(process: HostProcess, handle: int, name: str) -> int:
+    module = process.get(handle, HostModule)
+    if name not in module.functions:
+        kernel = module.loaded.kernels.get(name)
+        if kernel is None:
+            raise CudaError(NOT_FOUND)
+        module.functions[name] = process.keep(HostFunction(module, kernel, 0))
+    return module.functions[name]
+
+
+def count(process: HostProcess, handle: int) -> int:
+    return len(process.get(handle, HostModule).loaded.kernels)
+
+
+def loading(process: HostProcess) -> int:
+    return 1
+
+
+def same(process: HostProcess, handle: int) -> int:
+    if handle not in process.objects:
+        raise CudaError(NOT_FOUND)
+    return handle
+
+
+def module_of(process: HostProcess, handle: int) -> int:
+    return process.get(handle, HostFunction).module.handle
+
+
+def loaded(process: HostProcess, handle: int) -> int:
+    process.get(handle, HostFunction)
+    return 1
+
+
+def known(process: HostProcess, handle: int) -> None:
+    process.get(handle, HostFunction)
+
+
+def symbol(process: HostProcess, handle: int, name: str) -> tuple[int, int]:
+    """Address and size of a variable."""
+    module = process.get(handle, HostModule)
+    found = module.loaded.program.globals.get(name)
+    if found is None:
+        raise CudaError(NOT_FOUND)
+    return module.loaded.symbol_address(name), found.size
+
+
+def managed(process: HostProcess, handle: int, name: str, size: int) -> int:
+    from gpudbg.hosting.cuda_errors import NOT_SUPPORTED
+
+    raise CudaError(NOT_SUPPORTED, f"__managed__ variable {name} is not there yet")
+
+
+def layout(process: HostProcess, most: int, handle: int) -> tuple[int, bytes]:
+    """Offset and size of each parameter."""
+    params = process.get(handle, HostFunction).kernel.params
+    return len(params), b"".join(PLACE.pack(p.offset, p.size) for p in params)[:most]
+
+
+def parameter(process: HostProcess, handle: int, index: int) -> tuple[int, int]:
+    params = process.get(handle, HostFunction).kernel.params
+    if index >= len(params):
+        raise CudaError(INVALID_VALUE)
+    return params[index].offset, params[index].size
+
+
+# ---- attributes --------------------------------------------------------------------------
+def _version(process: HostProcess) -> int:
+    return process.machine.major * 10 + process.machine.minor
+
+
+def _values(process: HostProcess, function: HostFunction) -> dict[int, int]:
+    """`CUfunction_attribute` by number."""
+    kernel = function.kernel
+    threads = most_threads(process, kernel)
+    cluster = kernel.cluster or (0, 0, 0)
+    dynamic = function.dynamic or max(SHARED_DEFAULT - kernel.shared_static_bytes, 0)
+    constant = sum(n for bank, n in kernel.bank_sizes.items() if bank not in (0, 1))
+    return {
+        0: threads,
+        1: kernel.shared_static_bytes,
+        2: constant,
+        3: kernel.min_stack_bytes or kernel.frame_bytes,
+        4: kernel.num_regs,
+        5: _version(process),
+        6: _version(process),
+        7: 0,
+        8: dynamic,
+        9: -1,
+        10: int(kernel.cluster is not None),
+        11: cluster[0],
+        12: cluster[1],
+        13: cluster[2],
+        14: 0,
+        15: 0,
+    }
+
+
+def most_threads(process: HostProcess, kernel: Kernel) -> int:
+    """Threads of a block that the kernel can have: by its registers, and by what it says."""
+    limits = limits_of(process.machine.device.arch)
+    registers = max(-(-kernel.num_regs // 8) * 8, 8)
+    by_registers = limits.cta_registers // (registers * 32) * 32
+    x, y, z = kernel.max_threads or (1024, 1, 1)
+    return max(min(1024, by_registers, x * y * z), 1)
+
+
+def attribute(process: HostProcess, number: int, handle: int) -> int:
+    found = _values(process, process.get(handle, HostFunction)).get(number)
+    if found is None:
+        raise CudaError(INVALID_VALUE)
+    return found
+
+
+def set_attribute(process: HostProcess, handle: int, number: int, value: int) -> None:
+    """Dynamic shared memory is what counts; the rest are preferences."""
+    function = process.get(handle, HostFunction)
+    if number == 8:
+        most = limits_of(process.machine.device.arch).cta_shared
+        if value < 0 or value + function.kernel.shared_static_bytes > most:
+            raise CudaError(INVALID_VALUE)
+        function.dynamic = value
+    elif number not in (9, 10, 11, 12, 13, 14, 15):
+        raise CudaError(INVALID_VALUE)
+
+
+def kernel_attribute(process: HostProcess, number: int, handle: int, device: int) -> int:
+    return attribute(process, number, handle)
+
+
+def set_kernel_attribute(
+    process: HostProcess, number: int, value: int, handle: int, device: int
+) -> None:
+    set_attribute(process, handle, number, value)
+
+
+def attributes(process: HostProcess, handle: int) -> bytes:
+    """`struct cudaFuncAttributes`."""
+    values = _values(process, process.get(handle, HostFunction))
+    wide = struct.pack("<3Q", values[1], values[2], values[3])
+    order = (0, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 15, 14)
+    return (wide + struct.pack("<13i", *(values[n] for n in order))).ljust(144, b"\0")

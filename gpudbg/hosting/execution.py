@@ -1,0 +1,80 @@
+"""One `gpudbg exec`: device, server and program, from start to end."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from gpudbg.api.device import Device
+from gpudbg.architectures import real
+from gpudbg.hosting.build import built_library
+from gpudbg.hosting.launching import Runs
+from gpudbg.hosting.machine import Machine
+from gpudbg.hosting.program import HostProgram, found_program
+from gpudbg.hosting.server import Server
+
+if TYPE_CHECKING:
+    from gpudbg.debug.stops.stop import Stop
+
+
+class Execution:
+    """A host program on an emulated device.
+
+    Attributes:
+        machine: the device.
+        runs: carries launches out.
+        notices: what a program's error codes do not say.
+    """
+
+    def __init__(
+        self, words: Sequence[str], *, arch: str, sms: int | None = None, engine: str = "auto"
+    ) -> None:
+        """Start a program.
+
+        Raises:
+            UsageError: no such program or architecture, or nothing to build the library with.
+        """
+        found_program(words[0])
+        library = built_library()
+        self.machine = Machine(Device(real(arch), num_sms=sms, engine=engine))
+        self.runs = Runs()
+        self.notices: list[str] = []
+        self.server = Server(self.machine, self.runs, self._note)
+        self.program = HostProgram(words, library, self.server)
+
+    def _note(self, text: str) -> None:
+        if text not in self.notices:
+            self.notices.append(text)
+
+    def run(self) -> int:
+        """Serve the program to its end; its exit code."""
+        try:
+            while True:
+                with suppress(KeyboardInterrupt):
+                    # The program gets the same signal, and says how it ends.
+                    self.server.serve()
+                    return self.program.code
+        finally:
+            self.program.kill()
+            self.server.close()
+
+    @property
+    def stops(self) -> list[Stop]:
+        """What ended launches before their end."""
+        return self.runs.stops
+
+    def last_words(self) -> str:
+        """What is to be said at the end, one line, or nothing."""
+        if self.runs.gaps:
+            return f"{self.runs.gaps[0]}"
+        if self.stops:
+            stop = self.stops[0]
+            return f"{stop.message} (`gpudbg exec --debug` stops there)"
+        if self.program.crash:
+            return f"{self.program.path} was ended by {self.program.crash}, not by a kernel"
+        if self.notices:
+            return self.notices[0]
+        if not self.server.connected:
+            return f"{self.program.path} called no CUDA function"
+        return ""

@@ -1,0 +1,267 @@
+"""The device that host programs share, and where its memory lies in theirs.
+
+Three ranges of addresses never meet: the host's own, device memory, and memory that both have.
+The last one is a file in memory which host programs map at the same addresses (managed, pinned and
+registered memory): each side sees what the other wrote, and nothing is copied.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gpudbg.api.device import Device
+from gpudbg.architectures import is_wide
+from gpudbg.dataclass import dataclass
+from gpudbg.hosting.channel import FACTS
+from gpudbg.hosting.cuda_errors import INVALID_VALUE, OUT_OF_MEMORY, CudaError
+from gpudbg.mem.device import Allocation
+from gpudbg.mem.store import padded_size
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from gpudbg.api.programs import LoadedProgram
+    from gpudbg.formats.program import Program
+    from gpudbg.hosting.process import HostProcess
+
+SHARED_BYTES = 16 << 30
+"""Addresses of shared memory of a process; pages are there when they are touched."""
+SHARED_BEGIN = 0x40_0000_0000
+MOST_PROCESSES = 32
+_NARROW = 0x7_0500_0000, 0x3F_0000_0000
+_WIDE = 0x700_0000_0000, 0x5000_0000_0000
+"""Device memory, with 40 bits and with 49; not where Linux puts libraries, stacks and heaps."""
+TOTAL_BYTES = 16 << 30
+"""Memory of the device as programs are told (*modelled*)."""
+PRIMARY = 0x5000_0000
+"""Handle of the primary context."""
+_UNIT = mmap.PAGESIZE
+
+
+@dataclass(slots=True, eq=False)
+class Shared:
+    """An allocation in memory that both have.
+
+    Attributes:
+        allocation: as the device sees it.
+        offset, size: in the file, whole pages.
+        kind: "pinned", "managed" or "registered".
+        flags: as the program gave them.
+    """
+
+    allocation: Allocation
+    offset: int
+    size: int
+    kind: str
+    flags: int
+
+
+class Arena:
+    """Memory that a process shares with the device.
+
+    Attributes:
+        begin, end: addresses in the process and on the device.
+        file: its file.
+    """
+
+    def __init__(self, begin: int, size: int) -> None:
+        self.begin, self.end = begin, begin + size
+        self.file = os.memfd_create("gpudbg-shared", os.MFD_CLOEXEC)
+        os.ftruncate(self.file, size)
+        flags = mmap.MAP_SHARED | getattr(mmap, "MAP_NORESERVE", 0x4000)
+        self._map = mmap.mmap(self.file, size, flags=flags)
+        self._bytes: npt.NDArray[np.uint8] = np.frombuffer(self._map, np.uint8)
+        self._next = 0
+        self._gaps: list[tuple[int, int]] = []
+        self.held: dict[int, Shared] = {}
+
+    def take(self, size: int) -> tuple[int, npt.NDArray[np.uint8]]:
+        """Offset and bytes of room for `size`, whole pages and zero.
+
+        Raises:
+            CudaError: there is none.
+        """
+        whole = max(-(-size // _UNIT) * _UNIT, _UNIT)
+        for n, (at, room) in enumerate(self._gaps):
+            if room == whole:
+                del self._gaps[n]
+                return at, self._bytes[at : at + whole]
+        at = self._next
+        if at + whole > self.end - self.begin:
+            raise CudaError(OUT_OF_MEMORY)
+        self._next += whole + _UNIT
+        return at, self._bytes[at : at + whole]
+
+    def give_back(self, offset: int, size: int) -> None:
+        """Free room."""
+        whole = max(-(-size // _UNIT) * _UNIT, _UNIT)
+        self._map.madvise(mmap.MADV_REMOVE, offset, whole)
+        self._gaps.append((offset, whole))
+
+
+class Machine:
+    """An emulated GPU as host programs see it.
+
+    Attributes:
+        device: the device.
+        allocations: of device memory that programs asked for, by address.
+        launches: how many programs have asked for.
+        used: bytes of those allocations.
+        marking: somebody asks which bytes were never written.
+    """
+
+    def __init__(self, device: Device, marking: bool = False) -> None:
+        self.device = device
+        self.marking = marking
+        self.begin, self.end = _WIDE if is_wide(device.arch) else _NARROW
+        device.gpu.memory.next_address = self.begin
+        self.allocations: dict[int, Allocation] = {}
+        self.arenas: dict[HostProcess, Arena] = {}
+        self.launches = 0
+        self.used = 0
+        self.made = 0
+
+    @property
+    def major(self) -> int:
+        """Compute capability: its first number."""
+        return int(self.device.arch[3:].rstrip("af")) // 10
+
+    @property
+    def minor(self) -> int:
+        """Its second number."""
+        return int(self.device.arch[3:].rstrip("af")) % 10
+
+    def facts(self, process: HostProcess) -> tuple[bytes, int]:
+        """What a process is told when it connects, and the file of its shared memory."""
+        arena = self.arena(process)
+        words = self.begin, self.end, arena.begin, arena.end, PRIMARY
+        return FACTS.pack(*words), arena.file
+
+    def arena(self, process: HostProcess) -> Arena:
+        """A process's shared memory."""
+        if process not in self.arenas:
+            place = SHARED_BEGIN + len(self.arenas) % MOST_PROCESSES * SHARED_BYTES
+            self.arenas[process] = Arena(place, SHARED_BYTES)
+        return self.arenas[process]
+
+    def forget(self, process: HostProcess) -> None:
+        """A process has ended, or reset its device: what it had is freed."""
+        for address in list(process.allocated):
+            self.free(process, address)
+        for base in list(self.arena(process).held):
+            self.unshare(process, base)
+
+    def adopt(self, program: Program) -> LoadedProgram:
+        """Place a program."""
+        return self.device.adopt(program)
+
+    def mark(self, allocation: Allocation, at: int, size: int) -> None:
+        """A host wrote bytes: they are nobody's no longer."""
+        if allocation.marks is not None:
+            allocation.marks[at : at + size] = 0xFF
+
+    # ---- device memory -----------------------------------------------------------------
+    def allocate(self, process: HostProcess, size: int, name: str) -> int:
+        """Address of new device memory of a process.
+
+        Raises:
+            CudaError: there is no room.
+        """
+        if size > TOTAL_BYTES - self.used:
+            raise CudaError(OUT_OF_MEMORY)
+        self.made += 1
+        memory = self.device.gpu.memory
+        made = memory.allocate(size, f"{name} #{self.made}")
+        if self.marking:
+            memory.leave_uninitialized(made)
+        process.allocated.add(made.base)
+        self.allocations[made.base] = made
+        self.used += size
+        return made.base
+
+    def free(self, process: HostProcess, address: int) -> None:
+        """Give device memory back.
+
+        Raises:
+            CudaError: it is none.
+        """
+        found = self.allocations.pop(address, None)
+        if found is None:
+            raise CudaError(INVALID_VALUE)
+        process.allocated.discard(address)
+        self.used -= found.size
+        self.device.gpu.memory.free(found)
+
+    def span(self, address: int, size: int) -> tuple[Allocation, int]:
+        """The allocation that holds bytes, and where they begin in it.
+
+        Raises:
+            CudaError: no allocation holds them all.
+        """
+        found = self.device.gpu.memory.find(address)
+        if found is None or address + size > found.end:
+            raise CudaError(INVALID_VALUE, self.device.gpu.memory.describe(address, size))
+        return found, address - found.base
+
+    # ---- shared memory -----------------------------------------------------------------
+    def share(self, process: HostProcess, size: int, kind: str, flags: int) -> int:
+        """Address of new memory that process and device both have."""
+        arena = self.arena(process)
+        offset, room = arena.take(size)
+        base = arena.begin + offset
+        self._place(arena, base, size, offset, room, kind, flags)
+        return base
+
+    def register(self, process: HostProcess, address: int, size: int, flags: int) -> int:
+        """Offset in the file of room for memory of the host, which the device sees there, too."""
+        arena = self.arena(process)
+        offset, room = arena.take(size)
+        self._place(arena, address, size, offset, room, "registered", flags)
+        return offset
+
+    def _place(
+        self,
+        arena: Arena,
+        base: int,
+        size: int,
+        offset: int,
+        room: npt.NDArray[np.uint8],
+        kind: str,
+        flags: int,
+    ) -> None:
+        self.made += 1
+        padded = room[: padded_size(size)]
+        name = f"{kind} memory #{self.made}"
+        made = self.device.gpu.memory.place(base, size, name, padded)
+        arena.held[base] = Shared(made, offset, size, kind, flags)
+
+    def shared_at(self, process: HostProcess, address: int) -> Shared | None:
+        """The shared allocation that holds an address."""
+        for held in self.arena(process).held.values():
+            if held.allocation.base <= address < held.allocation.base + max(held.size, 1):
+                return held
+        return None
+
+    def unshare(self, process: HostProcess, address: int) -> Shared:
+        """Free shared memory.
+
+        Raises:
+            CudaError: it is none.
+        """
+        arena = self.arena(process)
+        held = arena.held.pop(address, None)
+        if held is None:
+            raise CudaError(INVALID_VALUE)
+        self.device.gpu.memory.free(held.allocation)
+        if held.kind != "registered":
+            arena.give_back(held.offset, held.size)
+        return held
+
+
+def host_memory() -> int:
+    """Bytes of the host's memory."""
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")

@@ -1,0 +1,869 @@
+/* Functions of the driver API that need more than a message: contexts, images, parameters, copies. */
+#define _GNU_SOURCE
+#include "calls.h"
+#include "state.h"
+
+#include <elf.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define DRIVER_VERSION 12090
+
+int host_initialized;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* ---- errors ------------------------------------------------------------------------------ */
+
+extern LOCAL const struct host_error {
+    int number;
+    const char *driver, *runtime, *words;
+} host_errors[];
+
+static const struct host_error *error_of(int code)
+{
+    for (const struct host_error *e = host_errors; e->number >= 0; e++)
+        if (e->number == code)
+            return e;
+    return NULL;
+}
+
+const char *host_error_name(int code, int runtime)
+{
+    const struct host_error *e = error_of(code);
+    return e == NULL ? "cudaErrorUnknown" : runtime ? e->runtime : e->driver;
+}
+
+const char *host_error_words(int code)
+{
+    const struct host_error *e = error_of(code);
+    return e == NULL ? "unrecognized error code" : e->words;
+}
+
+EXPORT int cuGetErrorName(int code, const char **name)
+{
+    const struct host_error *e = error_of(code);
+    *name = e == NULL || !*e->driver ? NULL : e->driver;
+    return *name == NULL ? STATUS_INVALID_VALUE : STATUS_OK;
+}
+
+EXPORT int cuGetErrorString(int code, const char **words)
+{
+    const struct host_error *e = error_of(code);
+    *words = e == NULL || !*e->driver ? NULL : e->words;
+    return *words == NULL ? STATUS_INVALID_VALUE : STATUS_OK;
+}
+
+/* ---- the library itself ------------------------------------------------------------------ */
+
+EXPORT int cuInit(unsigned flags)
+{
+    if (flags)
+        return STATUS_INVALID_VALUE;
+    int status = host_connect();
+    if (!status)
+        host_initialized = 1;
+    return status;
+}
+
+EXPORT int cuDriverGetVersion(int *version)
+{
+    if (version == NULL)
+        return STATUS_INVALID_VALUE;
+    *version = DRIVER_VERSION;
+    return STATUS_OK;
+}
+
+EXPORT int cuGetProcAddress_v2(const char *name, void **function, int version, uint64_t flags,
+                               int *found)
+{
+    if (name == NULL || function == NULL)
+        return STATUS_INVALID_VALUE;
+    *function = host_function(name, version);
+    if (found != NULL)
+        *found = *function == NULL; /* 1: the symbol is not found */
+    return *function == NULL ? STATUS_NOT_FOUND : STATUS_OK;
+}
+
+EXPORT int cuGetProcAddress(const char *name, void **function, int version, uint64_t flags)
+{
+    return cuGetProcAddress_v2(name, function, version, flags, NULL);
+}
+
+/* ---- contexts: each thread has a stack of them -------------------------------------------- */
+
+#define MOST_CONTEXTS 64
+static __thread uint64_t stack[MOST_CONTEXTS];
+static __thread int depth;
+
+EXPORT int cuCtxGetCurrent(uint64_t *context)
+{
+    if (!host_initialized)
+        return STATUS_NOT_INITIALIZED;
+    *context = host_context;
+    return STATUS_OK;
+}
+
+EXPORT int cuCtxSetCurrent(uint64_t context)
+{
+    if (!host_initialized)
+        return STATUS_NOT_INITIALIZED;
+    if (context && depth == 0)
+        depth = 1;
+    if (depth)
+        stack[depth - 1] = context;
+    if (!context && depth)
+        depth--;
+    host_context = depth ? stack[depth - 1] : 0;
+    return STATUS_OK;
+}
+
+EXPORT int cuCtxPushCurrent_v2(uint64_t context)
+{
+    if (!host_initialized)
+        return STATUS_NOT_INITIALIZED;
+    if (!context || depth == MOST_CONTEXTS)
+        return context ? STATUS_INVALID_VALUE : STATUS_INVALID_CONTEXT;
+    host_context = stack[depth++] = context;
+    return STATUS_OK;
+}
+
+EXPORT int cuCtxPopCurrent_v2(uint64_t *context)
+{
+    if (!host_initialized)
+        return STATUS_NOT_INITIALIZED;
+    if (!depth)
+        return STATUS_INVALID_CONTEXT;
+    if (context != NULL)
+        *context = host_context;
+    depth--;
+    host_context = depth ? stack[depth - 1] : 0;
+    return STATUS_OK;
+}
+
+EXPORT int cuCtxCreate_v2(uint64_t *context, unsigned flags, int device)
+{
+    if (!host_initialized)
+        return STATUS_NOT_INITIALIZED;
+    int status = host_context_create(context, flags, device);
+    return status ? status : cuCtxPushCurrent_v2(*context);
+}
+
+EXPORT int cuCtxCreate_v3(uint64_t *context, void *params, int count, unsigned flags, int device)
+{
+    return cuCtxCreate_v2(context, flags, device);
+}
+
+EXPORT int cuCtxCreate_v4(uint64_t *context, void *params, unsigned flags, int device)
+{
+    return cuCtxCreate_v2(context, flags, device);
+}
+
+static void forget_context(uint64_t context)
+{
+    if (depth && stack[depth - 1] == context)
+        cuCtxPopCurrent_v2(NULL);
+}
+
+EXPORT int cuCtxDestroy_v2(uint64_t context)
+{
+    int status = host_context_destroy(context);
+    if (!status)
+        forget_context(context);
+    return status;
+}
+
+EXPORT int cuDevicePrimaryCtxRetain(uint64_t *context, int device)
+{
+    if (!host_initialized)
+        return STATUS_NOT_INITIALIZED;
+    return host_context_retain(context, device);
+}
+
+EXPORT int cuDevicePrimaryCtxReset_v2(int device)
+{
+    return host_context_reset(device);
+}
+
+/* ---- images ------------------------------------------------------------------------------ */
+
+#define FATBIN_MAGIC 0xBA55ED50u
+#define WRAPPER_MAGIC 0x466243B1u
+
+static uint64_t elf_size(const unsigned char *at)
+{
+    const Elf64_Ehdr *head = (const void *)at;
+    uint64_t end = head->e_shoff + (uint64_t)head->e_shnum * head->e_shentsize;
+    uint64_t programs = head->e_phoff + (uint64_t)head->e_phnum * head->e_phentsize;
+    const Elf64_Shdr *section = (const void *)(at + head->e_shoff);
+    for (int n = 0; n < head->e_shnum; n++)
+        if (section[n].sh_type != SHT_NOBITS && section[n].sh_offset + section[n].sh_size > end)
+            end = section[n].sh_offset + section[n].sh_size;
+    return end > programs ? end : programs;
+}
+
+uint64_t host_image_size(const void *image)
+{
+    uint32_t magic;
+    memcpy(&magic, image, sizeof magic);
+    if (!memcmp(image, ELFMAG, SELFMAG))
+        return elf_size(image);
+    if (magic == FATBIN_MAGIC) {
+        uint16_t head;
+        uint64_t body;
+        memcpy(&head, (const char *)image + 6, sizeof head);
+        memcpy(&body, (const char *)image + 8, sizeof body);
+        return head + body;
+    }
+    return strlen(image);
+}
+
+int host_load_image(uint64_t *module, const void *image)
+{
+    uint32_t magic;
+    if (image == NULL)
+        return STATUS_INVALID_VALUE;
+    memcpy(&magic, image, sizeof magic);
+    if (magic == WRAPPER_MAGIC)
+        memcpy(&image, (const char *)image + 8, sizeof image);
+    return host_load(module, image, host_image_size(image));
+}
+
+EXPORT int cuModuleLoadData(uint64_t *module, const void *image)
+{
+    if (!host_initialized)
+        return STATUS_NOT_INITIALIZED;
+    return host_load_image(module, image);
+}
+
+/* What a compiler says goes to standard error: the buffers of these options stay empty. */
+static void empty_logs(unsigned count, int *options, void **values)
+{
+    for (unsigned n = 0; n < count; n++) {
+        int option = options[n];
+        if ((option == 3 || option == 5) && values[n] != NULL)
+            *(char *)values[n] = 0;
+        if (option == 4 || option == 6)
+            values[n] = 0;
+    }
+}
+
+EXPORT int cuModuleLoadDataEx(uint64_t *module, const void *image, unsigned count, int *options,
+                              void **values)
+{
+    empty_logs(count, options, values);
+    return cuModuleLoadData(module, image);
+}
+
+EXPORT int cuModuleLoadFatBinary(uint64_t *module, const void *image)
+{
+    return cuModuleLoadData(module, image);
+}
+
+static int read_file(const char *name, void **content)
+{
+    FILE *file = name == NULL ? NULL : fopen(name, "rb");
+    if (file == NULL)
+        return 301;
+    fseek(file, 0, SEEK_END);
+    long size = ftell(file);
+    rewind(file);
+    *content = calloc(size + 8, 1);
+    size_t got = fread(*content, 1, size, file);
+    fclose(file);
+    return got == (size_t)size ? STATUS_OK : 301;
+}
+
+EXPORT int cuModuleLoad(uint64_t *module, const char *name)
+{
+    void *content = NULL;
+    if (!host_initialized)
+        return STATUS_NOT_INITIALIZED;
+    int status = read_file(name, &content);
+    if (!status)
+        status = host_load_image(module, content);
+    free(content);
+    return status;
+}
+
+EXPORT int cuLibraryLoadData(uint64_t *library, const void *image, int *options, void **values,
+                             unsigned count, int *more, void **more_values, unsigned more_count)
+{
+    empty_logs(count, options, values);
+    return host_load_image(library, image);
+}
+
+EXPORT int cuLibraryLoadFromFile(uint64_t *library, const char *name, int *options, void **values,
+                                 unsigned count, int *more, void **more_values,
+                                 unsigned more_count)
+{
+    empty_logs(count, options, values);
+    return cuModuleLoad(library, name);
+}
+
+/* A linker has one input that matters: PTX or a cubin, which comes out as a cubin. */
+struct linker {
+    void *data;
+    size_t size;
+    int inputs;
+};
+
+EXPORT int cuLinkCreate_v2(unsigned count, int *options, void **values, struct linker **state)
+{
+    empty_logs(count, options, values);
+    *state = calloc(1, sizeof **state);
+    return STATUS_OK;
+}
+
+EXPORT int cuLinkAddData_v2(struct linker *state, int kind, const void *data, size_t size,
+                            const char *name, unsigned count, int *options, void **values)
+{
+    if (state->inputs++) {
+        host_missing("cuLinkAddData for a second input", "CUDA_ERROR_NOT_SUPPORTED");
+        return STATUS_NOT_SUPPORTED;
+    }
+    size_t length;
+    int status = host_link(&length, data, size);
+    if (status)
+        return status;
+    state->data = malloc(length);
+    state->size = length;
+    return host_linked(state->data, length);
+}
+
+EXPORT int cuLinkAddFile_v2(struct linker *state, int kind, const char *name, unsigned count,
+                            int *options, void **values)
+{
+    void *content = NULL;
+    int status = read_file(name, &content);
+    if (!status)
+        status = cuLinkAddData_v2(state, kind, content, host_image_size(content), name, 0, NULL,
+                                  NULL);
+    free(content);
+    return status;
+}
+
+EXPORT int cuLinkComplete(struct linker *state, void **cubin, size_t *size)
+{
+    *cubin = state->data;
+    if (size != NULL)
+        *size = state->size;
+    return state->data == NULL ? STATUS_INVALID_VALUE : STATUS_OK;
+}
+
+EXPORT int cuLinkDestroy(struct linker *state)
+{
+    free(state->data);
+    free(state);
+    return STATUS_OK;
+}
+
+/* ---- launches ---------------------------------------------------------------------------- */
+
+static struct layout *layouts;
+
+static int layout_of(uint64_t function, struct layout **found)
+{
+    pthread_mutex_lock(&lock);
+    struct layout *at = layouts;
+    while (at != NULL && at->function != function)
+        at = at->next;
+    pthread_mutex_unlock(&lock);
+    *found = at;
+    if (at != NULL)
+        return STATUS_OK;
+    static __thread struct place places[4096];
+    uint32_t count;
+    int status = host_layout(&count, places, sizeof places, function);
+    if (status)
+        return status;
+    at = calloc(1, sizeof *at);
+    at->function = function;
+    at->count = count;
+    at->places = malloc(count * sizeof *places + 1);
+    memcpy(at->places, places, count * sizeof *places);
+    for (uint32_t n = 0; n < count; n++)
+        if (places[n].offset + places[n].size > at->bytes)
+            at->bytes = places[n].offset + places[n].size;
+    pthread_mutex_lock(&lock);
+    at->next = layouts;
+    layouts = at;
+    pthread_mutex_unlock(&lock);
+    *found = at;
+    return STATUS_OK;
+}
+
+int host_start(uint64_t function, struct shape *shape, void **params, void **extra)
+{
+    struct layout *layout;
+    int status = layout_of(function, &layout);
+    if (status)
+        return status;
+    if (params == NULL && extra != NULL) {
+        const void *buffer = NULL;
+        size_t size = 0;
+        for (int n = 0; extra[n] != NULL; n += 2)
+            if (extra[n] == (void *)1)
+                buffer = extra[n + 1];
+            else if (extra[n] == (void *)2)
+                size = *(size_t *)extra[n + 1];
+        return host_launch(function, shape, buffer, size);
+    }
+    if (params == NULL && layout->count)
+        return STATUS_INVALID_VALUE;
+    char bytes[layout->bytes + 1];
+    memset(bytes, 0, layout->bytes + 1);
+    for (uint32_t n = 0; n < layout->count; n++)
+        memcpy(bytes + layout->places[n].offset, params[n], layout->places[n].size);
+    return host_launch(function, shape, bytes, layout->bytes);
+}
+
+EXPORT int cuLaunchKernel(uint64_t function, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
+                          unsigned by, unsigned bz, unsigned shared, uint64_t stream, void **params,
+                          void **extra)
+{
+    struct shape shape = {{gx, gy, gz}, {bx, by, bz}, shared, 0, {0, 0, 0}, 0, stream};
+    return host_start(function, &shape, params, extra);
+}
+
+EXPORT int cuLaunchCooperativeKernel(uint64_t function, unsigned gx, unsigned gy, unsigned gz,
+                                     unsigned bx, unsigned by, unsigned bz, unsigned shared,
+                                     uint64_t stream, void **params)
+{
+    struct shape shape = {{gx, gy, gz}, {bx, by, bz}, shared, 1, {0, 0, 0}, 0, stream};
+    return host_start(function, &shape, params, NULL);
+}
+
+struct attribute {
+    int id;
+    char padding[4];
+    union {
+        char bytes[64];
+        int number;
+        unsigned dims[3];
+    } value;
+};
+
+int host_take_attributes(struct shape *shape, const void *list, unsigned count)
+{
+    const struct attribute *attributes = list;
+    for (unsigned n = 0; n < count; n++)
+        if (attributes[n].id == 2)
+            shape->cooperative = attributes[n].value.number != 0;
+        else if (attributes[n].id == 4)
+            memcpy(shape->cluster, attributes[n].value.dims, sizeof shape->cluster);
+    return STATUS_OK;
+}
+
+struct launch_config {
+    unsigned grid[3], block[3], shared;
+    uint64_t stream;
+    const void *attributes;
+    unsigned count;
+};
+
+EXPORT int cuLaunchKernelEx(const struct launch_config *config, uint64_t function, void **params,
+                            void **extra)
+{
+    struct shape shape = {.shared = config->shared, .stream = config->stream};
+    memcpy(shape.grid, config->grid, sizeof shape.grid);
+    memcpy(shape.block, config->block, sizeof shape.block);
+    host_take_attributes(&shape, config->attributes, config->count);
+    return host_start(function, &shape, params, extra);
+}
+
+EXPORT int cuLaunchHostFunc(uint64_t stream, void (*function)(void *), void *data)
+{
+    int status = host_sync(stream);
+    if (!status)
+        function(data);
+    return status;
+}
+
+EXPORT int cuStreamAddCallback(uint64_t stream, void (*function)(uint64_t, int, void *), void *data,
+                               unsigned flags)
+{
+    function(stream, host_sync(stream), data);
+    return STATUS_OK;
+}
+
+static const char *name_of(uint64_t function)
+{
+    return NULL;
+}
+
+EXPORT int cuFuncGetName(const char **name, uint64_t function)
+{
+    *name = name_of(function);
+    return *name == NULL ? STATUS_NOT_SUPPORTED : STATUS_OK;
+}
+
+EXPORT int cuKernelGetName(const char **name, uint64_t function)
+{
+    return cuFuncGetName(name, function);
+}
+
+static int fitting(int *grid, int *block, uint64_t function, size_t (*dynamic)(int), size_t fixed,
+                   int limit)
+{
+    int most = 1024, best = 0, sms = 1;
+    int status = cuFuncGetAttribute(&most, 0, function);
+    if (status || (status = cuDeviceGetAttribute(&sms, 16, 0)))
+        return status;
+    if (limit > 0 && limit < most)
+        most = limit;
+    *block = *grid = 0;
+    for (int size = (most + 31) / 32 * 32; size > 0; size -= 32) {
+        int threads = size < most ? size : most, blocks = 0;
+        size_t bytes = dynamic == NULL ? fixed : dynamic(threads);
+        status = cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, function, threads, bytes);
+        if (status)
+            return status;
+        if (blocks * threads > best)
+            best = blocks * threads, *block = threads, *grid = blocks * sms;
+    }
+    return STATUS_OK;
+}
+
+EXPORT int cuOccupancyMaxPotentialBlockSize(int *grid, int *block, uint64_t function,
+                                            size_t (*dynamic)(int), size_t fixed, int limit)
+{
+    return fitting(grid, block, function, dynamic, fixed, limit);
+}
+
+EXPORT int cuOccupancyMaxPotentialBlockSizeWithFlags(int *grid, int *block, uint64_t function,
+                                                     size_t (*dynamic)(int), size_t fixed,
+                                                     int limit, unsigned flags)
+{
+    return fitting(grid, block, function, dynamic, fixed, limit);
+}
+
+/* ---- memory that host and device share --------------------------------------------------- */
+
+int host_take_shared(uint64_t *address, uint64_t size, uint32_t kind, uint32_t flags)
+{
+    if (address == NULL)
+        return STATUS_INVALID_VALUE;
+    return host_shared_allocate(address, size, kind, flags);
+}
+
+EXPORT int cuMemAllocHost_v2(uint64_t *address, size_t size)
+{
+    return host_take_shared(address, size, 0, 0);
+}
+
+EXPORT int cuMemHostAlloc(uint64_t *address, size_t size, unsigned flags)
+{
+    return host_take_shared(address, size, 0, flags);
+}
+
+static long page(void)
+{
+    return sysconf(_SC_PAGESIZE);
+}
+
+/* Its pages become pages of the shared file, with what was in them. */
+int host_register_range(void *address, uint64_t size, uint32_t flags)
+{
+    uint64_t begin = (uint64_t)address & -page();
+    uint64_t end = ((uint64_t)address + size + page() - 1) & -page();
+    uint64_t offset;
+    if (address == NULL || !size)
+        return STATUS_INVALID_VALUE;
+    int status = host_registered(&offset, begin, end - begin, flags);
+    if (status)
+        return status;
+    for (uint64_t done = 0; done < end - begin;) {
+        ssize_t put = pwrite(host_shared_file, (char *)begin + done, end - begin - done,
+                             offset + done);
+        if (put <= 0)
+            return 304;
+        done += put;
+    }
+    void *made = mmap((void *)begin, end - begin, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
+                      host_shared_file, offset);
+    return made == MAP_FAILED ? 304 : STATUS_OK;
+}
+
+int host_unregister_range(void *address)
+{
+    size_t size = 0;
+    uint64_t begin = (uint64_t)address & -page();
+    int status = host_unregistered(&size, begin);
+    if (status || !size)
+        return status;
+    void *kept = malloc(size);
+    memcpy(kept, (void *)begin, size);
+    mmap((void *)begin, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
+         0);
+    memcpy((void *)begin, kept, size);
+    free(kept);
+    return STATUS_OK;
+}
+
+EXPORT int cuMemHostRegister_v2(void *address, size_t size, unsigned flags)
+{
+    return host_register_range(address, size, flags);
+}
+
+EXPORT int cuMemHostUnregister(void *address)
+{
+    return host_unregister_range(address);
+}
+
+/* ---- copies ------------------------------------------------------------------------------ */
+
+#define CHUNK (64u << 20)
+
+int host_copy_bytes(uint64_t to, uint64_t from, uint64_t size)
+{
+    int in = host_is_device(to), out = host_is_device(from), status = 0;
+    if (in && out)
+        return host_copy(to, from, size);
+    if (!in && !out) {
+        if (size && (!to || !from))
+            return STATUS_INVALID_VALUE;
+        memmove((void *)to, (void *)from, size);
+        return host_faulted();
+    }
+    do {
+        uint64_t part = size < CHUNK ? size : CHUNK;
+        status = in ? host_copy_in(to, (void *)from, part) : host_copy_out((void *)to, from, part);
+        to += part, from += part, size -= part;
+    } while (!status && size);
+    return status;
+}
+
+#define COPY(name, ...)                                                                            \
+    EXPORT int name(uint64_t to, uint64_t from, size_t size, ##__VA_ARGS__)                        \
+    {                                                                                              \
+        return host_copy_bytes(to, from, size);                                                    \
+    }
+COPY(cuMemcpy)
+COPY(cuMemcpyAsync, uint64_t stream)
+COPY(cuMemcpyHtoD_v2)
+COPY(cuMemcpyDtoH_v2)
+COPY(cuMemcpyDtoD_v2)
+COPY(cuMemcpyHtoDAsync_v2, uint64_t stream)
+COPY(cuMemcpyDtoHAsync_v2, uint64_t stream)
+COPY(cuMemcpyDtoDAsync_v2, uint64_t stream)
+
+EXPORT int cuMemcpyPeer(uint64_t to, uint64_t to_context, uint64_t from, uint64_t from_context,
+                        size_t size)
+{
+    return host_copy_bytes(to, from, size);
+}
+
+EXPORT int cuMemcpyPeerAsync(uint64_t to, uint64_t to_context, uint64_t from, uint64_t from_context,
+                             size_t size, uint64_t stream)
+{
+    return host_copy_bytes(to, from, size);
+}
+
+static void settle(struct box_side *side)
+{
+    if (side->kind == IN_EITHER) {
+        side->kind = host_is_device(side->device) ? IN_DEVICE : IN_HOST;
+        side->host = side->device;
+    } else if (side->kind == IN_DEVICE && !host_is_device(side->device)) {
+        side->kind = IN_HOST; /* managed and pinned memory */
+        side->host = side->device;
+    } else if (side->kind == IN_HOST && host_is_device(side->host)) {
+        side->kind = IN_DEVICE;
+        side->device = side->host;
+    }
+}
+
+static char *row(const struct box_side *side, uint64_t y, uint64_t z)
+{
+    uint64_t slice = side->pitch * side->height;
+    return (char *)side->host + side->x + (side->y + y) * side->pitch + (side->z + z) * slice;
+}
+
+/* Rows between a side in the host and dense bytes. */
+static void move_rows(const struct box *box, const struct box_side *side, char *dense, int gather)
+{
+    for (uint64_t z = 0; z < box->depth; z++)
+        for (uint64_t y = 0; y < box->height; y++, dense += box->width)
+            if (gather)
+                memcpy(dense, row(side, y, z), box->width);
+            else
+                memcpy(row(side, y, z), dense, box->width);
+}
+
+int host_copy_box(struct box *box)
+{
+    settle(&box->from);
+    settle(&box->to);
+    uint64_t size = box->width * box->height * box->depth;
+    if (!size)
+        return STATUS_OK;
+    for (struct box_side *side = &box->from;; side = &box->to) {
+        if (!side->pitch)
+            side->pitch = box->width;
+        if (!side->height)
+            side->height = box->height;
+        if (side == &box->to)
+            break;
+    }
+    if (box->from.kind != IN_HOST && box->to.kind != IN_HOST)
+        return host_box(box);
+    char *dense = malloc(size);
+    if (dense == NULL)
+        return STATUS_MEMORY;
+    int status = STATUS_OK;
+    if (box->from.kind == IN_HOST)
+        move_rows(box, &box->from, dense, 1);
+    if (box->from.kind == IN_HOST && box->to.kind == IN_HOST)
+        move_rows(box, &box->to, dense, 0);
+    else if (box->from.kind == IN_HOST)
+        status = host_box_in(box, dense, size);
+    else {
+        status = host_box_out(dense, size, box);
+        if (!status)
+            move_rows(box, &box->to, dense, 0);
+    }
+    free(dense);
+    return status;
+}
+
+EXPORT int cuMemcpy3D_v2(const struct box *given)
+{
+    struct box box = *given;
+    return host_copy_box(&box);
+}
+
+EXPORT int cuMemcpy3DAsync_v2(const struct box *given, uint64_t stream)
+{
+    return cuMemcpy3D_v2(given);
+}
+
+struct side2 {
+    uint64_t x, y;
+    uint32_t kind, padding;
+    uint64_t host, device, array, pitch;
+};
+struct box2 {
+    struct side2 from, to;
+    uint64_t width, height;
+};
+
+static struct box_side deeper(const struct side2 *side)
+{
+    return (struct box_side){.x = side->x, .y = side->y, .kind = side->kind, .host = side->host,
+                             .device = side->device, .array = side->array, .pitch = side->pitch};
+}
+
+EXPORT int cuMemcpy2D_v2(const struct box2 *given)
+{
+    struct box box = {deeper(&given->from), deeper(&given->to), given->width, given->height, 1};
+    return host_copy_box(&box);
+}
+
+EXPORT int cuMemcpy2DUnaligned_v2(const struct box2 *given)
+{
+    return cuMemcpy2D_v2(given);
+}
+
+EXPORT int cuMemcpy2DAsync_v2(const struct box2 *given, uint64_t stream)
+{
+    return cuMemcpy2D_v2(given);
+}
+
+static int array_side(uint64_t array, uint64_t offset, uint64_t host, uint64_t size, int in)
+{
+    struct box_side here = {.kind = IN_HOST, .host = host};
+    struct box_side there = {.kind = IN_ARRAY, .array = array, .x = offset};
+    struct box box = {in ? here : there, in ? there : here, size, 1, 1};
+    return host_copy_box(&box);
+}
+
+EXPORT int cuMemcpyHtoA_v2(uint64_t array, size_t offset, uint64_t from, size_t size)
+{
+    return array_side(array, offset, from, size, 1);
+}
+
+EXPORT int cuMemcpyAtoH_v2(uint64_t to, uint64_t array, size_t offset, size_t size)
+{
+    return array_side(array, offset, to, size, 0);
+}
+
+#define FILL(name, width, type)                                                                    \
+    EXPORT int name(uint64_t to, type value, size_t count)                                         \
+    {                                                                                              \
+        return host_fill(to, count * width, value, width, count * width, 1);                       \
+    }                                                                                              \
+    EXPORT int name##_stream(uint64_t to, type value, size_t count, uint64_t stream)               \
+        __asm__(FILL_ASYNC_##width);                                                               \
+    EXPORT int name##_stream(uint64_t to, type value, size_t count, uint64_t stream)               \
+    {                                                                                              \
+        return host_fill(to, count * width, value, width, count * width, 1);                       \
+    }
+#define FILL_ASYNC_1 "cuMemsetD8Async"
+#define FILL_ASYNC_2 "cuMemsetD16Async"
+#define FILL_ASYNC_4 "cuMemsetD32Async"
+FILL(cuMemsetD8_v2, 1, unsigned char)
+FILL(cuMemsetD16_v2, 2, unsigned short)
+FILL(cuMemsetD32_v2, 4, unsigned)
+
+#define FILL_ROWS(name, width, type)                                                               \
+    EXPORT int name(uint64_t to, size_t pitch, type value, size_t across, size_t rows)             \
+    {                                                                                              \
+        return host_fill(to, pitch, value, width, across * width, rows);                           \
+    }                                                                                              \
+    EXPORT int name##_stream(uint64_t to, size_t pitch, type value, size_t across, size_t rows,    \
+                             uint64_t stream) __asm__(FILL_ROWS_ASYNC_##width);                    \
+    EXPORT int name##_stream(uint64_t to, size_t pitch, type value, size_t across, size_t rows,    \
+                             uint64_t stream)                                                      \
+    {                                                                                              \
+        return host_fill(to, pitch, value, width, across * width, rows);                           \
+    }
+#define FILL_ROWS_ASYNC_1 "cuMemsetD2D8Async"
+#define FILL_ROWS_ASYNC_2 "cuMemsetD2D16Async"
+#define FILL_ROWS_ASYNC_4 "cuMemsetD2D32Async"
+FILL_ROWS(cuMemsetD2D8_v2, 1, unsigned char)
+FILL_ROWS(cuMemsetD2D16_v2, 2, unsigned short)
+FILL_ROWS(cuMemsetD2D32_v2, 4, unsigned)
+
+/* ---- what a pointer is ------------------------------------------------------------------- */
+
+int host_attribute_bytes(int attribute)
+{
+    switch (attribute) {
+    case 1: /* context */
+    case 3: /* device pointer */
+    case 4: /* host pointer */
+    case 7: /* buffer id */
+    case 11: /* start of the range */
+    case 12: /* its size */
+    case 17: /* memory pool */
+        return 8;
+    case 5: /* tokens */
+        return 16;
+    case 6: /* synchronous operations */
+    case 8: /* managed */
+    case 10: /* IPC */
+    case 13: /* mapped */
+        return 1;
+    default:
+        return 4;
+    }
+}
+
+EXPORT int cuPointerGetAttributes(unsigned count, int *attributes, void **data, uint64_t address)
+{
+    for (unsigned n = 0; n < count; n++)
+        if (cuPointerGetAttribute(data[n], attributes[n], address))
+            memset(data[n], 0, host_attribute_bytes(attributes[n]));
+    return STATUS_OK;
+}
+
+/* ---- export tables ----------------------------------------------------------------------- */
+
+EXPORT int cuGetExportTable(const void **table, const void *id)
+{
+    return STATUS_NOT_FOUND;
+}

@@ -1,0 +1,708 @@
+/* Functions of the runtime API that need more than a message: registered code, launches, copies. */
+#define _GNU_SOURCE
+#include "calls.h"
+#include "state.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define RUNTIME_VERSION 12090
+#define INVALID_DEVICE_FUNCTION 98
+#define INVALID_SYMBOL 13
+#define INVALID_DIRECTION 21
+#define INVALID_DEVICE 101
+#define INVALID_CONFIGURATION 9
+
+/* The driver's functions that are used here, by hand in driver.c. */
+int cuInit(unsigned), cuDriverGetVersion(int *), cuCtxSetCurrent(uint64_t);
+int cuDevicePrimaryCtxRetain(uint64_t *, int), cuDevicePrimaryCtxReset_v2(int);
+int cuLaunchHostFunc(uint64_t, void (*)(void *), void *);
+int cuGetProcAddress_v2(const char *, void **, int, uint64_t, int *);
+
+static __thread int last_error;
+static pthread_mutex_t lock;
+
+__attribute__((constructor)) static void prepare(void)
+{
+    pthread_mutexattr_t kind;
+    pthread_mutexattr_init(&kind);
+    pthread_mutexattr_settype(&kind, PTHREAD_MUTEX_RECURSIVE);
+    pthread_mutex_init(&lock, &kind);
+}
+
+int runtime_status(int status)
+{
+    if (status)
+        last_error = status;
+    return status;
+}
+
+int runtime_enter(void)
+{
+    uint64_t context;
+    int status;
+    if (host_context)
+        return STATUS_OK;
+    if ((status = cuInit(0)) || (status = cuDevicePrimaryCtxRetain(&context, 0)))
+        return status;
+    return cuCtxSetCurrent(context);
+}
+
+#define ENTER()                                                                                    \
+    do {                                                                                           \
+        int entered = runtime_enter();                                                             \
+        if (entered)                                                                               \
+            return runtime_status(entered);                                                        \
+    } while (0)
+
+/* ---- registered code --------------------------------------------------------------------- */
+
+struct unit {
+    const void *image;
+    uint64_t module;
+    int status; /* of loading; 0 while it has not been tried */
+};
+
+struct entry {
+    const void *host;
+    struct unit *unit;
+    const char *name;
+    uint64_t size;
+    uint64_t function, address;
+    int managed;
+    struct entry *next;
+};
+
+#define BUCKETS 1024
+static struct entry *kernels[BUCKETS], *variables[BUCKETS];
+
+static unsigned bucket(const void *host)
+{
+    return (uintptr_t)host / 8 % BUCKETS;
+}
+
+static struct entry *find(struct entry **table, const void *host)
+{
+    struct entry *at = table[bucket(host)];
+    while (at != NULL && at->host != host)
+        at = at->next;
+    return at;
+}
+
+static struct entry *enter(struct entry **table, const void *host, struct unit *unit,
+                           const char *name, uint64_t size)
+{
+    struct entry *made = calloc(1, sizeof *made);
+    *made = (struct entry){.host = host, .unit = unit, .name = name, .size = size};
+    pthread_mutex_lock(&lock);
+    made->next = table[bucket(host)];
+    table[bucket(host)] = made;
+    pthread_mutex_unlock(&lock);
+    return made;
+}
+
+static int load(struct unit *unit)
+{
+    if (!unit->module && !unit->status)
+        unit->status = host_load_image(&unit->module, unit->image);
+    return unit->status;
+}
+
+struct wrapper {
+    uint32_t magic, version;
+    const void *data, *file;
+};
+
+EXPORT void **__cudaRegisterFatBinary(const struct wrapper *wrapper)
+{
+    struct unit *unit = calloc(1, sizeof *unit);
+    unit->image = wrapper->data;
+    return (void **)unit;
+}
+
+EXPORT void __cudaRegisterFatBinaryEnd(void **unit)
+{
+}
+
+EXPORT void __cudaUnregisterFatBinary(void **unit)
+{
+}
+
+EXPORT char __cudaInitModule(void **unit)
+{
+    return 1;
+}
+
+EXPORT void __cudaRegisterFunction(void **unit, const void *host, char *device, const char *name,
+                                   int limit, void *tid, void *bid, void *block, void *grid,
+                                   int *warp)
+{
+    enter(kernels, host, (struct unit *)unit, name, 0);
+}
+
+EXPORT void __cudaRegisterVar(void **unit, const void *host, char *device, const char *name, int ext,
+                              size_t size, int constant, int global)
+{
+    enter(variables, host, (struct unit *)unit, name, size);
+}
+
+EXPORT void __cudaRegisterManagedVar(void **unit, void **host, char *device, const char *name,
+                                     int ext, size_t size, int constant, int global)
+{
+    struct entry *made = enter(variables, host, (struct unit *)unit, name, size);
+    made->managed = 1;
+    if (!runtime_enter() && !load(made->unit) &&
+        !host_managed(&made->address, made->unit->module, name, size))
+        *host = (void *)made->address;
+}
+
+EXPORT void __cudaRegisterHostVar(void **unit, const char *name, const void *host, size_t size)
+{
+    enter(variables, host, (struct unit *)unit, name, size);
+}
+
+EXPORT void __cudaRegisterTexture(void **unit, const void *host, const void **device,
+                                  const char *name, int dim, int normalized, int ext)
+{
+    enter(variables, host, (struct unit *)unit, name, 0);
+}
+
+EXPORT void __cudaRegisterSurface(void **unit, const void *host, const void **device,
+                                  const char *name, int dim, int ext)
+{
+    enter(variables, host, (struct unit *)unit, name, 0);
+}
+
+/* What is not registered may be a function that the driver gave (cudaGetKernel, a CUfunction). */
+int runtime_function(uint64_t host, uint64_t *function)
+{
+    struct entry *entry = find(kernels, (const void *)host);
+    int status = STATUS_OK;
+    if (entry == NULL) {
+        *function = host;
+        return host_is_device(host) || !host ? INVALID_DEVICE_FUNCTION : STATUS_OK;
+    }
+    if (!entry->function) {
+        pthread_mutex_lock(&lock);
+        status = load(entry->unit);
+        if (!status)
+            status = cuModuleGetFunction(&entry->function, entry->unit->module, entry->name);
+        pthread_mutex_unlock(&lock);
+    }
+    *function = entry->function;
+    return status == STATUS_NOT_FOUND ? INVALID_DEVICE_FUNCTION : status;
+}
+
+static int variable(const void *host, uint64_t *address, uint64_t *size)
+{
+    struct entry *entry = find(variables, host);
+    int status = STATUS_OK;
+    if (entry == NULL)
+        return INVALID_SYMBOL;
+    if (!entry->address) {
+        pthread_mutex_lock(&lock);
+        status = load(entry->unit);
+        if (!status)
+            status = host_symbol(&entry->address, &entry->size, entry->unit->module, entry->name);
+        pthread_mutex_unlock(&lock);
+    }
+    *address = entry->address;
+    if (size != NULL)
+        *size = entry->size;
+    return status == STATUS_NOT_FOUND ? INVALID_SYMBOL : status;
+}
+
+int runtime_symbol(uint64_t host, uint64_t *address)
+{
+    return variable((const void *)host, address, NULL);
+}
+
+EXPORT int cudaGetSymbolAddress(uint64_t *address, const void *symbol)
+{
+    ENTER();
+    return runtime_status(variable(symbol, address, NULL));
+}
+
+EXPORT int cudaGetSymbolSize(size_t *size, const void *symbol)
+{
+    uint64_t address;
+    ENTER();
+    return runtime_status(variable(symbol, &address, size));
+}
+
+EXPORT int cudaGetFuncBySymbol(uint64_t *function, const void *symbol)
+{
+    ENTER();
+    return runtime_status(runtime_function((uint64_t)symbol, function));
+}
+
+EXPORT int cudaGetKernel(uint64_t *kernel, const void *symbol)
+{
+    return cudaGetFuncBySymbol(kernel, symbol);
+}
+
+EXPORT int __cudaGetKernel(uint64_t *kernel, const void *symbol)
+{
+    return cudaGetFuncBySymbol(kernel, symbol);
+}
+
+EXPORT int cudaFuncGetName(const char **name, const void *symbol)
+{
+    struct entry *entry = find(kernels, symbol);
+    *name = entry == NULL ? NULL : entry->name;
+    return runtime_status(entry == NULL ? INVALID_DEVICE_FUNCTION : STATUS_OK);
+}
+
+/* ---- launches ---------------------------------------------------------------------------- */
+
+struct dim3 {
+    unsigned x, y, z;
+};
+
+struct configuration {
+    struct dim3 grid, block;
+    size_t shared;
+    uint64_t stream;
+};
+
+#define NESTED 64
+static __thread struct configuration pushed[NESTED];
+static __thread int pushes;
+
+EXPORT unsigned __cudaPushCallConfiguration(struct dim3 grid, struct dim3 block, size_t shared,
+                                            uint64_t stream)
+{
+    if (pushes == NESTED)
+        return 1;
+    pushed[pushes++] = (struct configuration){grid, block, shared, stream};
+    return 0;
+}
+
+EXPORT int __cudaPopCallConfiguration(struct dim3 *grid, struct dim3 *block, size_t *shared,
+                                      uint64_t *stream)
+{
+    if (!pushes)
+        return runtime_status(52);
+    struct configuration *top = &pushed[--pushes];
+    *grid = top->grid, *block = top->block, *shared = top->shared, *stream = top->stream;
+    return STATUS_OK;
+}
+
+static int start(const void *host, struct dim3 grid, struct dim3 block, void **params,
+                 size_t shared, uint64_t stream, int cooperative)
+{
+    uint64_t function;
+    ENTER();
+    int status = runtime_function((uint64_t)host, &function);
+    if (status)
+        return runtime_status(status);
+    struct shape shape = {{grid.x, grid.y, grid.z}, {block.x, block.y, block.z}, shared,
+                          cooperative, {0, 0, 0}, 0, stream};
+    status = host_start(function, &shape, params, NULL);
+    /* A shape that no launch can have has another name here. */
+    return runtime_status(status == STATUS_INVALID_VALUE ? INVALID_CONFIGURATION : status);
+}
+
+EXPORT int cudaLaunchKernel(const void *host, struct dim3 grid, struct dim3 block, void **params,
+                            size_t shared, uint64_t stream)
+{
+    return start(host, grid, block, params, shared, stream, 0);
+}
+
+EXPORT int __cudaLaunchKernel(const void *host, struct dim3 grid, struct dim3 block, void **params,
+                              size_t shared, uint64_t stream)
+{
+    return start(host, grid, block, params, shared, stream, 0);
+}
+
+EXPORT int cudaLaunchCooperativeKernel(const void *host, struct dim3 grid, struct dim3 block,
+                                       void **params, size_t shared, uint64_t stream)
+{
+    return start(host, grid, block, params, shared, stream, 1);
+}
+
+struct launch_config {
+    struct dim3 grid, block;
+    size_t shared;
+    uint64_t stream;
+    const void *attributes;
+    unsigned count;
+};
+
+EXPORT int cudaLaunchKernelExC(const struct launch_config *config, const void *host, void **params)
+{
+    uint64_t function;
+    ENTER();
+    int status = runtime_function((uint64_t)host, &function);
+    if (status)
+        return runtime_status(status);
+    struct shape shape = {.shared = config->shared, .stream = config->stream};
+    memcpy(shape.grid, &config->grid, sizeof shape.grid);
+    memcpy(shape.block, &config->block, sizeof shape.block);
+    host_take_attributes(&shape, config->attributes, config->count);
+    return runtime_status(host_start(function, &shape, params, NULL));
+}
+
+EXPORT int cudaLaunchHostFunc(uint64_t stream, void (*function)(void *), void *data)
+{
+    ENTER();
+    return runtime_status(cuLaunchHostFunc(stream, function, data));
+}
+
+EXPORT int cudaStreamAddCallback(uint64_t stream, void (*function)(uint64_t, int, void *),
+                                 void *data, unsigned flags)
+{
+    ENTER();
+    function(stream, host_sync(stream), data);
+    return STATUS_OK;
+}
+
+/* ---- errors and the device --------------------------------------------------------------- */
+
+EXPORT int cudaGetLastError(void)
+{
+    int status = last_error;
+    last_error = STATUS_OK;
+    return status;
+}
+
+EXPORT int cudaPeekAtLastError(void)
+{
+    return last_error;
+}
+
+EXPORT const char *cudaGetErrorName(int code)
+{
+    return host_error_name(code, 1);
+}
+
+EXPORT const char *cudaGetErrorString(int code)
+{
+    return host_error_words(code);
+}
+
+EXPORT int cudaDriverGetVersion(int *version)
+{
+    return runtime_status(cuDriverGetVersion(version));
+}
+
+EXPORT int cudaRuntimeGetVersion(int *version)
+{
+    if (version == NULL)
+        return runtime_status(STATUS_INVALID_VALUE);
+    *version = RUNTIME_VERSION;
+    return STATUS_OK;
+}
+
+EXPORT int cudaGetDriverEntryPointByVersion(const char *name, void **function, unsigned version,
+                                            uint64_t flags, int *found)
+{
+    int missing = 0;
+    cuGetProcAddress_v2(name, function, version, flags, &missing);
+    if (found != NULL)
+        *found = missing;
+    return STATUS_OK;
+}
+
+EXPORT int cudaGetDriverEntryPoint(const char *name, void **function, uint64_t flags, int *found)
+{
+    return cudaGetDriverEntryPointByVersion(name, function, RUNTIME_VERSION, flags, found);
+}
+
+EXPORT int cudaGetDeviceCount(int *count)
+{
+    int status = cuInit(0);
+    if (!status)
+        status = cuDeviceGetCount(count);
+    return runtime_status(status);
+}
+
+EXPORT int cudaSetDevice(int device)
+{
+    if (device)
+        return runtime_status(INVALID_DEVICE);
+    ENTER();
+    return STATUS_OK;
+}
+
+EXPORT int cudaInitDevice(int device, unsigned flags, unsigned more)
+{
+    return cudaSetDevice(device);
+}
+
+EXPORT int cudaSetValidDevices(int *devices, int count)
+{
+    return STATUS_OK;
+}
+
+EXPORT int cudaGetDevice(int *device)
+{
+    if (device == NULL)
+        return runtime_status(STATUS_INVALID_VALUE);
+    ENTER();
+    *device = 0;
+    return STATUS_OK;
+}
+
+EXPORT int cudaChooseDevice(int *device, const void *wanted)
+{
+    return cudaGetDevice(device);
+}
+
+EXPORT int cudaSetDeviceFlags(unsigned flags)
+{
+    return runtime_status(cuInit(0));
+}
+
+EXPORT int cudaDeviceReset(void)
+{
+    ENTER();
+    pthread_mutex_lock(&lock);
+    for (int n = 0; n < BUCKETS; n++) {
+        for (struct entry *at = kernels[n]; at != NULL; at = at->next)
+            at->function = 0, at->unit->module = 0, at->unit->status = 0;
+        for (struct entry *at = variables[n]; at != NULL; at = at->next)
+            at->address = 0, at->unit->module = 0, at->unit->status = 0;
+    }
+    pthread_mutex_unlock(&lock);
+    int status = cuDevicePrimaryCtxReset_v2(0);
+    cuCtxSetCurrent(0);
+    return runtime_status(status);
+}
+
+EXPORT int cudaThreadExit(void)
+{
+    return cudaDeviceReset();
+}
+
+/* ---- memory ------------------------------------------------------------------------------ */
+
+enum { HOST_TO_HOST, HOST_TO_DEVICE, DEVICE_TO_HOST, DEVICE_TO_DEVICE, BY_ADDRESS };
+
+static int is_shared(uint64_t address)
+{
+    return address >= host_facts.shared_begin && address < host_facts.shared_end;
+}
+
+/* Whether addresses are what a direction says; memory that both have is either. */
+static int fits(uint64_t to, uint64_t from, int kind)
+{
+    int to_device = kind == HOST_TO_DEVICE || kind == DEVICE_TO_DEVICE;
+    int from_device = kind == DEVICE_TO_HOST || kind == DEVICE_TO_DEVICE;
+    if (kind == BY_ADDRESS)
+        return 1;
+    return (is_shared(to) || !host_is_device(to) == !to_device) &&
+           (is_shared(from) || !host_is_device(from) == !from_device);
+}
+
+static int copy(uint64_t to, uint64_t from, size_t size, int kind)
+{
+    ENTER();
+    if (kind < HOST_TO_HOST || kind > BY_ADDRESS)
+        return runtime_status(INVALID_DIRECTION);
+    if (!size)
+        return runtime_status(host_faulted());
+    if (!fits(to, from, kind))
+        return runtime_status(STATUS_INVALID_VALUE);
+    return runtime_status(host_copy_bytes(to, from, size));
+}
+
+EXPORT int cudaMemcpy(uint64_t to, uint64_t from, size_t size, int kind)
+{
+    return copy(to, from, size, kind);
+}
+
+EXPORT int cudaMemcpyAsync(uint64_t to, uint64_t from, size_t size, int kind, uint64_t stream)
+{
+    return copy(to, from, size, kind);
+}
+
+EXPORT int cudaMemcpyPeer(uint64_t to, int to_device, uint64_t from, int from_device, size_t size)
+{
+    return copy(to, from, size, BY_ADDRESS);
+}
+
+EXPORT int cudaMemcpyPeerAsync(uint64_t to, int to_device, uint64_t from, int from_device,
+                               size_t size, uint64_t stream)
+{
+    return copy(to, from, size, BY_ADDRESS);
+}
+
+EXPORT int cudaMemcpyToSymbol(const void *symbol, uint64_t from, size_t size, size_t offset,
+                              int kind)
+{
+    uint64_t address, most;
+    ENTER();
+    int status = variable(symbol, &address, &most);
+    if (!status && (offset > most || size > most - offset))
+        status = STATUS_INVALID_VALUE;
+    return status ? runtime_status(status) : copy(address + offset, from, size, kind);
+}
+
+EXPORT int cudaMemcpyToSymbolAsync(const void *symbol, uint64_t from, size_t size, size_t offset,
+                                   int kind, uint64_t stream)
+{
+    return cudaMemcpyToSymbol(symbol, from, size, offset, kind);
+}
+
+EXPORT int cudaMemcpyFromSymbol(uint64_t to, const void *symbol, size_t size, size_t offset,
+                                int kind)
+{
+    uint64_t address, most;
+    ENTER();
+    int status = variable(symbol, &address, &most);
+    if (!status && (offset > most || size > most - offset))
+        status = STATUS_INVALID_VALUE;
+    return status ? runtime_status(status) : copy(to, address + offset, size, kind);
+}
+
+EXPORT int cudaMemcpyFromSymbolAsync(uint64_t to, const void *symbol, size_t size, size_t offset,
+                                     int kind, uint64_t stream)
+{
+    return cudaMemcpyFromSymbol(to, symbol, size, offset, kind);
+}
+
+static struct box_side linear(uint64_t at, size_t pitch)
+{
+    return (struct box_side){.kind = IN_EITHER, .device = at, .pitch = pitch};
+}
+
+EXPORT int cudaMemcpy2D(uint64_t to, size_t to_pitch, uint64_t from, size_t from_pitch,
+                        size_t width, size_t height, int kind)
+{
+    ENTER();
+    if (width > to_pitch || width > from_pitch)
+        return runtime_status(12);
+    if (width && height && !fits(to, from, kind))
+        return runtime_status(STATUS_INVALID_VALUE);
+    struct box box = {linear(from, from_pitch), linear(to, to_pitch), width, height, 1};
+    return runtime_status(host_copy_box(&box));
+}
+
+EXPORT int cudaMemcpy2DAsync(uint64_t to, size_t to_pitch, uint64_t from, size_t from_pitch,
+                             size_t width, size_t height, int kind, uint64_t stream)
+{
+    return cudaMemcpy2D(to, to_pitch, from, from_pitch, width, height, kind);
+}
+
+struct pitched {
+    uint64_t at;
+    size_t pitch, width, height;
+};
+struct position {
+    size_t x, y, z;
+};
+struct extent {
+    size_t width, height, depth;
+};
+struct copy3 {
+    uint64_t from_array;
+    struct position from_at;
+    struct pitched from;
+    uint64_t to_array;
+    struct position to_at;
+    struct pitched to;
+    struct extent extent;
+    int kind;
+};
+
+static struct box_side side3(uint64_t array, const struct position *at, const struct pitched *linear,
+                             size_t element)
+{
+    return (struct box_side){.kind = array ? IN_ARRAY : IN_EITHER, .x = at->x * element, .y = at->y,
+                             .z = at->z, .device = linear->at, .array = array,
+                             .pitch = linear->pitch, .height = linear->height};
+}
+
+EXPORT int cudaMemcpy3D(const struct copy3 *given)
+{
+    uint32_t element = 1;
+    uint64_t array = given->from_array ? given->from_array : given->to_array;
+    ENTER();
+    if (array) {
+        int status = host_element(&element, array);
+        if (status)
+            return runtime_status(status);
+    }
+    struct box box = {
+        side3(given->from_array, &given->from_at, &given->from, given->from_array ? element : 1),
+        side3(given->to_array, &given->to_at, &given->to, given->to_array ? element : 1),
+        given->extent.width * element, given->extent.height, given->extent.depth};
+    return runtime_status(host_copy_box(&box));
+}
+
+EXPORT int cudaMemcpy3DAsync(const struct copy3 *given, uint64_t stream)
+{
+    return cudaMemcpy3D(given);
+}
+
+EXPORT int cudaMalloc3D(struct pitched *made, struct extent extent)
+{
+    uint64_t pitch;
+    int status = cudaMallocPitch(&made->at, &pitch, extent.width, extent.height * extent.depth);
+    made->pitch = pitch, made->width = extent.width, made->height = extent.height;
+    return status;
+}
+
+EXPORT int cudaMemset(uint64_t to, int value, size_t size)
+{
+    ENTER();
+    return runtime_status(host_fill(to, size, (unsigned char)value, 1, size, 1));
+}
+
+EXPORT int cudaMemsetAsync(uint64_t to, int value, size_t size, uint64_t stream)
+{
+    return cudaMemset(to, value, size);
+}
+
+EXPORT int cudaMemset2D(uint64_t to, size_t pitch, int value, size_t width, size_t height)
+{
+    ENTER();
+    return runtime_status(host_fill(to, pitch, (unsigned char)value, 1, width, height));
+}
+
+EXPORT int cudaMemset2DAsync(uint64_t to, size_t pitch, int value, size_t width, size_t height,
+                             uint64_t stream)
+{
+    return cudaMemset2D(to, pitch, value, width, height);
+}
+
+EXPORT int cudaMemset3D(struct pitched to, int value, struct extent extent)
+{
+    ENTER();
+    int status = STATUS_OK;
+    for (size_t z = 0; !status && z < extent.depth; z++)
+        status = host_fill(to.at + z * to.pitch * to.height, to.pitch, (unsigned char)value, 1,
+                           extent.width, extent.height);
+    return runtime_status(status);
+}
+
+EXPORT int cudaMemset3DAsync(struct pitched to, int value, struct extent extent, uint64_t stream)
+{
+    return cudaMemset3D(to, value, extent);
+}
+
+EXPORT int cudaMallocHost(uint64_t *address, size_t size)
+{
+    ENTER();
+    return runtime_status(host_take_shared(address, size, 0, 0));
+}
+
+EXPORT int cudaHostAlloc(uint64_t *address, size_t size, unsigned flags)
+{
+    ENTER();
+    return runtime_status(host_take_shared(address, size, 0, flags));
+}
+
+EXPORT int cudaHostRegister(void *address, size_t size, unsigned flags)
+{
+    ENTER();
+    return runtime_status(host_register_range(address, size, flags));
+}
+
+EXPORT int cudaHostUnregister(void *address)
+{
+    ENTER();
+    return runtime_status(host_unregister_range(address));
+}

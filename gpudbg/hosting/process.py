@@ -1,0 +1,133 @@
+"""What a process of a host program has on the device."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import count
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from gpudbg.dataclass import dataclass
+from gpudbg.hosting.cuda_errors import INVALID_HANDLE, CudaError
+
+if TYPE_CHECKING:
+    from gpudbg.api.programs import LoadedProgram
+    from gpudbg.formats.program import Kernel
+    from gpudbg.hosting.machine import Machine
+
+Dim = tuple[int, int, int]
+Thing = TypeVar("Thing")
+
+
+@dataclass(slots=True)
+class HostModule:
+    """A module that a host program loaded.
+
+    Attributes:
+        handle: how it calls it.
+        loaded: the program on the device.
+        functions: those it asked for, by name.
+    """
+
+    handle: int
+    loaded: LoadedProgram
+    functions: dict[str, int]
+
+
+@dataclass(slots=True)
+class HostFunction:
+    """A kernel of it.
+
+    Attributes:
+        module, kernel: what it is.
+        dynamic: most dynamic shared memory that the program allowed.
+    """
+
+    module: HostModule
+    kernel: Kernel
+    dynamic: int
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchRequest:
+    """A launch that a host program asks for.
+
+    Attributes:
+        function: the kernel.
+        grid, block, cluster: dimensions; None: no clusters.
+        shared: bytes of dynamic shared memory.
+        cooperative: all blocks are to be resident.
+        params: parameter bytes.
+        number: of the launch, from 1.
+    """
+
+    function: HostFunction
+    grid: Dim
+    block: Dim
+    cluster: Dim | None
+    shared: int
+    cooperative: bool
+    params: bytes
+    number: int = 0
+
+
+Launch = Callable[["HostProcess", LaunchRequest], None]
+"""Runs a kernel to its end, or notes that it is asked for; CudaError where it cannot begin."""
+
+
+class HostProcess:
+    """One process: its handles, its context, the error that has ended the context.
+
+    Attributes:
+        machine: the device.
+        pid: its number.
+        launch: carries launches out.
+        sticky: the code that every call gets after a kernel has faulted; 0.
+        objects: what its handles are.
+        retained: how often it holds the primary context.
+        contexts: those it made.
+        link: the last result of a linker.
+        allocated: addresses of its device memory.
+    """
+
+    def __init__(self, machine: Machine, pid: int, launch: Launch) -> None:
+        self.machine = machine
+        self.pid = pid
+        self.launch = launch
+        self.sticky = 0
+        self.objects: dict[int, Any] = {}
+        self.retained = 0
+        self.flags = 0
+        self.contexts: set[int] = set()
+        self.limits: dict[int, int] = {}
+        self.link = b""
+        self.allocated: set[int] = set()
+        self._handles = count(0x5000_0010, 0x10)
+
+    def keep(self, thing: Any) -> int:
+        """A handle for something."""
+        handle = next(self._handles)
+        self.objects[handle] = thing
+        return handle
+
+    def get(self, handle: int, kind: type[Thing]) -> Thing:
+        """What a handle is.
+
+        Raises:
+            CudaError: no such thing.
+        """
+        found = self.objects.get(handle)
+        if not isinstance(found, kind):
+            raise CudaError(INVALID_HANDLE)
+        return found
+
+    def check(self) -> None:
+        """CudaError with the sticky code, where there is one."""
+        if self.sticky:
+            raise CudaError(self.sticky)
+
+    def reset(self) -> None:
+        """What it had is freed, and a fault is forgotten."""
+        self.objects.clear()
+        self.contexts.clear()
+        self.machine.forget(self)
+        self.sticky = self.retained = 0

@@ -1,0 +1,107 @@
+"""A host program: started with the stand-in library before CUDA's, watched until it ends."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import struct
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gpudbg.errors import UsageError
+
+if TYPE_CHECKING:
+    from gpudbg.hosting.server import Server
+
+FD = "GPUDBG_EXEC_FD"
+ELF = b"\x7fELF"
+_MACHINE = {3: "32-bit x86", 40: "32-bit ARM", 183: "ARM64", 243: "RISC-V", 62: "x86-64"}
+
+
+class HostProgram:
+    """A program that runs as a child.
+
+    Attributes:
+        path: its file.
+        process: the child.
+    """
+
+    def __init__(self, words: Sequence[str], library: Path, server: Server) -> None:
+        """Start it.
+
+        Args:
+            words: program and arguments.
+            library: the folder of the stand-in library.
+            server: takes its calls.
+
+        Raises:
+            UsageError: it is not there or cannot be started.
+        """
+        self.path = found_program(words[0])
+        broker = server.broker.theirs
+        environment = dict(os.environ)
+        earlier = environment.get("LD_LIBRARY_PATH", "")
+        environment["LD_LIBRARY_PATH"] = os.pathsep.join([str(library), *filter(None, [earlier])])
+        environment[FD] = str(broker.fileno())
+        try:
+            self.process = subprocess.Popen(
+                list(words), env=environment, pass_fds=[broker.fileno()], executable=self.path
+            )
+        except OSError as error:
+            raise UsageError(f"{words[0]} cannot be started: {error.strerror}") from None
+        self._pidfd = os.pidfd_open(self.process.pid)
+        server.watch(self._pidfd, self.ended)
+
+    def ended(self) -> bool:
+        """Whether it has ended."""
+        return self.process.poll() is not None
+
+    @property
+    def code(self) -> int:
+        """Its exit code as a shell has it."""
+        code = self.process.wait()
+        return code if code >= 0 else 128 - code
+
+    @property
+    def crash(self) -> str:
+        """The signal that ended it, or ""."""
+        code = self.process.wait()
+        return signal.Signals(-code).name if code < 0 else ""
+
+    def kill(self) -> None:
+        """End it."""
+        if not self.ended():
+            self.process.kill()
+            self.process.wait()
+
+    def interrupt(self) -> None:
+        """Interrupt it, as Ctrl-C would."""
+        if not self.ended():
+            self.process.send_signal(signal.SIGINT)
+
+
+def found_program(name: str) -> str:
+    """The file of a program, which is for this machine.
+
+    Raises:
+        UsageError: there is none, or it cannot run here.
+    """
+    found = shutil.which(name)
+    if found is None:
+        if os.path.exists(name):
+            raise UsageError(f"{name} cannot be executed", f"`chmod +x {name}`, if it is a program")
+        raise UsageError(f"no program {name}", "a path, or a name that is on the PATH")
+    with open(found, "rb") as file:
+        head = file.read(20)
+    if head.startswith(ELF) and len(head) == 20:
+        (machine,) = struct.unpack_from("<H", head, 18)
+        if head[4] != 2 or machine != 62:
+            kind = _MACHINE.get(machine, f"machine {machine}")
+            raise UsageError(
+                f"{name} is a {kind} program; `gpudbg exec` runs x86-64 programs",
+                "`gpudbg dis` and `gpudbg run` read its device code",
+            )
+    return found
