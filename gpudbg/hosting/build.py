@@ -15,9 +15,10 @@ from gpudbg.hosting import stubs
 from gpudbg.hosting.table import INTERNAL, absent, aliases, functions
 
 COMPILERS = ("cc", "clang", "gcc")
-SOURCES = ("host.c", "driver.c", "runtime.c")
+SOURCES = ("host.c", "driver.c", "runtime.c", "exports.c", "redirect.c")
 HEADERS = ("host.h", "state.h")
-NAMES = ("libcuda.so", "libcuda.so.1", "libcudart.so", "libcudart.so.12")
+LIBRARY = "libcuda.so.1"
+NAMES = (LIBRARY, "libcuda.so", "libcudart.so", "libcudart.so.12")
 """One library under each name: the two APIs share its state."""
 FLAGS = ("-shared", "-fPIC", "-O2", "-std=gnu11", "-fvisibility=hidden", "-w", "-pthread")
 INSTALL = "install one, for example with `apt install gcc` or `dnf install gcc`"

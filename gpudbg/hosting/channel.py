@@ -13,7 +13,7 @@ import struct
 from contextlib import suppress
 
 REQUEST = struct.Struct("<IIQQ")
-"""Function, thread of the host, current context, bytes that follow."""
+"""ApiFunction, thread of the host, current context, bytes that follow."""
 ANSWER = struct.Struct("<iIQ")
 """Status, bytes that the device printed, bytes that follow with them."""
 FACTS = struct.Struct("<5Q")
@@ -52,7 +52,7 @@ class Broker:
             end.close()
 
 
-class Channel:
+class HostChannel:
     """Calls of one process.
 
     Attributes:
@@ -74,7 +74,7 @@ class Channel:
         self._end.sendmsg([facts], [rights])
 
     def next(self) -> tuple[int, int, bytearray] | None:
-        """Function, current context and arguments of the next call; None: the process ended."""
+        """ApiFunction, current context and arguments of the next call; None: the process ended."""
         if not self._fill(memoryview(self._head)):
             return None
         function, _thread, context, size = REQUEST.unpack(self._head)

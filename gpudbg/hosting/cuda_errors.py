@@ -29,7 +29,7 @@ class CudaError(Exception):
 
     Attributes:
         code: the number.
-        said: what is to be told of it beside the code, or "".
+        said: what is to be said of it beside the code, or "".
     """
 
     def __init__(self, code: int, said: str = "") -> None:

@@ -8,13 +8,13 @@ from functools import cache
 from importlib import import_module
 from typing import Any
 
-from gpudbg.hosting.table import BY_HAND, FORMATS, Function, Parameter, functions
+from gpudbg.hosting.table import BY_HAND, FORMATS, ApiFunction, ApiParameter, functions
 
 Handler = Callable[..., Any]
 _WORD = struct.Struct("<Q")
 
 
-class Call:
+class ApiCall:
     """One function of the table, ready to be carried out.
 
     Attributes:
@@ -22,7 +22,7 @@ class Call:
         handler: what does it.
     """
 
-    def __init__(self, function: Function) -> None:
+    def __init__(self, function: ApiFunction) -> None:
         self.function = function
         module, _, name = function.handler.partition(".")
         found = getattr(import_module(f"gpudbg.hosting.calls.{module}"), name)
@@ -59,7 +59,7 @@ class Call:
         return b"".join(_bytes(p, value) for p, value in zip(answered, values, strict=True))
 
 
-def _value(parameter: Parameter, view: memoryview, at: int) -> tuple[Any, int]:
+def _value(parameter: ApiParameter, view: memoryview, at: int) -> tuple[Any, int]:
     if parameter.kind in FORMATS:
         (value,) = struct.unpack_from("<" + FORMATS[parameter.kind], view, at)
         return value, at + 8
@@ -72,16 +72,16 @@ def _value(parameter: Parameter, view: memoryview, at: int) -> tuple[Any, int]:
     return data, at + 8 + size
 
 
-def _bytes(parameter: Parameter, value: Any) -> bytes:
+def _bytes(parameter: ApiParameter, value: Any) -> bytes:
     if parameter.kind in FORMATS:
         return struct.pack("<" + FORMATS[parameter.kind], value)
     return _WORD.pack(len(value)) + bytes(value)
 
 
 @cache
-def call_of(number: int) -> Call | None:
+def call_of(number: int) -> ApiCall | None:
     """What a message's number means; None: nothing."""
     rows = functions()
     if not 0 <= number < len(rows) or rows[number].handler == BY_HAND:
         return None
-    return Call(rows[number])
+    return ApiCall(rows[number])

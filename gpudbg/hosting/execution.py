@@ -10,9 +10,9 @@ from gpudbg.api.device import Device
 from gpudbg.architectures import real
 from gpudbg.hosting.build import built_library
 from gpudbg.hosting.launching import Runs
-from gpudbg.hosting.machine import Machine
+from gpudbg.hosting.memory import HostDevice
 from gpudbg.hosting.program import HostProgram, found_program
-from gpudbg.hosting.server import Server
+from gpudbg.hosting.server import HostServer
 
 if TYPE_CHECKING:
     from gpudbg.debug.stops.stop import Stop
@@ -37,10 +37,10 @@ class Execution:
         """
         found_program(words[0])
         library = built_library()
-        self.machine = Machine(Device(real(arch), num_sms=sms, engine=engine))
+        self.machine = HostDevice(Device(real(arch), num_sms=sms, engine=engine))
         self.runs = Runs()
         self.notices: list[str] = []
-        self.server = Server(self.machine, self.runs, self._note)
+        self.server = HostServer(self.machine, self.runs, self._note)
         self.program = HostProgram(words, library, self.server)
 
     def _note(self, text: str) -> None:
@@ -73,7 +73,7 @@ class Execution:
             return f"{stop.message} (`gpudbg exec --debug` stops there)"
         if self.program.crash:
             return f"{self.program.path} was ended by {self.program.crash}, not by a kernel"
-        if self.notices:
+        if self.notices and self.program.code:
             return self.notices[0]
         if not self.server.connected:
             return f"{self.program.path} called no CUDA function"

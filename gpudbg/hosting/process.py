@@ -12,7 +12,7 @@ from gpudbg.hosting.cuda_errors import INVALID_HANDLE, CudaError
 if TYPE_CHECKING:
     from gpudbg.api.programs import LoadedProgram
     from gpudbg.formats.program import Kernel
-    from gpudbg.hosting.machine import Machine
+    from gpudbg.hosting.memory import HostDevice
 
 Dim = tuple[int, int, int]
 Thing = TypeVar("Thing")
@@ -89,7 +89,7 @@ class HostProcess:
         allocated: addresses of its device memory.
     """
 
-    def __init__(self, machine: Machine, pid: int, launch: Launch) -> None:
+    def __init__(self, machine: HostDevice, pid: int, launch: Launch) -> None:
         self.machine = machine
         self.pid = pid
         self.launch = launch

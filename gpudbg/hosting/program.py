@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gpudbg.errors import UsageError
+from gpudbg.hosting.build import LIBRARY
 
 if TYPE_CHECKING:
-    from gpudbg.hosting.server import Server
+    from gpudbg.hosting.server import HostServer
 
 FD = "GPUDBG_EXEC_FD"
 ELF = b"\x7fELF"
@@ -29,7 +30,7 @@ class HostProgram:
         process: the child.
     """
 
-    def __init__(self, words: Sequence[str], library: Path, server: Server) -> None:
+    def __init__(self, words: Sequence[str], library: Path, server: HostServer) -> None:
         """Start it.
 
         Args:
@@ -45,6 +46,9 @@ class HostProgram:
         environment = dict(os.environ)
         earlier = environment.get("LD_LIBRARY_PATH", "")
         environment["LD_LIBRARY_PATH"] = os.pathsep.join([str(library), *filter(None, [earlier])])
+        # Before the program's own constructors, which a runtime that is linked into it has.
+        first = str(library / LIBRARY)
+        environment["LD_PRELOAD"] = " ".join([first, *environment.get("LD_PRELOAD", "").split()])
         environment[FD] = str(broker.fileno())
         try:
             self.process = subprocess.Popen(
@@ -53,9 +57,9 @@ class HostProgram:
         except OSError as error:
             raise UsageError(f"{words[0]} cannot be started: {error.strerror}") from None
         self._pidfd = os.pidfd_open(self.process.pid)
-        server.watch(self._pidfd, self.ended)
+        server.watch(self._pidfd, self.finished)
 
-    def ended(self) -> bool:
+    def finished(self) -> bool:
         """Whether it has ended."""
         return self.process.poll() is not None
 
@@ -73,13 +77,13 @@ class HostProgram:
 
     def kill(self) -> None:
         """End it."""
-        if not self.ended():
+        if not self.finished():
             self.process.kill()
             self.process.wait()
 
     def interrupt(self) -> None:
         """Interrupt it, as Ctrl-C would."""
-        if not self.ended():
+        if not self.finished():
             self.process.send_signal(signal.SIGINT)
 
 

@@ -8,13 +8,13 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from gpudbg.errors import GpudbgError
-from gpudbg.hosting.channel import Broker, Channel
+from gpudbg.hosting.channel import Broker, HostChannel
 from gpudbg.hosting.cuda_errors import INVALID_VALUE, NOT_SUPPORTED, UNKNOWN, CudaError
 from gpudbg.hosting.dispatch import call_of
 from gpudbg.hosting.process import HostProcess, LaunchRequest
 
 if TYPE_CHECKING:
-    from gpudbg.hosting.machine import Machine
+    from gpudbg.hosting.memory import HostDevice
 
 Notice = Callable[[str], None]
 
@@ -27,7 +27,7 @@ class Postponed(Exception):  # noqa: N818 - no error: a launch that somebody els
         self.request = request
 
 
-class Server:
+class HostServer:
     """Serves the processes of a host program.
 
     Attributes:
@@ -38,13 +38,13 @@ class Server:
 
     def __init__(
         self,
-        machine: Machine,
+        machine: HostDevice,
         launch: Callable[[HostProcess, LaunchRequest], None],
         notice: Notice = lambda text: None,
     ) -> None:
         """Args:
         launch: carries launches out, or raises `Postponed`.
-        notice: is told what a program's error code does not say.
+        notice: gets what a program's error code does not say.
         """
         self.machine = machine
         self.broker = Broker()
@@ -54,16 +54,16 @@ class Server:
         self._selector = selectors.DefaultSelector()
         self._selector.register(self.broker.mine, selectors.EVENT_READ, self._connect)
         self._printed = 0
-        self._ended = False
-        self._waiting: tuple[Channel, HostProcess] | None = None
+        self._finished = False
+        self._waiting: tuple[HostChannel, HostProcess] | None = None
 
-    def watch(self, file: Any, ended: Callable[[], bool]) -> None:
-        """Serve until a file is readable and `ended` says yes."""
+    def watch(self, file: Any, finished: Callable[[], bool]) -> None:
+        """Serve until a file is readable and `finished` says yes."""
 
-        def look() -> None:
-            self._ended = ended() or self._ended
+        def noticed() -> None:
+            self._finished = finished() or self._finished
 
-        self._selector.register(file, selectors.EVENT_READ, look)
+        self._selector.register(file, selectors.EVENT_READ, noticed)
 
     # ---- serving -----------------------------------------------------------------------
     def serve(self) -> tuple[HostProcess, LaunchRequest] | None:
@@ -80,7 +80,7 @@ class Server:
                         return process, request
                 else:
                     key.data()
-            if self._ended and not any(isinstance(k.data, tuple) for k, _ in ready):
+            if self._finished and not any(isinstance(k.data, tuple) for k, _ in ready):
                 return None
 
     def complete(self, status: int = 0) -> None:
@@ -99,12 +99,12 @@ class Server:
         if found is None:
             return
         end, pid = found
-        channel, process = Channel(end, pid), HostProcess(self.machine, pid, self.launch)
+        channel, process = HostChannel(end, pid), HostProcess(self.machine, pid, self.launch)
         self.connected += 1
         channel.tell(*self.machine.facts(process))
         self._selector.register(channel, selectors.EVENT_READ, (channel, process))
 
-    def _one(self, channel: Channel, process: HostProcess) -> LaunchRequest | None:
+    def _one(self, channel: HostChannel, process: HostProcess) -> LaunchRequest | None:
         """Carry one call out; a launch that is postponed."""
         message = channel.next()
         if message is None:

@@ -3,7 +3,15 @@
 from __future__ import annotations
 
 from gpudbg.hosting.cuda_errors import ERRORS
-from gpudbg.hosting.table import BY_HAND, INTERNAL, Function, Parameter, absent, aliases, functions
+from gpudbg.hosting.table import (
+    BY_HAND,
+    INTERNAL,
+    ApiFunction,
+    ApiParameter,
+    absent,
+    aliases,
+    functions,
+)
 
 _TYPES = {
     "i32": "int",
@@ -44,13 +52,13 @@ def _here(name: str) -> bool:
     return any(f.name == name and f.handler != BY_HAND for f in functions())
 
 
-def _head(function: Function) -> str:
+def _head(function: ApiFunction) -> str:
     listed = ", ".join(_declared(p) for p in function.parameters) or "void"
     linkage = "LOCAL" if function.name.startswith(INTERNAL) else "EXPORT"
     return f"{linkage} int {function.name}({listed})"
 
 
-def _declared(parameter: Parameter) -> str:
+def _declared(parameter: ApiParameter) -> str:
     if parameter.kind == "bytes":
         return f"{'' if parameter.out else 'const '}void *{parameter.name}"
     if parameter.out:
@@ -58,7 +66,7 @@ def _declared(parameter: Parameter) -> str:
     return f"{_TYPES[parameter.kind]} {parameter.name}".replace("* ", "*")
 
 
-def _definition(function: Function) -> str:
+def _definition(function: ApiFunction) -> str:
     lines = [f"{_head(function)}", "{", "    struct host_call message_;"]
     done = "runtime_status(status_)" if function.runtime else "status_"
     lines.append(
@@ -79,7 +87,7 @@ def _definition(function: Function) -> str:
     return "\n".join(lines)
 
 
-def _sent(parameter: Parameter) -> str:
+def _sent(parameter: ApiParameter) -> str:
     name = parameter.name
     if parameter.kind == "bytes":
         return f"host_bytes(&message_, {name}, {parameter.size});"
@@ -91,13 +99,13 @@ def _sent(parameter: Parameter) -> str:
     return f"host_word(&message_, {narrow}{name});"
 
 
-def _taken(parameter: Parameter) -> str:
+def _taken(parameter: ApiParameter) -> str:
     if parameter.kind == "bytes":
         return f"host_answer_bytes(&message_, {parameter.name}, {parameter.size});"
     return f"host_answer_out(&message_, {parameter.name}, {_SIZES.get(parameter.kind, 8)});"
 
 
-def _declaration(function: Function) -> str:
+def _declaration(function: ApiFunction) -> str:
     return f"EXPORT int {function.name}();"
 
 

@@ -18,7 +18,7 @@ HOST, DEVICE, ARRAY = 1, 2, 3
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
+class BoxSide:
     """One side of a copy of rows in device memory.
 
     Attributes:
@@ -35,13 +35,13 @@ class Side:
         return self.address + y * self.pitch + z * self.pitch * self.height
 
 
-def _side(process: HostProcess, box: memoryview, at: int) -> Side:
+def _side(process: HostProcess, box: memoryview, at: int) -> BoxSide:
     x, y, z, _level, kind, _host, device, _array, _, pitch, height = SIDE.unpack_from(box, at)
     if kind == ARRAY:
         raise CudaError(NOT_SUPPORTED)
     if kind != DEVICE:
         raise CudaError(INVALID_VALUE)
-    return Side(device + x + y * pitch + z * pitch * height, pitch, height)
+    return BoxSide(device + x + y * pitch + z * pitch * height, pitch, height)
 
 
 def _rows(box: memoryview) -> tuple[int, Iterator[tuple[int, int]]]:
@@ -60,7 +60,7 @@ def box_in(process: HostProcess, box: memoryview, data: memoryview) -> None:
         process.machine.mark(found, at, width)
 
 
-def box_out(process: HostProcess, size: int, box: memoryview) -> bytes:
+def box_out(process: HostProcess, box: memoryview, size: int) -> bytes:
     """Rows as dense bytes."""
     process.check()
     side, (width, rows) = _side(process, box, 0), _rows(box)
@@ -73,7 +73,7 @@ def box_out(process: HostProcess, size: int, box: memoryview) -> bytes:
 
 def box(process: HostProcess, given: memoryview) -> None:
     """Rows of the device to rows of the device."""
-    box_in_view = box_out(process, 0, given)
+    box_in_view = box_out(process, given, 0)
     box_in(process, given, memoryview(box_in_view))
 
 

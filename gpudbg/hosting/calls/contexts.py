@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gpudbg.hosting.calls.devices import require
 from gpudbg.hosting.cuda_errors import INVALID_CONTEXT, INVALID_VALUE, CudaError
-from gpudbg.hosting.machine import PRIMARY
+from gpudbg.hosting.memory import PRIMARY
 from gpudbg.hosting.process import HostProcess
 
 API_VERSION = 3020

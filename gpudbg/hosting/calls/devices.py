@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import struct
 from functools import cache
-from importlib.resources import files
 
 from gpudbg.architectures import age
 from gpudbg.hosting.cuda_errors import (
@@ -13,8 +12,9 @@ from gpudbg.hosting.cuda_errors import (
     PEER_UNSUPPORTED,
     CudaError,
 )
-from gpudbg.hosting.machine import TOTAL_BYTES
+from gpudbg.hosting.memory import TOTAL_BYTES
 from gpudbg.hosting.process import HostProcess
+from gpudbg.hosting.table import table_lines
 from gpudbg.sm.launch import RESERVED_SHARED, limits_of
 
 BUS = b"0000:01:00.0\0"
@@ -25,9 +25,8 @@ _NAME, _UUID_AT, _MEMORY = 0, 256, 288
 
 @cache
 def _rows() -> tuple[tuple[int, str, str], ...]:
-    text = files("gpudbg.hosting").joinpath("tables", "attributes.tbl").read_text("utf-8")
-    lines = (line.partition("#")[0].split() for line in text.splitlines())
-    return tuple((int(row[0]), row[1], row[2]) for row in lines if row)
+    rows = (line.split() for line in table_lines("attributes.tbl"))
+    return tuple((int(row[0]), row[1], row[2]) for row in rows)
 
 
 @cache

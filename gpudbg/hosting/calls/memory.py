@@ -7,7 +7,7 @@ import struct
 import numpy as np
 
 from gpudbg.hosting.cuda_errors import INVALID_VALUE, NOT_SUPPORTED, CudaError
-from gpudbg.hosting.machine import PRIMARY, TOTAL_BYTES
+from gpudbg.hosting.memory import PRIMARY, TOTAL_BYTES
 from gpudbg.hosting.process import HostProcess
 
 PITCH = 512
@@ -56,7 +56,7 @@ def free(process: HostProcess, address: int) -> None:
     if not address:
         return
     if process.machine.shared_at(process, address) is not None:
-        process.machine.unshare(process, address)
+        process.machine.unmap_shared(process, address)
     else:
         process.machine.free(process, address)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import logging
 import struct
 from typing import TYPE_CHECKING
 
@@ -25,10 +24,9 @@ from gpudbg.sm.launch import limits_of
 if TYPE_CHECKING:
     from gpudbg.formats.program import Kernel
 
-LOG = logging.getLogger("gpudbg.hosting")
 PLACE = struct.Struct("<II")
 SHARED_DEFAULT = 48 << 10
-"""Shared memory of a block that needs no permission."""
+"""SharedBlock memory of a block that needs no permission."""
 
 
 def load(process: HostProcess, image: memoryview) -> int:

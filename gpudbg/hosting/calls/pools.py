@@ -11,7 +11,7 @@ from gpudbg.hosting.process import HostProcess
 
 
 @dataclass(slots=True, eq=False)
-class Pool:
+class MemoryPool:
     """A pool.
 
     Attributes:
@@ -24,9 +24,9 @@ class Pool:
 def default(process: HostProcess, device: int) -> int:
     require(device)
     for handle, thing in process.objects.items():
-        if isinstance(thing, Pool):
+        if isinstance(thing, MemoryPool):
             return handle
-    return process.keep(Pool({}))
+    return process.keep(MemoryPool({}))
 
 
 def current(process: HostProcess, device: int) -> int:
@@ -35,29 +35,29 @@ def current(process: HostProcess, device: int) -> int:
 
 def use(process: HostProcess, device: int, pool: int) -> None:
     require(device)
-    process.get(pool, Pool)
+    process.get(pool, MemoryPool)
 
 
 def create(process: HostProcess, properties: memoryview) -> int:
     default(process, 0)
-    return process.keep(Pool({}))
+    return process.keep(MemoryPool({}))
 
 
 def destroy(process: HostProcess, pool: int) -> None:
-    process.get(pool, Pool)
+    process.get(pool, MemoryPool)
     del process.objects[pool]
 
 
 def allocate(process: HostProcess, size: int, pool: int, stream: int) -> int:
-    process.get(pool, Pool)
+    process.get(pool, MemoryPool)
     return allocate_async(process, size, stream)
 
 
 def set_attribute(process: HostProcess, pool: int, number: int, value: memoryview) -> None:
-    process.get(pool, Pool).attributes[number] = struct.unpack_from("<Q", value)[0]
+    process.get(pool, MemoryPool).attributes[number] = struct.unpack_from("<Q", value)[0]
 
 
 def attribute(process: HostProcess, pool: int, number: int) -> bytes:
-    found = process.get(pool, Pool).attributes.get(number, int(number in (1, 2, 3)))
+    found = process.get(pool, MemoryPool).attributes.get(number, int(number in (1, 2, 3)))
     used = number in (5, 6, 7, 8)
     return struct.pack("<Q", process.machine.used if used else found)

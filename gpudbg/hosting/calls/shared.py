@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 
 from gpudbg.hosting.cuda_errors import INVALID_VALUE, NOT_REGISTERED, CudaError
-from gpudbg.hosting.machine import Shared
+from gpudbg.hosting.memory import SharedBlock
 from gpudbg.hosting.process import HostProcess
 
 KINDS = ("pinned", "managed")
@@ -15,20 +15,20 @@ def allocate(process: HostProcess, size: int, kind: int, flags: int) -> int:
     process.check()
     if not size:
         return 0
-    return process.machine.share(process, size, KINDS[kind], flags)
+    return process.machine.map_shared(process, size, KINDS[kind], flags)
 
 
 def managed(process: HostProcess, size: int, flags: int) -> int:
     process.check()
     if not size or flags not in (1, 2):
         raise CudaError(INVALID_VALUE)
-    return process.machine.share(process, size, "managed", flags)
+    return process.machine.map_shared(process, size, "managed", flags)
 
 
 def free(process: HostProcess, address: int) -> None:
     process.check()
     if address:
-        process.machine.unshare(process, address)
+        process.machine.unmap_shared(process, address)
 
 
 def register(process: HostProcess, address: int, size: int, flags: int) -> int:
@@ -41,10 +41,10 @@ def unregister(process: HostProcess, address: int) -> int:
     held = process.machine.shared_at(process, address)
     if held is None or held.kind != "registered":
         raise CudaError(NOT_REGISTERED)
-    return process.machine.unshare(process, held.allocation.base).size
+    return process.machine.unmap_shared(process, held.allocation.base).size
 
 
-def _held(process: HostProcess, address: int) -> Shared:
+def _held(process: HostProcess, address: int) -> SharedBlock:
     held = process.machine.shared_at(process, address)
     if held is None:
         raise CudaError(INVALID_VALUE)

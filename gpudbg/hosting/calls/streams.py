@@ -10,7 +10,7 @@ import time
 
 from gpudbg.dataclass import dataclass
 from gpudbg.hosting.cuda_errors import INVALID_HANDLE, INVALID_VALUE, CudaError
-from gpudbg.hosting.machine import PRIMARY
+from gpudbg.hosting.memory import PRIMARY
 from gpudbg.hosting.process import HostProcess
 
 DEFAULTS = (0, 1, 2)
@@ -21,7 +21,7 @@ SHORTEST_MS = 0.001
 
 
 @dataclass(slots=True, eq=False)
-class Stream:
+class HostStream:
     """A stream.
 
     Attributes:
@@ -33,7 +33,7 @@ class Stream:
 
 
 @dataclass(slots=True, eq=False)
-class Event:
+class HostEvent:
     """An event.
 
     Attributes:
@@ -45,16 +45,16 @@ class Event:
     at: float | None = None
 
 
-def stream_of(process: HostProcess, handle: int) -> Stream:
+def stream_of(process: HostProcess, handle: int) -> HostStream:
     """A stream; CudaError for what is none."""
-    return Stream() if handle in DEFAULTS else process.get(handle, Stream)
+    return HostStream() if handle in DEFAULTS else process.get(handle, HostStream)
 
 
 def create(process: HostProcess, flags: int) -> int:
     process.check()
     if flags not in (0, 1):
         raise CudaError(INVALID_VALUE)
-    return process.keep(Stream(flags))
+    return process.keep(HostStream(flags))
 
 
 def create_plain(process: HostProcess) -> int:
@@ -63,11 +63,11 @@ def create_plain(process: HostProcess) -> int:
 
 def create_with(process: HostProcess, flags: int, priority: int) -> int:
     process.check()
-    return process.keep(Stream(flags, max(GREATEST, min(LEAST, priority))))
+    return process.keep(HostStream(flags, max(GREATEST, min(LEAST, priority))))
 
 
 def destroy(process: HostProcess, handle: int) -> None:
-    process.get(handle, Stream)
+    process.get(handle, HostStream)
     del process.objects[handle]
 
 
@@ -90,7 +90,7 @@ def check(process: HostProcess) -> None:
 
 def wait(process: HostProcess, handle: int, event: int, flags: int) -> None:
     stream_of(process, handle)
-    process.get(event, Event)
+    process.get(event, HostEvent)
     process.check()
 
 
@@ -138,7 +138,7 @@ def capture_info3(process: HostProcess, handle: int) -> tuple[int, int, int, int
 # ---- events ------------------------------------------------------------------------------
 def event(process: HostProcess, flags: int) -> int:
     process.check()
-    return process.keep(Event(flags))
+    return process.keep(HostEvent(flags))
 
 
 def event_plain(process: HostProcess) -> int:
@@ -146,14 +146,14 @@ def event_plain(process: HostProcess) -> int:
 
 
 def event_destroy(process: HostProcess, handle: int) -> None:
-    process.get(handle, Event)
+    process.get(handle, HostEvent)
     del process.objects[handle]
 
 
 def record(process: HostProcess, handle: int, stream: int) -> None:
     process.check()
     stream_of(process, stream)
-    process.get(handle, Event).at = time.monotonic()
+    process.get(handle, HostEvent).at = time.monotonic()
 
 
 def record_with(process: HostProcess, handle: int, stream: int, flags: int) -> None:
@@ -161,7 +161,7 @@ def record_with(process: HostProcess, handle: int, stream: int, flags: int) -> N
 
 
 def event_query(process: HostProcess, handle: int) -> None:
-    process.get(handle, Event)
+    process.get(handle, HostEvent)
     process.check()
 
 
@@ -172,7 +172,7 @@ def event_wait(process: HostProcess, handle: int) -> None:
 def elapsed(process: HostProcess, begin: int, end: int) -> float:
     """Milliseconds of this machine between two events, which are no GPU's."""
     process.check()
-    first, last = process.get(begin, Event), process.get(end, Event)
+    first, last = process.get(begin, HostEvent), process.get(end, HostEvent)
     if first.at is None or last.at is None or (first.flags | last.flags) & NO_TIMING:
         raise CudaError(INVALID_HANDLE)
     return max((last.at - first.at) * 1e3, SHORTEST_MS) if first is not last else 0.0

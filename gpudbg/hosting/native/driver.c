@@ -595,12 +595,12 @@ int host_unregister_range(void *address)
     int status = host_unregistered(&size, begin);
     if (status || !size)
         return status;
-    void *kept = malloc(size);
+    /* No malloc here: what it gives may lie in these very pages. */
+    void *kept = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (kept == MAP_FAILED)
+        return STATUS_MEMORY;
     memcpy(kept, (void *)begin, size);
-    mmap((void *)begin, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
-         0);
-    memcpy((void *)begin, kept, size);
-    free(kept);
+    mremap(kept, size, size, MREMAP_MAYMOVE | MREMAP_FIXED, (void *)begin);
     return STATUS_OK;
 }
 
@@ -722,7 +722,7 @@ int host_copy_box(struct box *box)
     else if (box->from.kind == IN_HOST)
         status = host_box_in(box, dense, size);
     else {
-        status = host_box_out(dense, size, box);
+        status = host_box_out(dense, box, size);
         if (!status)
             move_rows(box, &box->to, dense, 0);
     }
@@ -859,11 +859,4 @@ EXPORT int cuPointerGetAttributes(unsigned count, int *attributes, void **data, 
         if (cuPointerGetAttribute(data[n], attributes[n], address))
             memset(data[n], 0, host_attribute_bytes(attributes[n]));
     return STATUS_OK;
-}
-
-/* ---- export tables ----------------------------------------------------------------------- */
-
-EXPORT int cuGetExportTable(const void **table, const void *id)
-{
-    return STATUS_NOT_FOUND;
 }

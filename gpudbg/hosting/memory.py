@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import mmap
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
     from gpudbg.api.programs import LoadedProgram
     from gpudbg.formats.program import Program
-    from gpudbg.hosting.process import HostProcess
 
 SHARED_BYTES = 16 << 30
 """Addresses of shared memory of a process; pages are there when they are touched."""
@@ -36,14 +35,21 @@ _NARROW = 0x7_0500_0000, 0x3F_0000_0000
 _WIDE = 0x700_0000_0000, 0x5000_0000_0000
 """Device memory, with 40 bits and with 49; not where Linux puts libraries, stacks and heaps."""
 TOTAL_BYTES = 16 << 30
-"""Memory of the device as programs are told (*modelled*)."""
+"""Memory of the device as programs see it (*modelled*)."""
 PRIMARY = 0x5000_0000
 """Handle of the primary context."""
 _UNIT = mmap.PAGESIZE
 
 
+class MemoryOwner(Protocol):
+    """A process that has memory here."""
+
+    allocated: set[int]
+    """Addresses of its device memory."""
+
+
 @dataclass(slots=True, eq=False)
-class Shared:
+class SharedBlock:
     """An allocation in memory that both have.
 
     Attributes:
@@ -60,7 +66,7 @@ class Shared:
     flags: int
 
 
-class Arena:
+class SharedMemory:
     """Memory that a process shares with the device.
 
     Attributes:
@@ -77,7 +83,7 @@ class Arena:
         self._bytes: npt.NDArray[np.uint8] = np.frombuffer(self._map, np.uint8)
         self._next = 0
         self._gaps: list[tuple[int, int]] = []
-        self.held: dict[int, Shared] = {}
+        self.held: dict[int, SharedBlock] = {}
 
     def take(self, size: int) -> tuple[int, npt.NDArray[np.uint8]]:
         """Offset and bytes of room for `size`, whole pages and zero.
@@ -103,7 +109,7 @@ class Arena:
         self._gaps.append((offset, whole))
 
 
-class Machine:
+class HostDevice:
     """An emulated GPU as host programs see it.
 
     Attributes:
@@ -120,7 +126,7 @@ class Machine:
         self.begin, self.end = _WIDE if is_wide(device.arch) else _NARROW
         device.gpu.memory.next_address = self.begin
         self.allocations: dict[int, Allocation] = {}
-        self.arenas: dict[HostProcess, Arena] = {}
+        self.arenas: dict[MemoryOwner, SharedMemory] = {}
         self.launches = 0
         self.used = 0
         self.made = 0
@@ -135,25 +141,25 @@ class Machine:
         """Its second number."""
         return int(self.device.arch[3:].rstrip("af")) % 10
 
-    def facts(self, process: HostProcess) -> tuple[bytes, int]:
-        """What a process is told when it connects, and the file of its shared memory."""
+    def facts(self, process: MemoryOwner) -> tuple[bytes, int]:
+        """What a process gets when it connects, and the file of its shared memory."""
         arena = self.arena(process)
         words = self.begin, self.end, arena.begin, arena.end, PRIMARY
         return FACTS.pack(*words), arena.file
 
-    def arena(self, process: HostProcess) -> Arena:
+    def arena(self, process: MemoryOwner) -> SharedMemory:
         """A process's shared memory."""
         if process not in self.arenas:
             place = SHARED_BEGIN + len(self.arenas) % MOST_PROCESSES * SHARED_BYTES
-            self.arenas[process] = Arena(place, SHARED_BYTES)
+            self.arenas[process] = SharedMemory(place, SHARED_BYTES)
         return self.arenas[process]
 
-    def forget(self, process: HostProcess) -> None:
+    def forget(self, process: MemoryOwner) -> None:
         """A process has ended, or reset its device: what it had is freed."""
         for address in list(process.allocated):
             self.free(process, address)
         for base in list(self.arena(process).held):
-            self.unshare(process, base)
+            self.unmap_shared(process, base)
 
     def adopt(self, program: Program) -> LoadedProgram:
         """Place a program."""
@@ -165,7 +171,7 @@ class Machine:
             allocation.marks[at : at + size] = 0xFF
 
     # ---- device memory -----------------------------------------------------------------
-    def allocate(self, process: HostProcess, size: int, name: str) -> int:
+    def allocate(self, process: MemoryOwner, size: int, name: str) -> int:
         """Address of new device memory of a process.
 
         Raises:
@@ -183,7 +189,7 @@ class Machine:
         self.used += size
         return made.base
 
-    def free(self, process: HostProcess, address: int) -> None:
+    def free(self, process: MemoryOwner, address: int) -> None:
         """Give device memory back.
 
         Raises:
@@ -208,7 +214,7 @@ class Machine:
         return found, address - found.base
 
     # ---- shared memory -----------------------------------------------------------------
-    def share(self, process: HostProcess, size: int, kind: str, flags: int) -> int:
+    def map_shared(self, process: MemoryOwner, size: int, kind: str, flags: int) -> int:
         """Address of new memory that process and device both have."""
         arena = self.arena(process)
         offset, room = arena.take(size)
@@ -216,7 +222,7 @@ class Machine:
         self._place(arena, base, size, offset, room, kind, flags)
         return base
 
-    def register(self, process: HostProcess, address: int, size: int, flags: int) -> int:
+    def register(self, process: MemoryOwner, address: int, size: int, flags: int) -> int:
         """Offset in the file of room for memory of the host, which the device sees there, too."""
         arena = self.arena(process)
         offset, room = arena.take(size)
@@ -225,7 +231,7 @@ class Machine:
 
     def _place(
         self,
-        arena: Arena,
+        arena: SharedMemory,
         base: int,
         size: int,
         offset: int,
@@ -237,16 +243,16 @@ class Machine:
         padded = room[: padded_size(size)]
         name = f"{kind} memory #{self.made}"
         made = self.device.gpu.memory.place(base, size, name, padded)
-        arena.held[base] = Shared(made, offset, size, kind, flags)
+        arena.held[base] = SharedBlock(made, offset, size, kind, flags)
 
-    def shared_at(self, process: HostProcess, address: int) -> Shared | None:
+    def shared_at(self, process: MemoryOwner, address: int) -> SharedBlock | None:
         """The shared allocation that holds an address."""
         for held in self.arena(process).held.values():
             if held.allocation.base <= address < held.allocation.base + max(held.size, 1):
                 return held
         return None
 
-    def unshare(self, process: HostProcess, address: int) -> Shared:
+    def unmap_shared(self, process: MemoryOwner, address: int) -> SharedBlock:
         """Free shared memory.
 
         Raises:

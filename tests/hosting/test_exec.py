@@ -1,0 +1,64 @@
+"""`gpudbg exec`: host programs as they are, on the emulated device."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.hosting.cuda import host_program, require_compiler, run_exec
+
+
+@pytest.fixture(scope="module")
+def runtime(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What programs do with the runtime API."""
+    return host_program("runtime.cu", tmp_path_factory.mktemp("exec") / "runtime")
+
+
+def test_a_runtime_program_runs_as_it_is(runtime: Path) -> None:
+    done = run_exec(runtime)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "WRONG" not in done.stdout
+    lines = done.stdout.splitlines()
+    at = lines.index("before")
+    assert lines[at : at + 4] == ["before", "block 0 says 5", "block 1 says 5", "after"]
+    assert done.stderr == ""
+
+
+def test_a_fault_is_the_program_s_sticky_error_and_one_line(runtime: Path) -> None:
+    done = run_exec(runtime, "fault")
+    assert done.returncode == 5
+    assert done.stdout.splitlines()[-2:] == ["launched     ok", "sticky       ok"]
+    (line,) = done.stderr.splitlines()
+    assert "wild" in line
+    assert "cudaMalloc #" in line
+
+
+def test_what_is_no_cuda_program_says_so(tmp_path: Path) -> None:
+    require_compiler()
+    done = run_exec("sh", "-c", "cat; exit 3", given="as it is")
+    assert (done.returncode, done.stdout) == (3, "as it is")
+    (line,) = done.stderr.splitlines()
+    assert "no CUDA function" in line
+    assert run_exec("sh", "-c", "kill -SEGV $$").returncode == 139
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "words"),
+    [
+        ("gone", None, "no program"),
+        ("text", b"plain", "cannot be executed"),
+        ("narrow", b"\x7fELF\x01\x01\x01" + bytes(9) + b"\x02\x00\x03\x00", "32-bit"),
+    ],
+)
+def test_bad_programs_are_one_line(
+    tmp_path: Path, name: str, content: bytes | None, words: str
+) -> None:
+    path = tmp_path / name
+    if content is not None:
+        path.write_bytes(content)
+        path.chmod(0o755 if name == "narrow" else 0o644)
+    done = run_exec(path)
+    (line,) = done.stderr.splitlines()
+    assert done.returncode == 2
+    assert words in line

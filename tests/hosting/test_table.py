@@ -1,0 +1,62 @@
+"""The table of CUDA functions, against the handlers and against NVIDIA's headers."""
+
+from __future__ import annotations
+
+import re
+from inspect import signature
+from pathlib import Path
+
+import pytest
+
+from gpudbg.hosting.dispatch import call_of
+from gpudbg.hosting.table import BY_HAND, INTERNAL, absent, functions
+from gpudbg.toolchain.installed import runtime_headers
+
+
+def test_every_row_has_a_handler_that_takes_what_it_is_given() -> None:
+    for row in functions():
+        if row.handler == BY_HAND:
+            continue
+        call = call_of(row.number)
+        assert call is not None
+        given = signature(call.handler).bind(None, *row.given)
+        assert len(given.args) == 1 + len(row.given), row.name
+
+
+def test_names_are_said_once() -> None:
+    names = [f.name for f in functions()] + list(absent())
+    assert len(names) == len(set(names))
+
+
+def test_parameters_are_as_many_as_the_headers_have() -> None:
+    """Of those that are not by hand."""
+    folders = [Path(d) for d in runtime_headers()]
+    texts = [
+        (folder / name).read_text(errors="replace")
+        for folder in folders
+        for name in ("cuda.h", "cuda_runtime_api.h")
+        if (folder / name).is_file()
+    ]
+    if not texts:
+        pytest.skip("NVIDIA's headers are not installed")
+    declared = _declared("\n".join(texts))
+    wrong = [
+        (row.name, len(row.parameters), declared[row.name])
+        for row in functions()
+        if row.handler != BY_HAND
+        and not row.name.startswith(INTERNAL)
+        and row.name in declared
+        and len(row.parameters) != declared[row.name]
+    ]
+    # CUDA 12's header declares the first version under a name that another has since.
+    assert wrong == []
+
+
+def _declared(text: str) -> dict[str, int]:
+    """Name -> number of parameters."""
+    text = re.sub(r"/\*.*?\*/", "", text, flags=re.S)
+    made = {}
+    for name, listed in re.findall(r"(?:CUDAAPI|CUDARTAPI)\s+(\w+)\(([^;{]*?)\)\s*;", text):
+        plain = listed.strip()
+        made[name] = 0 if plain in ("", "void") else plain.count(",") + 1
+    return made
