@@ -312,6 +312,13 @@ class SessionMemory:
         """The elements of an array that an expression names, as a lane sees it."""
         return evaluation.fetch_array(self._inferior, result, lane)
 
+    def at(self, address: int, size: int) -> bytes | None:
+        """Bytes at a generic address as the focused lane sees them; None where there are none."""
+        try:
+            return evaluation.read_focused(self._inferior, "generic", address, size)
+        except CommandError:
+            return None
+
     def bytes_of(self, result: Result, lane: int) -> bytes:
         """The bytes of an array or structure that an expression names, as a lane sees it."""
         return evaluation.fetch_bytes(self._inferior, result, lane)

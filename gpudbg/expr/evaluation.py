@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -30,6 +31,7 @@ from gpudbg.expr.types import (
     Pointer,
     Scalar,
     Struct,
+    base_offset,
     bit_field,
     common,
     promote,
@@ -134,6 +136,9 @@ class Context(Protocol):
         self, space: str, addresses: NDArray[np.uint64], size: int
     ) -> tuple[NDArray[np.uint8], Lanes, str]:
         """`size` bytes at each lane's address: array (32, size), valid lanes, why not."""
+
+    def generic(self, space: str, addresses: NDArray[np.uint64]) -> NDArray[np.uint64]:
+        """Addresses of a space as pointers of the program have them."""
 
     def read_const(self, bank: int, offset: int, size: int) -> bytes:
         """Constant-bank bytes; CommandError outside the bank."""
@@ -354,6 +359,9 @@ def _register(kind: str, index: int, context: Context) -> Result:
 
 
 def _const_bank(node: ast.ConstBank, context: Context) -> Result:
+    if node.name and _is_variable(node.name, context):
+        variable = ast.NameNode(node.name, 0)
+        return _value(ast.Index(ast.Index(variable, node.bank), node.offset), context)
     bank = _integers(_value(node.bank, context), "a constant bank")
     offset = _integers(_value(node.offset, context), "an offset in a constant bank")
     places = list(zip(bank.values.tolist(), offset.values.tolist(), strict=True))
@@ -370,6 +378,11 @@ def _const_bank(node: ast.ConstBank, context: Context) -> Result:
     values = np.array([words.get(place, 0) for place in places], np.uint32)
     ok = valid & np.array([place in words for place in places])
     return Result(U32, values, ok, why=bank.why or offset.why or _first(errors))
+
+
+def _is_variable(text: str, context: Context) -> bool:
+    """Whether a plain name is one of the program's variables."""
+    return context.variable(text) is not None or context.name(text) is not None
 
 
 def _first(errors: dict[Any, CommandError]) -> str:
@@ -510,6 +523,7 @@ def _binary(node: ast.Binary, context: Context) -> Result:
     valid = left.valid & right.valid
     why = left.why or right.why
     if isinstance(left.type, Pointer | Array) or isinstance(right.type, Pointer | Array):
+        left, right = _in_one_space(left, right, context)
         return _pointer_arithmetic(node.op, left, right, valid)
     assert isinstance(left.type, Scalar)
     assert isinstance(right.type, Scalar)
@@ -623,6 +637,23 @@ def _shift(op: str, left: Result, right: Result, valid: Lanes) -> Result:
     return Result(type_, values, valid & ~negative, why=why)
 
 
+def _in_one_space(left: Result, right: Result, context: Context) -> tuple[Result, Result]:
+    """Two pointers or arrays; those of different spaces as generic ones."""
+    sides = [decayed(side) for side in (left, right)]
+    spaces = [side.type.space for side in sides if isinstance(side.type, Pointer)]
+    if len(spaces) != 2 or spaces[0] == spaces[1]:
+        return left, right
+    return _generic(sides[0], context), _generic(sides[1], context)
+
+
+def _generic(pointer: Result, context: Context) -> Result:
+    """A pointer as the program's own are."""
+    assert isinstance(pointer.type, Pointer)
+    values = context.generic(pointer.type.space, pointer.values.astype(np.uint64))
+    type_ = Pointer("generic", pointer.type.target)
+    return Result(type_, values, pointer.valid, why=pointer.why)
+
+
 def _pointer_arithmetic(op: str, left: Result, right: Result, valid: Lanes) -> Result:
     why = left.why or right.why
     if op in _COMPARE:
@@ -678,16 +709,43 @@ def _cast(node: ast.Cast, context: Context) -> Result:
     operand = _value(node.operand, context)
     why = operand.why
     if isinstance(type_, Struct | Array):
-        if operand.type == type_:
-            return operand
-        raise CommandError(f"cannot convert {operand.type} to {type_}")
+        found = _as_base(operand, type_)
+        if found is None:
+            raise CommandError(f"cannot convert {operand.type} to {type_}")
+        return found
     _no_structure("cast", operand)
     if isinstance(type_, Pointer):
         if operand.values.dtype.kind == "f":
             raise CommandError(f"cannot convert {operand.type} to {type_}")
-        return Result(type_, operand.values.astype(np.uint64), operand.valid, why=why)
+        moved = operand.values.astype(np.uint64) + np.uint64(_moved(operand.type, type_))
+        return Result(type_, moved, operand.valid, why=why)
     values = _convert(operand.values, _dtype(type_))
     return Result(type_, values, operand.valid, why=why)
+
+
+def _as_base(operand: Result, type_: Struct | Array) -> Result | None:
+    """A structure as itself or as one of its base classes; None where it is neither."""
+    if operand.type == type_:
+        return operand
+    offset = base_offset(operand.type, type_)
+    if offset is None or operand.place is None:
+        return None
+    addresses = operand.values.astype(np.uint64) + np.uint64(offset)
+    place = replace(operand.place, addresses=addresses)
+    return Result(type_, addresses, operand.valid, place, operand.why)
+
+
+def _moved(given: CType, wanted: Pointer) -> int:
+    """Bytes that a pointer moves by when it is cast to one to a base class, or to a derived one.
+
+    Of 64 bits: one to a derived class moves back.
+    """
+    if not isinstance(given, Pointer):
+        return 0
+    offset = base_offset(given.target, wanted.target)
+    if offset is None:
+        offset = -(base_offset(wanted.target, given.target) or 0)
+    return offset & (1 << 64) - 1
 
 
 def _type(type_: CType | ast.NamedType, context: Context) -> CType:

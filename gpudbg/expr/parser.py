@@ -53,10 +53,11 @@ class NameNode:
 
 @dataclass(frozen=True, slots=True)
 class ConstBank:
-    """c[bank][offset]"""
+    """c[bank][offset]; with a `name`, elements of the program's variable of that name, if any"""
 
     bank: Node
     offset: Node
+    name: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,7 +208,7 @@ _TOKEN = re.compile(
   | (?P<before>(?:\+\+|--)(?=\s*\$[A-Za-z_]))
   | (?P<name>
       (?:[$%]|::)?[A-Za-z_][A-Za-z_0-9$]*(?:\.[A-Za-z_][A-Za-z_0-9]*)*(?:::[A-Za-z_][A-Za-z_0-9]*)*)
-  | (?P<member>(?:->\s*|\.)[A-Za-z_]\w*)
+  | (?P<member>(?:->\s*|\.)(?:[A-Za-z_]\w*|<(?:[^<>()]|<(?:[^<>()]|<[^<>()]*>)*>)+>))
   | (?P<history>\${1,2}\d*(?!\w))
   | (?P<space>@[a-z]+)
   | (?P<op>(?:<<|>>|[-+*/%&|^])=(?!=)|<<|>>|<=|>=|==|!=|&&|\|\||[-+*/%&|^~!<>()\[\]{}?:=,@])
@@ -532,7 +533,7 @@ class _Parser:
             t = self.peek()
             if t is not None and t.kind == "member":
                 self.at += 1
-                node = MemberNode(node, t.text.lstrip("->. "))
+                node = MemberNode(node, t.text.removeprefix("->").lstrip(". \t"))
                 continue
             if t is not None and t.kind == "after":
                 self.at += 1
@@ -543,9 +544,9 @@ class _Parser:
                 return node
             index = self.expression()
             self.expect("]")
-            if isinstance(node, NameNode) and node.text == "c":
-                self.expect("[")
-                node = ConstBank(index, self.expression())
+            if isinstance(node, NameNode) and node.text == "c" and self.accept("["):
+                # The evaluator takes it for elements where the program has a `c` of its own.
+                node = ConstBank(index, self.expression(), "c")
                 self.expect("]")
             else:
                 node = Index(node, index)

@@ -158,6 +158,19 @@ class Struct:
 
 CType = Scalar | Pointer | Array | Struct
 
+
+def base_offset(derived: CType, base: CType) -> int | None:
+    """Where a base class begins in a structure, in bytes; None where it is none of its bases."""
+    if not isinstance(derived, Struct) or not isinstance(base, Struct) or derived == base:
+        return None
+    for row in derived.fields:
+        if row.name.startswith("<") and isinstance(row.type, Struct):
+            inner = 0 if row.type == base else base_offset(row.type, base)
+            if inner is not None:
+                return row.offset + inner
+    return None
+
+
 _ROWS: tuple[tuple[Kind, int, str, tuple[str, ...]], ...] = (
     ("i", 1, "char", ("signed char", "s8", "i8", "int8_t", "int8")),
     ("u", 1, "unsigned char", ("u8", "uint8_t", "uint8", "uchar", "byte", "b8")),

@@ -7,7 +7,7 @@ each subprogram begins at 0, so a section is found by a subprogram's linkage nam
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from elftools.dwarf.dwarfinfo import DebugSectionDescriptor, DwarfConfig, DWARFInfo
@@ -21,6 +21,23 @@ MAX_DEPTH = 64
 SECTIONS = (".debug_info", ".debug_abbrev", ".debug_str")
 
 
+class Body(NamedTuple):
+    """Lines of a function: from its declaration to the next function's.
+
+    Attributes:
+        file: by its number in the line table.
+        first, last: inclusive.
+    """
+
+    file: int
+    first: int
+    last: int
+
+    def holds(self, file: int, line: int) -> bool:
+        """Whether a line is one of them."""
+        return self.file == file and self.first <= line <= self.last
+
+
 class InlinedRange(NamedTuple):
     """Code that a call left in its caller.
 
@@ -29,6 +46,8 @@ class InlinedRange(NamedTuple):
         file: the call site's file by its number in the line table.
         line: the call site's line.
         function: the inlined function's linkage name, else its name.
+        body: the inlined function's lines, and `caller` those of whoever calls it; None where
+            they are not recorded.
     """
 
     low: int
@@ -36,6 +55,21 @@ class InlinedRange(NamedTuple):
     file: int
     line: int
     function: str
+    body: Body | None = None
+    caller: Body | None = None
+
+    def is_callers(self, file: int, line: int) -> bool:
+        """Whether a line within the range is the caller's: its call, or what is passed to it."""
+        if self.body is None or self.body.holds(file, line):
+            return False
+        called = (file, line) == (self.file, self.line)
+        return called or (self.caller is not None and self.caller.holds(file, line))
+
+    def is_own(self, file: int, line: int) -> bool:
+        """Whether a line is the inlined function's and not its caller's."""
+        if self.body is None or self.caller is None:
+            return False
+        return self.body.holds(file, line) and not self.caller.holds(file, line)
 
 
 def dwarf_of(program: Program) -> DWARFInfo | None:
@@ -100,22 +134,53 @@ def inlined_ranges(program: Program) -> Mapping[str, tuple[InlinedRange, ...]]:
         info = dwarf_of(program)
         if info is None:
             return {}
-        found = {section: tuple(_inlined(die, MAX_DEPTH)) for section, die in subprograms(info)}
+        bodies = _bodies(info)
+        found = {
+            section: tuple(_inlined(die, bodies, bodies.get(linkage_name(die)), MAX_DEPTH))
+            for section, die in subprograms(info)
+        }
     except Exception:
         # A damaged section is as good as none: lines are still there.
         return {}
     return {section: rows for section, rows in found.items() if rows}
 
 
-def _inlined(die: Any, depth: int) -> Iterator[InlinedRange]:
+def _bodies(info: DWARFInfo) -> dict[str, Body]:
+    """Lines of each function by its linkage name.
+
+    A lambda's are its enclosing function's, too: that one is not ended by it.
+    """
+    begun: dict[int, list[tuple[int, str]]] = {}
+    for unit in info.iter_CUs():
+        for die in unit.get_top_DIE().iter_children():
+            line = number_of(die, "DW_AT_decl_line")
+            if die.tag == "DW_TAG_subprogram" and line:
+                file = number_of(die, "DW_AT_decl_file") or 0
+                begun.setdefault(file, []).append((line, linkage_name(die)))
+    return {
+        name: Body(file, line, _last_line(name, [row for row in rows if row[0] > line]))
+        for file, rows in begun.items()
+        for line, name in rows
+    }
+
+
+def _last_line(name: str, later: Sequence[tuple[int, str]]) -> int:
+    """The last line of a function before the next one that is not declared in it."""
+    inner = f"_ZZ{len(name)}{name}" if not name.startswith("_Z") else f"_ZZ{name[2:]}"
+    return min((line for line, other in later if not other.startswith(inner)), default=1 << 31) - 1
+
+
+def _inlined(
+    die: Any, bodies: Mapping[str, Body], caller: Body | None, depth: int
+) -> Iterator[InlinedRange]:
     for child in die.iter_children() if depth else ():
+        inner = caller
         if child.tag == "DW_TAG_inlined_subroutine":
-            extent = extent_of(child)
+            extent, function = extent_of(child), linkage_name(origin_of(child))
+            inner = bodies.get(function)
             if extent is not None:
-                file, line = (
-                    number_of(child, "DW_AT_call_file"),
-                    number_of(child, "DW_AT_call_line"),
-                )
-                yield InlinedRange(*extent, file or 0, line or 0, linkage_name(origin_of(child)))
+                file = number_of(child, "DW_AT_call_file") or 0
+                line = number_of(child, "DW_AT_call_line") or 0
+                yield InlinedRange(*extent, file, line, function, inner, caller)
         if child.tag in ("DW_TAG_inlined_subroutine", "DW_TAG_lexical_block"):
-            yield from _inlined(child, depth - 1)
+            yield from _inlined(child, bodies, inner, depth - 1)

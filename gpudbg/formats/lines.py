@@ -206,15 +206,21 @@ def _with_inlined(
     ranges = inlined_ranges(program)
     if sum(map(len, ranges.values())) * len(rows) > _MOST_INLINED:
         ranges = {}
+    numbers = {index: number for number, index in enumerate(numbered)}
     for row in rows:
         mine = ranges.get(row.section, ())
         around = [r for r in mine if r.low <= row.end and row.start < r.high]
         cuts = {c for r in around for c in (r.low, r.high) if row.start < c < row.end}
         edges = [row.start, *sorted(cuts), row.end]
+        file = numbers.get(row.file, -1)
         for low, high in itertools.pairwise(edges):
             inside = [r for r in around if r.low <= low < r.high and not _passing(row, r)]
             if low == row.start:
                 inside += _entered(row, [r for r in around if r.low == high], high < row.end)
+            else:
+                inside += [r for r in around if r.high == low and r.is_own(file, row.line)]
+            outside = (n for n, r in enumerate(inside) if r.is_callers(file, row.line))
+            inside = inside[: next(outside, None)]
             calls = tuple(
                 InlinedCall(numbered[r.file], r.line, r.function)
                 for r in reversed(inside)

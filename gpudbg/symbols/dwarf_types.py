@@ -103,16 +103,54 @@ class NamedTypes:
                     yield whole.rpartition("::")[2], die
 
 
-def _named(die: Any, depth: int) -> Iterator[Any]:
+class Enumerators:
+    """The enumerators that a program's debug information names; read when first asked."""
+
+    def __init__(self, program: Program) -> None:
+        self._info = dwarf_of(program)
+        self._rows: dict[str, tuple[int, Any]] | None = None
+
+    def find(self, name: str) -> tuple[int, CType] | None:
+        """Value and type of `RED`, `Mode::busy`; None where there is none."""
+        try:
+            if self._rows is None:
+                self._rows = dict(self._read())
+            found = self._rows.get(name)
+            type_ = None if found is None else _type(found[1], MAX_DEPTH)
+        except Exception:
+            # As for variables: damaged tables name nothing.
+            self._rows = self._rows or {}
+            return None
+        return None if found is None or type_ is None else (found[0], type_)
+
+    def _read(self) -> Iterator[tuple[str, tuple[int, Any]]]:
+        for unit in self._info.iter_CUs() if self._info is not None else ():
+            for die in _named(unit.get_top_DIE(), MAX_DEPTH, anonymous=True):
+                if die.tag != "DW_TAG_enumeration_type":
+                    continue
+                owner = readable_name(text_of(die, "DW_AT_name"))
+                for child in itertools.islice(die.iter_children(), MAX_FIELDS):
+                    name = readable_name(text_of(child, "DW_AT_name"))
+                    row = number_of(child, "DW_AT_const_value") or 0, die
+                    yield name, row
+                    # `cfg::low` is also `cfg::Level::low`.
+                    scope, _, last = name.rpartition("::")
+                    if scope != owner and owner:
+                        yield f"{owner}::{last}", row
+
+
+def _named(die: Any, depth: int, anonymous: bool = False) -> Iterator[Any]:
     """Descriptions of types with a name below one, in namespaces and structures, too."""
     for child in die.iter_children() if depth else ():
         if child.tag in _READERS or child.tag == "DW_TAG_typedef":
-            if "DW_AT_name" in child.attributes and "DW_AT_declaration" not in child.attributes:
+            named = anonymous or "DW_AT_name" in child.attributes
+            if named and "DW_AT_declaration" not in child.attributes:
                 yield child
         if child.tag in _INSIDE:
-            yield from _named(child, depth - 1)
+            yield from _named(child, depth - 1, anonymous)
 
 
+_REFERENCES = ("DW_TAG_reference_type", "DW_TAG_rvalue_reference_type")
 _INSIDE = ("DW_TAG_namespace", "DW_TAG_structure_type", "DW_TAG_union_type")
 
 
@@ -126,7 +164,7 @@ def is_reference(die: Any) -> bool:
     while "DW_AT_type" in die.attributes:
         die = die.get_DIE_from_attribute("DW_AT_type")
         if die.tag not in _SAME:
-            return bool(die.tag == "DW_TAG_reference_type")
+            return die.tag in _REFERENCES
     return False
 
 
@@ -242,7 +280,7 @@ def _enumeration(die: Any, depth: int) -> CType | None:
 _READERS = {
     "DW_TAG_base_type": _base,
     "DW_TAG_pointer_type": _pointer,
-    "DW_TAG_reference_type": _pointer,
+    **dict.fromkeys(_REFERENCES, _pointer),
     "DW_TAG_structure_type": _structure,
     "DW_TAG_union_type": _structure,
     "DW_TAG_array_type": _array,

@@ -98,8 +98,19 @@ class _Walk:
         self._flow, self._layout, self._variable = flow, flow.layout, variable
         self._rows = {r.register: pieces.get(r.register, ()) for r in variable.registers}
         # The register that an entry names, by the instruction the entry begins at.
-        self._begins = {self._layout.first(r.low): r.register for r in variable.registers}
+        self._begins = {self._layout.first(low): name for low, name in self._first_places()}
         self.found = self._run()
+
+    def _first_places(self) -> Iterator[tuple[int, str]]:
+        """Where each entry begins, and its register.
+
+        Lists of inlined copies may begin with the section: the entry counts from where the
+        register is computed.
+        """
+        for entry in self._variable.registers:
+            rows = self._rows[entry.register]
+            low = max(entry.low, min((row.low for row in rows), default=0))
+            yield (low if low < entry.high else entry.low), entry.register
 
     def computed_for(self, register: str, offset: int) -> bool:
         """Whether the entry at an offset begins in the block that computes its register.

@@ -15,7 +15,7 @@ from gpudbg.expr.types import F32, F64, CType
 from gpudbg.formats.names import plain_name
 from gpudbg.formats.program import Program
 from gpudbg.symbols.declared import Declarations, vector_type
-from gpudbg.symbols.dwarf_types import NamedTypes, read_variable_types
+from gpudbg.symbols.dwarf_types import Enumerators, NamedTypes, read_variable_types
 from gpudbg.toolchain.signatures import source_texts
 
 _PTX_FLOAT = re.compile(r"\.(?:global|const|shared)\b[^;=\[]*\.f(32|64)\s+([\w$]+)\s*[=;]")
@@ -35,6 +35,7 @@ class VariableTypes:
         self._known: dict[tuple[str, int], CType | None] = {}
         self._types = NamedTypes(program)
         self._named: dict[str, CType | None] = {}
+        self.enumerators = Enumerators(program)
 
     def find(self, symbol: str, size: int) -> CType | None:
         """The type of a variable of `size` bytes; None where nothing tells it."""
@@ -83,6 +84,11 @@ def _types_of(program: Program) -> VariableTypes:
 def variable_type(program: Program, symbol: str, size: int) -> CType | None:
     """The type of a module or shared variable; None where nothing tells it."""
     return _types_of(program).find(symbol, size)
+
+
+def enumerator(program: Program, name: str) -> tuple[int, CType] | None:
+    """Value and type of an enumerator; None where no enumeration has it."""
+    return _types_of(program).enumerators.find(name)
 
 
 def named_type(program: Program, name: str) -> CType | None:

@@ -77,6 +77,9 @@ class FakeContext:
                 out[i] = self.shared[at : at + size]
         return out, ok, "" if ok.all() else "outside shared memory"
 
+    def generic(self, space: str, addresses: Any) -> Any:
+        return addresses + np.uint64({"shared": 0x1000000, "local": 0x3000000}.get(space, 0))
+
     def read_const(self, bank: int, offset: int, size: int) -> bytes:
         return (0x1234).to_bytes(size, "little")
 

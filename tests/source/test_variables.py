@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -239,3 +240,29 @@ def test_return_gives_a_result_in_each_lane(arch: str) -> None:
     session.break_at("call_chain.cu:12")
     session.cont()
     assert session.execute("print r - here")["values"][:5] == [101, 103, 105, 107, 109]
+
+
+def test_enumerators_in_conditions_and_assignments() -> None:
+    with session_at("enumerators", 21, "c == GREEN") as session:
+        assert session.execute("print c")["value"] == 5
+        assert session.command("print BLUE").text.endswith("= BLUE")
+        session.execute("set var c = RED")
+        assert session.command("print c").text.endswith("= RED")
+        with pytest.raises(GpudbgError, match='No symbol "busy"'):
+            session.execute("print busy")
+
+
+def test_members_that_are_references_show_what_they_are_to() -> None:
+    with session_at("references", 14, "threadIdx.x == 5") as session:
+        assert session.execute("print v")["value"]["first"] == 9
+        assert re.search(r"first = @0x[0-9a-f]+: 9, k = @0x", session.command("print v").text)
+
+
+def session_at(sample: str, line: int, condition: str) -> DebugSession:
+    program = gpudbg.load(str(cubin(sample, "sm_52")))
+    args: list[Any] = [np.arange(64, dtype=np.int32), np.zeros(64, np.int32)]
+    args += [np.int32(3)] if sample == "enumerators" else []
+    session = program.launch(sample, grid=1, block=32, args=args)
+    session.execute(f"break {sample}.cu:{line} if {condition}")
+    assert session.cont().kind == "breakpoint"
+    return session

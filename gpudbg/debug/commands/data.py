@@ -182,7 +182,9 @@ def shown_value(
     style = Style.of(session.settings)
     if isinstance(result.type, Struct) or _nested(result):
         raw = session.memory.bytes_of(result, lane)
-        words, value = data_text(result.type, raw, letter, style), data_value(result.type, raw)
+        follow = session.memory.at
+        words = data_text(result.type, raw, letter, style, follow=follow)
+        value = data_value(result.type, raw, follow)
         return ShownValue(tuple(words.split("\n")), str(result.type), lane, value), result
     if isinstance(result.type, Array):
         letter = style.letter(result.type.target, letter)

@@ -49,7 +49,12 @@ from gpudbg.expr.types import (
     Struct,
 )
 from gpudbg.regs.ptx import find_ptx_vector
-from gpudbg.symbols.variable_types import named_type, source_name, variable_type
+from gpudbg.symbols.variable_types import (
+    enumerator,
+    named_type,
+    source_name,
+    variable_type,
+)
 
 if TYPE_CHECKING:
     from gpudbg.debug.inferior import Inferior
@@ -99,7 +104,15 @@ class WarpContext:
     def variable(self, text: str) -> Result | None:
         """A variable of the selected frame's code, by the program's debug information."""
         known = self.variables()
-        return None if known is None else known.find(text)
+        found = None if known is None else known.find(text)
+        return found or self._enumerator(text)
+
+    def _enumerator(self, text: str) -> Result | None:
+        """`RED`, `Mode::busy`: by the program's debug information."""
+        if text.startswith(("$", "%")):
+            return None
+        found = enumerator(self._inferior.program, text)
+        return None if found is None else uniform(*found)
 
     def variables(self) -> FrameVariables | None:
         """Those of the selected frame; None where the program has no debug information."""
@@ -336,6 +349,12 @@ class WarpContext:
             out[lane] = np.frombuffer(data, np.uint8)
             ok[lane] = True
         return out, ok, why
+
+    def generic(self, space: str, addresses: NDArray[np.uint64]) -> NDArray[np.uint64]:
+        """Addresses of a space as pointers of the program have them."""
+        layout = self._inferior.grid.gpu.layout
+        window = {"shared": layout.shared_window, "local": layout.local_window}.get(space, 0)
+        return addresses + np.uint64(window)
 
     def read_const(self, bank: int, offset: int, size: int) -> bytes:
         """Constant-bank bytes."""

@@ -161,12 +161,22 @@ class FrameVariables:
         here = [f for f in self._rows if f.physical == self.frame.physical]
         frames = _by_function(function.around(self._offset))
         if len(frames) < len(here):
-            # The first instruction of an inlined call lies before its range.
-            at = function.next_call(self._offset)
-            frames = frames if at is None else _by_function(function.around(at))
+            frames = self._beside(function, len(here)) or frames
         # The outermost frame of a function is the function itself.
         at = len(here) - 1 - here.index(self.frame)
         return list(reversed(frames[at])) if at < len(frames) else []
+
+    def _beside(self, function: VariableScope, depth: int) -> list[list[VariableScope]]:
+        """The frames of an inlined call whose first or last instruction lies outside its range."""
+        symbols = self._inferior.symbols
+        row = symbols.lines.lookup(self._section, self._offset)
+        called = row.inlined[0].function if row is not None and row.inlined else ""
+        before = symbols.layout.before(self._offset)
+        for at in (function.next_call(self._offset), before):
+            frames = [] if at is None else _by_function(function.around(at))
+            if len(frames) >= depth and frames[depth - 1][0].function == called:
+                return frames[:depth]
+        return []
 
     def variables(self) -> Iterator[tuple[DebugVariable, int]]:
         """Those of all scopes, innermost first, each with how many scopes lie within its own."""

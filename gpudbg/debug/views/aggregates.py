@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from gpudbg.dataclass import dataclass
 from gpudbg.debug.views.format import format_bits, format_value
-from gpudbg.expr.types import Array, CType, Pointer, Scalar, Struct
+from gpudbg.expr.types import Array, CType, Pointer, Scalar, Struct, StructField
 
 if TYPE_CHECKING:
     from gpudbg.debug.settings import Settings
@@ -17,17 +18,42 @@ MAX_SHOWN = 1 << 16
 """Elements of an array that are shown at most."""
 
 
-def data_value(type_: CType, raw: bytes) -> Any:
-    """Bytes as numbers, lists and dicts."""
+Follow = Callable[[int, int], bytes | None]
+"""What lies at a generic address, so many bytes; None where that cannot be read."""
+
+
+def _nowhere(address: int, size: int) -> bytes | None:
+    """Nothing is read."""
+    return None
+
+
+def data_value(type_: CType, raw: bytes, follow: Follow = _nowhere) -> Any:
+    """Bytes as numbers, lists and dicts; of a reference what it is to."""
     match type_:
         case Scalar():
             return np.frombuffer(raw[: type_.size], type_.dtype)[0].item()
         case Pointer():
             return int.from_bytes(raw[: type_.size], "little")
         case Array(target, count):
-            return [data_value(target, piece) for piece in _pieces(raw, target.size, count)]
+            pieces = _pieces(raw, target.size, count)
+            return [data_value(target, piece, follow) for piece in pieces]
         case Struct(_, fields, _):
-            return {f.name: data_value(f.type, f.content(raw)) for f in fields}
+            return {f.name: _member_value(f, f.content(raw), follow) for f in fields}
+
+
+def _member_value(field: StructField, raw: bytes, follow: Follow) -> Any:
+    there = _referred(field, raw, follow)
+    # What a reference leads to may hold one that leads back.
+    return data_value(field.type, raw, follow) if there is None else data_value(*there)
+
+
+def _referred(field: StructField, raw: bytes, follow: Follow) -> tuple[CType, bytes] | None:
+    """Type and bytes of what a member is a reference to; None of others, or where it is gone."""
+    if not field.reference or not isinstance(field.type, Pointer):
+        return None
+    target = field.type.target
+    found = follow(int.from_bytes(raw[: field.type.size], "little"), target.size)
+    return None if found is None else (target, found)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +91,12 @@ PLAIN = Style()
 
 
 def data_text(
-    type_: CType, raw: bytes, letter: str | None = None, style: Style = PLAIN, depth: int = 0
+    type_: CType,
+    raw: bytes,
+    letter: str | None = None,
+    style: Style = PLAIN,
+    depth: int = 0,
+    follow: Follow = _nowhere,
 ) -> str:
     """Bytes as gdb prints a value: `{scale = 1.5, v = {1, 2, 3}}`, `"text"`.
 
@@ -86,8 +117,7 @@ def data_text(
         case Struct(_, fields, _):
             parts = (
                 (f"{f.name} = " if f.name else "")
-                + "@" * f.reference
-                + data_text(f.type, f.content(raw), letter, style, depth + 1)
+                + _member_text(f, f.content(raw), letter, style, depth + 1, follow)
                 for f in fields
             )
             if not style.pretty:
@@ -98,9 +128,20 @@ def data_text(
             if letter is None and isinstance(target, Scalar) and target.name == "char":
                 return char_text(raw[:count], style.limit)
             shown = _pieces(raw, target.size, min(count, style.limit))
-            cells = [data_text(target, p, letter, style, depth + 1) for p in shown]
+            cells = [data_text(target, p, letter, style, depth + 1, follow) for p in shown]
             more = f", … {count - len(cells)} more" if count > len(cells) else ""
             return "{" + ", ".join(cells) + more + "}"
+
+
+def _member_text(
+    field: StructField, raw: bytes, letter: str | None, style: Style, depth: int, follow: Follow
+) -> str:
+    """A member; of a reference `@ADDRESS: value`, as gdb has it."""
+    there = _referred(field, raw, follow)
+    if not field.reference or there is None:
+        return "@" * field.reference + data_text(field.type, raw, letter, style, depth, follow)
+    address = data_text(field.type, raw)
+    return f"@{address}: {data_text(*there, letter, style, depth)}"
 
 
 def char_text(raw: bytes, limit: int) -> str:

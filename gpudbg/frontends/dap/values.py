@@ -80,7 +80,8 @@ def text_of(session: DebugSession, result: Result, lane: int, letter: str | None
         why = result.why or "no value in this lane"
         return why if why.startswith("<") else f"<{why}>"
     if isinstance(result.type, Struct | Array):
-        return data_text(result.type, session.memory.bytes_of(result, lane), letter, style)
+        raw = session.memory.bytes_of(result, lane)
+        return data_text(result.type, raw, letter, style, follow=session.memory.at)
     return value_text(result, lane, style.letter(result.type, letter))
 
 

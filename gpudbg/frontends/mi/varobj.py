@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import field
 from typing import TYPE_CHECKING
 
@@ -106,12 +107,22 @@ def show(session: DebugSession, path: str, letter: str | None) -> Shown:
     result = session.evaluate(path)
     kind = result.type
     if isinstance(kind, Struct):
-        return Shown("{...}", str(kind), len(kind.fields), tuple(f.name for f in kind.fields))
+        names = tuple(member_names(kind))
+        return Shown("{...}", str(kind), len(names), names)
     if isinstance(kind, Array):
         return Shown(f"[{kind.count}]", str(kind), kind.count)
     if isinstance(kind, Pointer):
         return Shown(value_text(session, result, letter), str(kind), 1)
     return Shown(value_text(session, result, letter), str(kind), 0)
+
+
+def member_names(type_: Struct) -> Iterator[str]:
+    """Members, bases as `<Base>`; of a union without a name its own, as a program writes them."""
+    for row in type_.fields:
+        if row.name:
+            yield row.name
+        elif isinstance(row.type, Struct):
+            yield from member_names(row.type)
 
 
 def value_text(session: DebugSession, result: Result, letter: str | None = None) -> str:
@@ -127,7 +138,8 @@ def value_text(session: DebugSession, result: Result, letter: str | None = None)
         from gpudbg.debug.views import format_bits
 
         return format_bits(bits, 8, letter or "x")
-    return data_text(result.type, session.memory.bytes_of(result, lane), letter, style)
+    raw = session.memory.bytes_of(result, lane)
+    return data_text(result.type, raw, letter, style, follow=session.memory.at)
 
 
 class VarObjects:
@@ -193,7 +205,7 @@ class VarObjects:
         if row.vector:
             return [(axis, f"{row.path}.{axis}") for axis in AXES]
         if row.members:
-            return [(name, f"({row.path}).{name}") for name in row.members]
+            return [(name.strip("<>"), f"({row.path}).{name}") for name in row.members]
         if row.value.startswith("[") and row.count:
             return [(str(n), f"({row.path})[{n}]") for n in range(row.count)]
         return [(f"*{row.exp}", f"*({row.path})")] if row.count else []
