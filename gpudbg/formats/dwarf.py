@@ -21,7 +21,7 @@ MAX_DEPTH = 64
 SECTIONS = (".debug_info", ".debug_abbrev", ".debug_str")
 
 
-class Body(NamedTuple):
+class FunctionLines(NamedTuple):
     """Lines of a function: from its declaration to the next function's.
 
     Attributes:
@@ -55,8 +55,8 @@ class InlinedRange(NamedTuple):
     file: int
     line: int
     function: str
-    body: Body | None = None
-    caller: Body | None = None
+    body: FunctionLines | None = None
+    caller: FunctionLines | None = None
 
     def is_callers(self, file: int, line: int) -> bool:
         """Whether a line within the range is the caller's: its call, or what is passed to it."""
@@ -145,7 +145,7 @@ def inlined_ranges(program: Program) -> Mapping[str, tuple[InlinedRange, ...]]:
     return {section: rows for section, rows in found.items() if rows}
 
 
-def _bodies(info: DWARFInfo) -> dict[str, Body]:
+def _bodies(info: DWARFInfo) -> dict[str, FunctionLines]:
     """Lines of each function by its linkage name.
 
     A lambda's are its enclosing function's, too: that one is not ended by it.
@@ -158,7 +158,7 @@ def _bodies(info: DWARFInfo) -> dict[str, Body]:
                 file = number_of(die, "DW_AT_decl_file") or 0
                 begun.setdefault(file, []).append((line, linkage_name(die)))
     return {
-        name: Body(file, line, _last_line(name, [row for row in rows if row[0] > line]))
+        name: FunctionLines(file, line, _last_line(name, [row for row in rows if row[0] > line]))
         for file, rows in begun.items()
         for line, name in rows
     }
@@ -171,7 +171,7 @@ def _last_line(name: str, later: Sequence[tuple[int, str]]) -> int:
 
 
 def _inlined(
-    die: Any, bodies: Mapping[str, Body], caller: Body | None, depth: int
+    die: Any, bodies: Mapping[str, FunctionLines], caller: FunctionLines | None, depth: int
 ) -> Iterator[InlinedRange]:
     for child in die.iter_children() if depth else ():
         inner = caller
