@@ -119,6 +119,8 @@ class CommandTable(Generic[Subject]):
     absent: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     commands: list[Command[Subject]] = field(default_factory=list)
     _exact: dict[str, Command[Subject]] = field(default_factory=dict)
+    _parents: set[str] = field(default_factory=set)
+    """What stands before a blank in a name."""
 
     def add(self, command: Command[Subject]) -> None:
         """Enter a command; a name taken twice is a programming error."""
@@ -126,6 +128,7 @@ class CommandTable(Generic[Subject]):
             if name in self._exact:
                 raise ValueError(f"command name {name!r} is taken by {self._exact[name].name!r}")
             self._exact[name] = command
+            self._parents.update(name[:at] for at, letter in enumerate(name) if letter == " ")
         self.commands.append(command)
 
     def has(self, name: str) -> bool:
@@ -187,7 +190,7 @@ class CommandTable(Generic[Subject]):
         return sorted({c.name[len(prefix) :] for c in self.commands if c.name.startswith(prefix)})
 
     def _has_children(self, name: str) -> bool:
-        return any(n.startswith(name + " ") for n in self._exact)
+        return name in self._parents
 
     def _parent(self, word: str) -> str | None:
         parents = sorted({n.split(" ")[0] for n in self._exact if " " in n})

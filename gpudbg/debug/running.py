@@ -340,14 +340,15 @@ class Runner(Attached["Inferior"]):
     def _repair_focus(self) -> None:
         """After a run the focused warp may be gone: take the nearest one that is left."""
         inferior = self._inferior
-        resident = [w for w in inferior.grid.warps() if w.status != "exited"]
-        if not resident:
-            inferior.focus = None
-            return
-        focus = inferior.focus
-        same = [w for w in resident if focus and (w.sm, w.slot) == (focus.sm, focus.warp)]
-        warp = same[0] if same else resident[0]
-        lane = focus.lane if same and focus else first_lane(warp.active)
-        if not warp.valid >> lane & 1:
-            lane = first_lane(warp.active)
-        inferior.focus = Focus(warp.sm, warp.slot, lane)
+        grid, focus = inferior.grid, inferior.focus
+        if focus is not None and focus.sm < len(grid.sms):
+            # Every step comes here: the other warps are not gone through.
+            warp = grid.sms[focus.sm].warps[focus.warp]
+            if warp is not None and warp.status != "exited":
+                if not warp.valid >> focus.lane & 1:
+                    inferior.focus = Focus(warp.sm, warp.slot, first_lane(warp.active))
+                return
+        resident = next((w for w in grid.warps() if w.status != "exited"), None)
+        inferior.focus = (
+            Focus(resident.sm, resident.slot, first_lane(resident.active)) if resident else None
+        )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -44,6 +45,7 @@ FAMILIES = (
 """Modules of this package that enter commands."""
 
 
+@cache
 def load() -> CommandTable[DebugSession]:
     """The table with every family entered."""
     for family in FAMILIES:
