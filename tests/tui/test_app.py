@@ -8,6 +8,7 @@ from textual.widgets import Input
 from gpudbg.frontends.tui import keymaps
 from gpudbg.frontends.tui.actions import BY_ID
 from gpudbg.frontends.tui.explain import explain
+from gpudbg.frontends.tui.screens.board import Board
 from gpudbg.frontends.tui.widgets.base import LinePane
 from gpudbg.frontends.tui.widgets.chrome import AppBar, KeyRow, SmStrip, StopLine
 from gpudbg.frontends.tui.widgets.code import CodePane
@@ -19,6 +20,7 @@ from tests.tui.helpers import offset_at, pc_at
 
 from .helpers import (
     DIVERGE,
+    ROOT,
     current,
     make_app,
     open_first,
@@ -455,6 +457,50 @@ def test_a_barrier_says_who_is_there_and_who_is_not() -> None:
         assert "it waits for 64, all live threads" in text
         assert "arrived: warp 0" in text
         assert "not there: warp 1 has not begun, and stands at block_max+0x8" in text
+
+
+def test_lanes_that_wait_for_each_other_are_told_at_their_barrier_and_path() -> None:
+    session = open_kernel(ROOT / "sessions" / "spin_lock_ends" / "spin_lock_ends.cubin")
+    while not any(g.waits_at for g in there(view_of(session).focus_row).groups):
+        session.step()
+    view = view_of(session)
+    texts = {pc: there(session.symbols.instruction(pc)).text for pc in session.symbols.pcs}
+    bsync = next(pc for pc, text in texts.items() if "BSYNC" in text)
+    waiting = next(g for g in there(view.focus_row).groups if g.waits_at)
+    path = next(p for p in view.paths if p.mask == waiting.lanes)
+    for key in (("pc", bsync), ("pc", waiting.pc), ("path", path.level, path.offset)):
+        text = "\n".join(explain(session, view, key))
+        assert f"{waiting.line}" in text
+        assert "not there: lanes 1-31, next to run at count_up+0x80" in text
+        assert "token" not in text
+
+
+async def test_an_answer_longer_than_the_console_is_read_over_what_is_above() -> None:
+    session = open_kernel(ROOT / "sessions" / "barrier_count" / "barrier_count.cubin")
+    app = make_app(session)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settle(app, pilot)
+        await press(app, pilot, "f5", "escape")
+        before = dict(app.main.query_one(Board).places)
+        await press(app, pilot, "i")
+        shown = "\n".join(screen_text(app))
+        assert "it waits for 128, as many as its instruction says" in " ".join(shown.split())
+        assert shown.count("arrived: warp 2") == 1
+        assert "nobody is left to come: the other 32 threads" in shown
+        assert app.main.query_one(CodePane).has_focus
+        # Until the next key elsewhere; a story's answers and stops are read where they stand.
+        await press(app, pilot, "j")
+        assert app.main.query_one(Board).places == before
+        # `:` in the prompt is the key that opens it.
+        await press(app, pilot, "colon", ":", *"info barriers", "enter")
+        shown = "\n".join(screen_text(app))
+        assert "(gpudbg) info barriers" in shown
+        assert "Undefined" not in shown
+        assert app.main.query_one(Board).places != before
+        await press(app, pilot, *"info s", "tab")
+        assert "stack  stops  surfaces" in "\n".join(screen_text(app))
+        await press(app, pilot, "escape")
+        assert app.main.query_one(Board).places == before
 
 
 async def test_without_a_chosen_row_the_focused_warp_is_explained() -> None:

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpudbg.frontends.tui import layout
+from gpudbg.frontends.tui.unfolding import CONSOLE, unfolded
 
 SHAPES = st.builds(layout.LayoutShape, st.integers(1, 64), st.integers(1, 255))
 
@@ -63,3 +64,34 @@ def test_a_chosen_pane_takes_its_slot() -> None:
 def test_a_zoomed_pane_keeps_the_fixed_rows() -> None:
     found = layout.arrange(120, 40, layout.LayoutShape(8, 16))
     assert layout.zoomed(found, "registers") == (0, 3, 120, 36)
+
+
+@given(
+    st.integers(60, 260), st.integers(16, 90), st.integers(1, 90), st.booleans(), st.data(),
+    st.sampled_from(sorted(layout.PRESETS)),
+)  # fmt: skip
+def test_an_unfolded_console_covers_panes_but_not_the_focused_one(
+    width: int, height: int, rows: int, wide: bool, data: Any, preset: str
+) -> None:
+    found = layout.arrange(width, height, layout.LayoutShape(8, 16), preset=preset)
+    places = {f"pane-{p}": r for p, r in layout.choose(found).items()}
+    area = layout.zoomed(found, "console")
+    focused = data.draw(st.sampled_from(sorted(places)))
+    out = unfolded(places, area, rows, wide, focused)
+    cells: set[tuple[int, int]] = set()
+    for rect in out.values():
+        here = _cells(rect)
+        assert here
+        assert not cells & here
+        cells |= here
+    assert all(area[1] <= y < area[1] + area[3] for _, y in cells)
+    assert focused in out
+    assert out[CONSOLE][3] >= places[CONSOLE][3]
+    assert not wide or out[CONSOLE][2] == width
+    uncovered = len({c for r in places.values() for c in _cells(r)} - cells)
+    assert uncovered == 0, "no blank is left"
+
+
+def _cells(rect: layout.Rect) -> set[tuple[int, int]]:
+    x, y, w, h = rect
+    return {(i, j) for i in range(x, x + w) for j in range(y, y + h)}

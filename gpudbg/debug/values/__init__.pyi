@@ -14,6 +14,7 @@ from .images import image_named as image_named
 from .images import images_of as images_of
 from .images import place_words as place_words
 from .images import unit_of as unit_of
+from .lane_groups import GroupRow as GroupRow
 from .operands import float_words as float_words
 from .operands import instruction_at as instruction_at
 from .operands import next_words as next_words

@@ -108,6 +108,7 @@ class GpudbgApp(BaseApp):
         self.asks_launch = not startup
         self.pressed = None
         self._before: tuple[object, ...] = ()
+        self._unfolded: tuple[int, bool] | None = None
 
     def _take(self, session: DebugSession, notes: bool) -> None:
         """Make the options, engine and main screen of a session."""
@@ -183,6 +184,7 @@ class GpudbgApp(BaseApp):
             for row in self._all_key_rows():
                 row.unsay()
         self._before = self._state()
+        self._unfolded = self.main.unfolded
         if isinstance(item, InputLine):
             self.main.run_command(item.text)
         elif isinstance(item, Paste) and not isinstance(self.focused, Input):
@@ -191,7 +193,14 @@ class GpudbgApp(BaseApp):
             await super().on_event(item)
 
     def delivered(self, item: InputEvent | Paste | InputLine) -> None:
-        """Everything that an input caused is done; a key that did nothing says so."""
+        """Everything that an input caused is done; a key that did nothing says so.
+
+        An answer is read until the next key elsewhere, or until the next answer.
+        """
+        if isinstance(item, Key | MouseDown) and not self.engine.busy:
+            kept = self.main.focused_pane() == "console"
+            if self._unfolded is self.main.unfolded and not kept:
+                self.main.fold()
         if not isinstance(item, Key) or isinstance(self.screen, SystemModalScreen):
             return
         if not self.engine.busy and self._state() == self._before:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,25 +11,18 @@ from gpudbg.answers import lane_list
 from gpudbg.debug import names_of
 from gpudbg.debug.stops import spin_of
 from gpudbg.debug.values import (
-    BarrierState,
-    barriers,
     instruction_at,
     next_words,
     operand_values,
     ranges_words,
     waited_for,
 )
+from gpudbg.frontends.tui.explain_waits import barrier_lines, group_lines, waits_of_code
 from gpudbg.frontends.tui.widgets.warps import why_words
 
 if TYPE_CHECKING:
     from gpudbg.debug import DebugSession
     from gpudbg.frontends.tui.view import ScreenView
-
-BARRIER = re.compile(r"\bBAR\.\S+ (?:(0x[0-9a-f]+)|R\d+)")
-"""A barrier instruction and the number it names."""
-MISSING = 8
-"""Warps that a barrier waits for and that are listed one by one."""
-WARPS = 16
 
 
 def explain(session: DebugSession, view: ScreenView, key: Hashable) -> list[str]:
@@ -50,54 +42,14 @@ def _code(session: DebugSession, view: ScreenView, key: Any) -> list[str]:
     if insn is not None:
         reads, writes = insn.reads(), insn.writes()
         lines.append(f"reads {_names(reads)}; writes {_names(writes)}")
-    lines += _barriers_of(session, code.text)
+    lines += waits_of_code(session, view.focus_row, key[1], code.text)
     if key[1] == view.pc and session.focus is not None:
         warp, lane = session.focused(), session.focus.lane
-        waits = waited_for(session, session.focus.sm, session.focus.warp)
-        lines += barrier_lines(session, waits) if waits is not None else []
         values = operand_values(session, warp, lane, key[1])
         shown = "  ".join(f"{v.name}=0x{v.value:x}" for v in values)
         lines.append(f"lane {lane}: {shown or 'reads no register'}")
         lines.append("next: " + (next_words(session, warp, lane) or "no register changes"))
     return lines
-
-
-def barrier_lines(session: DebugSession, barrier: BarrierState) -> list[str]:
-    """What a barrier of a block waits for, who has arrived, and where the others are."""
-    block = ",".join(map(str, barrier.block))
-    whom = "as many as its instruction says" if barrier.counted else "all live threads"
-    lines = [
-        f"barrier {barrier.number} of block ({block}): {barrier.arrived} of {barrier.expected} "
-        f"threads have arrived; it waits for {barrier.expected}, {whom}"
-    ]
-    if barrier.there:
-        lines.append(f"arrived: {_warps(barrier.there)}")
-    if barrier.gone_on:
-        lines.append(f"arrived and went on (BAR.ARV): {barrier.gone_on} threads")
-    for w in barrier.absent[:MISSING]:
-        state = f"waits at barrier {w.barrier}" if w.barrier is not None else "runs"
-        if not w.begun:
-            state = "has not begun, and stands"
-        lines.append(f"not there: warp {w.slot} {state} at {session.symbols.describe_line(w.pc)}")
-    if len(barrier.absent) > MISSING:
-        lines.append(f"and {len(barrier.absent) - MISSING} warps more")
-    return lines
-
-
-def _warps(slots: Sequence[int]) -> str:
-    shown = ", ".join(map(str, slots[:WARPS]))
-    more = f" and {len(slots) - WARPS} more" if len(slots) > WARPS else ""
-    return f"warp{'s' if len(slots) > 1 else ''} {shown}{more}"
-
-
-def _barriers_of(session: DebugSession, text: str) -> list[str]:
-    """The barrier that an instruction of the focused block names; where a register does, all."""
-    found = BARRIER.search(text)
-    if found is None or session.focus is None:
-        return []
-    named = int(found[1], 16) if found[1] else None
-    meant = [b for b in barriers(session) if (b.arrived if named is None else b.number == named)]
-    return [line for barrier in meant for line in barrier_lines(session, barrier)]
 
 
 def _names(access: Any) -> str:
@@ -144,6 +96,10 @@ def _path(session: DebugSession, view: ScreenView, key: Any) -> list[str]:
     found = next((p for p in view.paths if (p.level, p.offset) == key[1:]), None)
     if found is None:
         return []
+    groups = view.focus_row.groups if view.focus_row is not None else ()
+    group = next((g for g in groups if g.lanes == found.mask), None)
+    if group is not None and view.focus_row is not None:
+        return [f"path {found.letter}", *group_lines(view.focus_row, group)]
     where = session.symbols.describe_line(session.symbols.pc(found.offset))
     if found.level < 0:
         return [f"path a runs at {where}: lanes {lane_list(found.mask)}"]

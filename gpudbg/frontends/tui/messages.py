@@ -31,6 +31,10 @@ class JobDone(Message):
         self.gap = gap
 
 
+class Listed(Message):
+    """The console lists completions of what is typed."""
+
+
 class RowOpened(Message):
     """Enter or a double click on a pane's row."""
 

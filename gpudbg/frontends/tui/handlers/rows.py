@@ -43,7 +43,7 @@ def explain_row(screen: MainScreen) -> None:
             key = ("pc", screen.current.pc)
     lines = explain_source(screen) if pane == "source" else []
     lines = lines or explain.explain(screen.session, screen.current, key)
-    screen.query_one(ConsolePane).log_lines(lines)
+    screen.answer(lines)
 
 
 @handles("more")

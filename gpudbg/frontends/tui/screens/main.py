@@ -34,6 +34,7 @@ from gpudbg.frontends.tui.screen_lines import concerns, screen_line
 from gpudbg.frontends.tui.screens.board import Board
 from gpudbg.frontends.tui.screens.side import SideScreen
 from gpudbg.frontends.tui.scripts import Script
+from gpudbg.frontends.tui.unfolding import CONSOLE, unfolded
 from gpudbg.frontends.tui.view import Running, ScreenView, ViewOptions
 from gpudbg.frontends.tui.widgets.base import LinePane
 from gpudbg.frontends.tui.widgets.chrome import AppBar, KeyRow, SmStrip, Splitter, StopLine
@@ -109,6 +110,7 @@ class MainScreen(Screen[None]):
         self.design: layout.Arrangement | None = None
         self.arrangement: layout.Arrangement | None = None
         self.zoom: str | None = None
+        self.unfolded: tuple[int, bool] | None = None
         self.past = Past()
         self._outputs_first = False
         self._shown_fault: object = None
@@ -182,6 +184,7 @@ class MainScreen(Screen[None]):
 
     def on_resize(self, event: Resize) -> None:
         """A new size is a new arrangement."""
+        self.unfolded = None
         self.rearrange()
 
     def rearrange(self) -> None:
@@ -211,6 +214,9 @@ class MainScreen(Screen[None]):
         if self.arrangement.splitter is not None and self.zoom is None:
             places["splitter"] = self.arrangement.splitter
         self._name_neighbours(places)
+        if self.unfolded is not None and self.zoom is None and CONSOLE in places:
+            area = layout.zoomed(self.arrangement, "console")
+            places = unfolded(places, area, *self.unfolded, f"pane-{self.focused_pane()}")
         self.query_one(Board).place(places)
         self.query_one(KeyRow).tick = "appbar" not in places
         focused = self.focused
@@ -267,10 +273,39 @@ class MainScreen(Screen[None]):
 
     def change(self, changes: Changes) -> None:
         """Take changes for this size of terminal and place the panes."""
-        self.zoom = None
+        self.zoom, self.unfolded = None, None
         self.gpudbg.layouts.now[layout.size_of(self.size.width)] = changes
         self.rearrange()
         self.reload_memory()
+
+    def fit_console(self) -> None:
+        """Unfold the console where the last answer is longer or wider than it is; else fold it."""
+        place = self.query_one(Board).places.get(CONSOLE)
+        slot = self.arrangement.slot_of("console") if self.arrangement is not None else None
+        if place is None or slot is None or self.zoom is not None:
+            return
+        console = self.query_one(ConsolePane)
+        rows, wider = console.rows_of_answer(slot.rect[2])
+        if wider:
+            rows, _ = console.rows_of_answer(self.size.width)
+        fits = rows <= slot.rect[3] and not (wider and slot.rect[2] < self.size.width)
+        asked = None if fits else (max(rows, slot.rect[3]), wider)
+        if asked != self.unfolded or asked is not None:
+            self.unfolded = asked
+            self.rearrange()
+
+    def answer(self, lines: list[str]) -> None:
+        """What a key asked for, in the console, which has room for it."""
+        console = self.query_one(ConsolePane)
+        console.answers.begin()
+        console.log_lines(lines)
+        self.fit_console()
+
+    def fold(self) -> None:
+        """The console as it was before an answer unfolded it."""
+        if self.unfolded is not None:
+            self.unfolded = None
+            self.rearrange()
 
     def bring_front(self, pane: str) -> None:
         """Let a pane show in its slot."""
@@ -301,6 +336,7 @@ class MainScreen(Screen[None]):
         else:
             if lines:
                 self.query_one(ConsolePane).log_lines(lines)
+            self.fit_console()
         return True
 
     def _shape(self) -> layout.LayoutShape:
@@ -535,6 +571,7 @@ class MainScreen(Screen[None]):
         except GpudbgError as error:
             self.reader.clear()
             self.note(str(error))
+            self.fit_console()
             return
         if statement is None:
             return
@@ -624,6 +661,7 @@ class MainScreen(Screen[None]):
         notice = ""
         if event.output is not None:
             console.log_lines(list(event.output.lines))
+        told = self.query_one(NotesPane).awaits
         if self.story is not None:
             lines = event.output.lines if event.output is not None else ()
             self.query_one(NotesPane).answer(lines, event.error or "")
@@ -635,6 +673,14 @@ class MainScreen(Screen[None]):
             self.gpudbg.leave()
             return
         notice = self._go_on(console) or notice
+        if self.script is None:
+            # Where a run stopped is on the screen, and a story's answers are under its commands;
+            # others are read in the console.
+            before = self.current.snapshot.stop if self.current is not None else None
+            if told or (stop is not None and stop is not before):
+                self.fold()
+            else:
+                self.fit_console()
         if event.view is not None:
             finished = self.current is not None and self.current.snapshot.finished
             self.adopt(event.view, notice)
@@ -654,6 +700,11 @@ class MainScreen(Screen[None]):
     def _command_entered(self, event: messages.CommandEntered) -> None:
         event.stop()
         self.enter_command(event.line, self.query_one(ConsolePane))
+
+    @on(messages.Listed)
+    def _listed(self, event: messages.Listed) -> None:
+        event.stop()
+        self.fit_console()
 
     @on(messages.LinesPasted)
     def _lines_pasted(self, event: messages.LinesPasted) -> None:

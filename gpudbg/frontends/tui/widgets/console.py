@@ -25,6 +25,8 @@ from gpudbg.frontends.tui.view import Running, ScreenView
 from gpudbg.frontends.tui.widgets.base import Content, LinePane
 
 PROMPT = " (gpudbg) "
+AROUND_ANSWER = 2
+"""Rows of the console beside the answers: the title, the prompt."""
 KEPT_LINES = 5000
 KEPT_HISTORY = 1000
 
@@ -136,7 +138,9 @@ class Prompt(Input):
             console = self.screen.query_one(ConsolePane)
             words = [f.rsplit(" ", 1)[-1] if " " in self.value else f for f in found]
             more = f"  … {len(words) - 40} more" if len(words) > 40 else ""
+            console.answers.begin()
             console.log_lines(["  ".join(words[:40]) + more], "muted")
+            self.post_message(messages.Listed())
 
     def action_scroll_answers(self, by: int) -> None:
         """A page of the answers up or down, while typing."""
@@ -151,7 +155,8 @@ class Prompt(Input):
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """A line was entered; an empty one repeats, as in gdb."""
         event.stop()
-        self.post_message(messages.CommandEntered(event.value))
+        # `:` opens the prompt; where it is open already, the key is typed.
+        self.post_message(messages.CommandEntered(event.value.lstrip(": ")))
 
     def taken(self, line: str) -> None:
         """The line is carried out: it goes from the prompt to the history."""
@@ -247,6 +252,17 @@ class LogPane(LinePane):
         self._asked = line
         self.say([line])
 
+    def begin(self) -> None:
+        """An answer to a key begins behind what was said."""
+        self._asked = self.lines[-1] if self.lines else None
+
+    def answer(self, width: int) -> tuple[int, bool]:
+        """Rows that the last answer needs with its command; whether its tables are wider."""
+        lines = list(self.lines)
+        start = next((n for n, line in enumerate(lines) if line is self._asked), 0)
+        rows = sum(len(wrap(line, width)) for line in lines[start:])
+        return rows, any(len(r.text) > width and is_table(r.text) for r in lines[start:])
+
     def say(self, rows: list[Row]) -> None:
         """Add rows and show the last one, from its first column."""
         self.pan = 0
@@ -339,6 +355,12 @@ class ConsolePane(Vertical):
         # Without another pane the console has the whole screen: its answers take the keys.
         first = panes[0] if panes else self.answers
         return next((p for p in panes if p.id == "pane-code"), first)
+
+    def rows_of_answer(self, width: int) -> tuple[int, bool]:
+        """Rows of a console of a width that shows the last answer whole; whether it is a table
+        that is wider."""
+        rows, wider = self.answers.answer(width)
+        return rows + AROUND_ANSWER, wider
 
     def log_lines(self, lines: list[str], role: str = "text") -> None:
         """Answers of a command."""

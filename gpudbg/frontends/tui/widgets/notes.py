@@ -86,6 +86,11 @@ class NotesPane(LinePane):
             rows.append(row((words, "dim")))
         return rows + [row((f"    {line}", "stop")) for line in error.splitlines()]
 
+    @property
+    def awaits(self) -> bool:
+        """Whether a command of the story is being carried out."""
+        return self._asked is not None
+
     def ran(self, number: int) -> None:
         """A command is carried out: mark it, go to the next."""
         self.done.add(number)
