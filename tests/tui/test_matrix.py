@@ -2,8 +2,19 @@
 
 from __future__ import annotations
 
+from gpudbg.frontends.tui.widgets.matrix import MatrixPane
 from tests.debug.modern import launched
-from tests.tui.helpers import make_app, open_first, press, screen_text, settle
+from tests.tui.helpers import (
+    ROOT,
+    UNICODE,
+    make_app,
+    open_first,
+    open_kernel,
+    press,
+    screen_text,
+    settle,
+    view_of,
+)
 
 WIDE, SMALL = (120, 40), (80, 24)
 
@@ -36,6 +47,15 @@ async def test_it_shows_the_next_tensor_core_instruction() -> None:
         await press(app, pilot, "l")
         assert app.session.lane == 1
         assert marked() != first
+
+
+def test_what_nothing_has_written_is_no_number_and_columns_stand_apart() -> None:
+    session = open_kernel(ROOT / "sessions" / "tensor_tile" / "tensor_tile.cubin")
+    view = view_of(session, matrix=True)
+    text = [r.text for r in MatrixPane(UNICODE).content(view, 60, 90).rows]
+    (head,) = (n for n, line in enumerate(text) if line.startswith(" A  16x16"))
+    assert text[head + 1].split() == [str(n) for n in range(16)]
+    assert set(text[head + 2].split()[1:]) == {UNICODE.glyphs.unwritten}
 
 
 async def test_it_says_where_there_are_no_tensor_cores() -> None:

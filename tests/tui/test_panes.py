@@ -154,7 +154,7 @@ def test_code_rows_show_source_marks_and_what_happens_next(entry_view: Any) -> N
     texts = plain(rows[0:8])
     assert "__global__ void block_max" in texts[0]
     assert texts[1].startswith(" ►0008   ^     MOV R1, c[0x0][0x20]")
-    assert "R1 0 → 0x1000000" in texts[1]
+    assert "R1 → 0x1000000" in texts[1], "it was never written: there is no value before"
     assert rows[1].tint == "now-bg"
 
 

@@ -176,8 +176,15 @@ def _try(
             return None
 
 
-def next_words(inferior: Inferior, warp: WarpState, lane: int, becomes: str = "->") -> str:
-    """In a few words what the next instruction does in a lane: `R4 8 -> 9`, `12 of 19 lanes`."""
+def next_words(
+    inferior: Inferior, warp: WarpState, lane: int, becomes: str = "->", unwritten: int = 0
+) -> str:
+    """In a few words what the next instruction does in a lane: `R4 8 -> 9`, `12 of 19 lanes`.
+
+    Args:
+        unwritten: mask of registers that no instruction has written so far: they have no value
+            that would change or stay.
+    """
     insn = instruction_at(inferior, warp.pc)
     if insn is None or warp.status == "exited":
         return ""
@@ -188,7 +195,7 @@ def next_words(inferior: Inferior, warp: WarpState, lane: int, becomes: str = "-
         return f"lane {lane} skips" if lanes else "no lane executes"
     found = changes(inferior, warp, lane)
     if found:
-        return "  ".join(_change_words(c, becomes) for c in found[:2])
+        return "  ".join(_change_words(c, becomes, unwritten) for c in found[:2])
     target = insn.target(inferior.symbols.offset(warp.pc))
     if target is not None and insn.guard[0] != PT:
         return f"{lanes.bit_count()} of {warp.active.bit_count()} lanes"
@@ -197,7 +204,10 @@ def next_words(inferior: Inferior, warp: WarpState, lane: int, becomes: str = "-
     return "  ".join(f"{v.name} {_short(v.value, v.floats)}" for v in shown)
 
 
-def _change_words(change: Change, becomes: str) -> str:
+def _change_words(change: Change, becomes: str, unwritten: int) -> str:
+    register = int(change.name[1:]) if change.name[0] == "R" else None
+    if register is not None and unwritten >> register & 1 and not change.before:
+        return f"{change.name} {becomes} {_short(change.after, change.floats)}"
     if change.before == change.after:
         return f"{change.name} stays {_short(change.after, change.floats)}"
     before, after = (_short(v, change.floats) for v in (change.before, change.after))

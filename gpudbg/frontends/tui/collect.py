@@ -283,7 +283,7 @@ class Collector:
             thread=coordinates(thread_of(warp, lane), shot.block),
             cta=coordinates(detail.row.block, shot.grid),
             pc=pc,
-            next_words=next_words(s, warp, lane, "\u2192"),
+            next_words=next_words(s, warp, lane, "\u2192", unwritten),
             operands=frozenset(v.name.split(":")[0] for v in reads),
             warps_at=at,
             paths=found,

@@ -15,6 +15,7 @@ from gpudbg.debug.values import (
     next_words,
     operand_values,
     ranges_words,
+    untouched,
     waited_for,
 )
 from gpudbg.frontends.tui.explain_waits import barrier_lines, group_lines, waits_of_code
@@ -48,7 +49,9 @@ def _code(session: DebugSession, view: ScreenView, key: Any) -> list[str]:
         values = operand_values(session, warp, lane, key[1])
         shown = "  ".join(f"{v.name}=0x{v.value:x}" for v in values)
         lines.append(f"lane {lane}: {shown or 'reads no register'}")
-        lines.append("next: " + (next_words(session, warp, lane) or "no register changes"))
+        never = untouched(session.symbols, view.live, warp)
+        will = next_words(session, warp, lane, unwritten=never)
+        lines.append("next: " + (will or "no register changes"))
     return lines
 
 

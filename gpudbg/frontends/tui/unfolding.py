@@ -37,7 +37,7 @@ def unfolded(places: Panes, area: Rect, rows: int, wide: bool, focused: str) -> 
     if wide:
         x, width = area[0], area[2]
     panes = {n: r for n, r in places.items() if n.startswith("pane-") and n != CONSOLE}
-    columns = [c for c in _columns(panes) if any(_share(r, x, width) for r in c.values())]
+    columns = [c for c in _columns(panes) if any(_overlaps(r, x, width) for r in c.values())]
     tops = [min(r[1] for r in column.values()) + _least(column, focused) for column in columns]
     start = max(bottom - min(rows, int(area[3] * MOST)), *tops, area[1])
     start = min(start, y)
@@ -54,7 +54,7 @@ def unfolded(places: Panes, area: Rect, rows: int, wide: bool, focused: str) -> 
     return out
 
 
-def _share(place: Rect, x: int, width: int) -> bool:
+def _overlaps(place: Rect, x: int, width: int) -> bool:
     return place[0] < x + width and x < place[0] + place[2]
 
 
@@ -64,7 +64,7 @@ def _columns(panes: Panes) -> list[Panes]:
     for name, place in panes.items():
         apart, joined = [], {name: place}
         for column in out:
-            if any(_share(r, place[0], place[2]) for r in column.values()):
+            if any(_overlaps(r, place[0], place[2]) for r in column.values()):
                 joined |= column
             else:
                 apart.append(column)

@@ -661,7 +661,7 @@ class MainScreen(Screen[None]):
         notice = ""
         if event.output is not None:
             console.log_lines(list(event.output.lines))
-        told = self.query_one(NotesPane).awaits
+        of_story = self.query_one(NotesPane).awaits
         if self.story is not None:
             lines = event.output.lines if event.output is not None else ()
             self.query_one(NotesPane).answer(lines, event.error or "")
@@ -677,7 +677,7 @@ class MainScreen(Screen[None]):
             # Where a run stopped is on the screen, and a story's answers are under its commands;
             # others are read in the console.
             before = self.current.snapshot.stop if self.current is not None else None
-            if told or (stop is not None and stop is not before):
+            if of_story or (stop is not None and stop is not before):
                 self.fold()
             else:
                 self.fit_console()

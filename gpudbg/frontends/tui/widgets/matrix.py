@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpudbg.debug.values import FragmentView, MatrixView
+from gpudbg.debug.values import WORDS, FragmentView, MatrixView
 from gpudbg.debug.views import cell_texts, mine_in, title
 from gpudbg.frontends.tui.text import Row, Span, row
 from gpudbg.frontends.tui.view import ScreenView
@@ -14,19 +14,28 @@ LABEL = 4
 """Columns of a row's number."""
 
 
-def matrix_rows(matrix: MatrixView, view: ScreenView, coming: bool, width: int) -> Iterator[Row]:
-    """One operand: its heading, then its elements, as many columns side by side as have room."""
+def matrix_rows(
+    matrix: MatrixView, view: ScreenView, coming: bool, width: int, blank: str
+) -> Iterator[Row]:
+    """One operand: its heading, then its elements, as many columns side by side as have room.
+
+    Args:
+        blank: stands for what no instruction has written, as in the memory pane.
+    """
     yield row((f" {title(matrix, coming)}", "muted.b"), key=("matrix", matrix.name))
-    if matrix.values is None or matrix.lanes is None:
+    if matrix.values is None or matrix.slots is None:
         return
     texts = cell_texts(matrix)
     mine = mine_in(matrix, view.lane)
+    never = {r.name for r in view.registers if r.why == WORDS}
+    unset = [name in never for name in matrix.registers]
     for tile in range(len(texts)):
         if len(texts) > 1:
             yield row((f" {matrix.name}[{tile}]", "dim"))
         cells = texts[tile]
         rows, columns = cells.shape
-        size = max(len(text) for text in cells.flat) + 1
+        # Numbers of columns stand apart, too.
+        size = max(len(str(columns - 1)), *(len(text) for text in cells.flat)) + 1
         per = max((width - LABEL - 1) // size, 1)
         per = -(-columns // -(-columns // per))
         for first in range(0, columns, per):
@@ -37,7 +46,11 @@ def matrix_rows(matrix: MatrixView, view: ScreenView, coming: bool, width: int) 
                 spans: list[Span] = [(f"{r + matrix.first_row:>{LABEL}}", "dim")]
                 for n in part:
                     text = str(cells[r, n])
-                    style = "you.b" if mine[tile, r, n] else "dim" if text == "0" else "text"
+                    if unset and unset[int(matrix.slots[tile, r, n])]:
+                        text = blank
+                    style = (
+                        "you.b" if mine[tile, r, n] else "dim" if text in ("0", blank) else "text"
+                    )
                     spans += [(" " * (size - len(text)), "text"), (text, style)]
                 yield row(*spans, key=("matrix", matrix.name, tile, r, first))
 
@@ -53,9 +66,10 @@ class MatrixPane(LinePane):
         found = view.fragments
         if found is None:
             return Content([row((" No tensor-core instruction near here.", "muted"))])
+        blank = self.appearance.glyphs.unwritten
         rows = [*_heading(found)]
         for matrix in found.matrices:
-            rows += [Row(), *matrix_rows(matrix, view, found.here, width)]
+            rows += [Row(), *matrix_rows(matrix, view, found.here, width, blank)]
         return Content(rows, f"of lane {view.lane}")
 
 
