@@ -6,36 +6,42 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gpudbg.device.device import DeviceBuffer
+from gpudbg.device.device import DeviceBuffer, EmulatedDevice
+from gpudbg.formats.program import Kernel, Program
 from gpudbg.launch.prepare import Argument
 from gpudbg.toolchain.signatures import names_of
 
 if TYPE_CHECKING:
-    from gpudbg.hosting.launching import HostLaunch
     from gpudbg.mem.device import Allocation
 
 _ELEMENTS = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
 POINTER_BYTES = 8
 
 
-def arguments_of(launch: HostLaunch) -> tuple[Argument, ...]:
-    """The arguments of a launch."""
-    names = names_of(launch.program, launch.kernel)
-    memory = launch.loaded.device.gpu.memory
+def arguments_of(
+    program: Program, kernel: Kernel, device: EmulatedDevice, params: bytes
+) -> tuple[Argument, ...]:
+    """The arguments of a launch.
+
+    Args:
+        params: what the kernel's parameters are given, byte for byte.
+    """
+    names = names_of(program, kernel)
+    memory = device.gpu.memory
     made = []
-    for n, place in enumerate(launch.kernel.params):
-        raw = launch.request.params[place.offset : place.offset + place.size]
+    for n, place in enumerate(kernel.params):
+        raw = params[place.offset : place.offset + place.size]
         name = names[n] if n < len(names) else f"arg{n}"
         value: Any = int.from_bytes(raw, "little") if place.size in _ELEMENTS else bytes(raw)
         held = (
             memory.find(value) if place.size == POINTER_BYTES and isinstance(value, int) else None
         )
-        buffer = _buffer(launch, held) if held is not None else None
+        buffer = _buffer(device, held) if held is not None else None
         made.append(Argument(name, value, buffer))
     return tuple(made)
 
 
-def _buffer(launch: HostLaunch, held: Allocation) -> DeviceBuffer:
+def _buffer(device: EmulatedDevice, held: Allocation) -> DeviceBuffer:
     """An allocation as a buffer of words, or of bytes where it has no whole ones."""
     kind = np.dtype(np.float32 if held.size % 4 == 0 else np.uint8)
-    return DeviceBuffer(launch.loaded.device, held, kind, (held.size // kind.itemsize,))
+    return DeviceBuffer(device, held, kind, (held.size // kind.itemsize,))
