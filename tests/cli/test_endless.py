@@ -51,7 +51,7 @@ WAYS: dict[str, tuple[list[str], str | None, str]] = {
 }  # fmt: skip
 
 
-@pytest.mark.in_turn(2)
+@pytest.mark.in_turn(1)
 @pytest.mark.parametrize("way", WAYS)
 def test_what_never_ends(way: str, tmp_path: Path) -> None:
     words, stdin, said = WAYS[way]

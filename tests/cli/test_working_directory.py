@@ -47,7 +47,7 @@ WAYS = {
 }
 
 
-@pytest.mark.in_turn(1, each="start")
+@pytest.mark.in_turn(1)
 @pytest.mark.parametrize(
     ("way", "start"),
     [*((way, "script") for way in WAYS), ("repl", "-m"), ("run", "-m"), ("run", "served")],

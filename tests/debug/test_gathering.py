@@ -55,6 +55,7 @@ def test_one_stop_for_each_wave_of_resident_warps(engine: str) -> None:
         assert plain.buffer("out").tolist() == result
 
 
+@pytest.mark.full(instead="test_one_stop_for_each_wave_of_resident_warps")
 def test_both_engines_gather_alike() -> None:
     seen = []
     for engine in ("step", "run"):

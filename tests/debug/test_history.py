@@ -49,7 +49,7 @@ def checkpoints_everywhere(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(replay, "MOST", 8)
 
 
-@pytest.mark.in_turn(4)
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("number", range(6))
 def test_random_walks_come_to_the_same_states(number: int, request: Any) -> None:
     """Forward, back, edits, branches; `make fuzz` walks two hundred times."""
@@ -84,6 +84,7 @@ def test_a_step_back_is_undone_by_a_step(session: Any) -> None:
         session.reverse_step(7)
 
 
+@pytest.mark.in_turn(1)
 @pytest.mark.parametrize("engine", ["step", "run"])
 def test_a_step_past_a_barrier_is_followed_by_single_instructions(engine: str) -> None:
     """The turns of others that it let run go on where the way back has cut them."""

@@ -17,6 +17,7 @@ from gpudbg.debug.values.unwinding import return_addresses
 from gpudbg.errors import UsageError
 from gpudbg.launch.flags import launch_parser
 from gpudbg.toolchain.options import word_options
+from tests import variants
 from tests.debug.modern import launched
 
 DATA = Path(__file__).parent / "data"
@@ -63,7 +64,7 @@ def test_frames_and_finish_follow_the_focused_lane() -> None:
     session.cont()
     session.command("delete")
     session.command("lane 5")
-    for _ in range(3):
+    for _ in range(variants.number(1, 3)):
         before = frames(session)
         depth = call_depth(session, session.warp().state)
         assert before[-1].function == "recursion"

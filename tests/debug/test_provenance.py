@@ -26,6 +26,7 @@ def session(request: pytest.FixtureRequest) -> Iterator[Any]:
 
 
 @pytest.mark.parametrize(("number", "engine"), [(0, "run"), (1, "step")])
+@pytest.mark.in_turn(1)
 def test_answers_are_what_was_noted_on_the_way(
     number: int, engine: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -95,6 +96,7 @@ def test_what_cannot_be_asked_is_said(line: str, words: str) -> None:
             session.command(line)
 
 
+@pytest.mark.in_turn(1)
 def test_why_goes_through_registers_and_memory_to_the_leaves(session: Any) -> None:
     """To parameters and special registers; a tree goes on where its depth ended it."""
     tree = session.why("out[2]", depth=3)

@@ -342,7 +342,7 @@ STAIN = """
 """
 
 
-@pytest.mark.in_turn(2)
+@pytest.mark.in_turn(1)
 @pytest.mark.parametrize("limit", [0, 1, 203, 2000])
 def test_what_no_code_writes_is_zero_in_a_new_block(limit: int) -> None:
     """Somebody has written to registers, predicates and flags of blocks that others follow."""

@@ -38,7 +38,7 @@ def full(*case: object) -> Any:
     return pytest.param(*case, marks=pytest.mark.full(instead="the pairs beside it"))
 
 
-@pytest.mark.in_turn(2)
+@pytest.mark.in_turn(1)
 @pytest.mark.parametrize(
     ("how", "name"),
     [

@@ -16,7 +16,7 @@ from tests import kernel_cases as kc
 from tests.variants import full
 
 
-@pytest.mark.in_turn(2)
+@pytest.mark.in_turn(1)
 @pytest.mark.parametrize(
     "kernel",
     [

@@ -32,6 +32,7 @@ def _batch(arch: str, number: int) -> tuple[random.Random, list[int]]:
     return rng, (share + [word for word in changed if word is not None])[: 3 * BATCH]
 
 
+@pytest.mark.full(instead="test_every_form_of_the_table")
 @pytest.mark.in_turn(1)
 @pytest.mark.parametrize(("arch", "number"), SHARES)
 def test_forms_agree(arch: str, number: int) -> None:

@@ -26,7 +26,7 @@ def data(seed: int) -> Words:
     return np.random.default_rng(seed).integers(0, 1 << 32, (32, 32), dtype=np.uint32)
 
 
-@pytest.mark.in_turn(2)
+@pytest.mark.in_turn(1)
 @pytest.mark.parametrize("name", INDICES)
 def test_addresses_made_from_an_index(name: str, tmp_path: Path) -> None:
     """Loads and stores whose lanes follow one another, and indices that wrap around or leave."""

@@ -96,6 +96,7 @@ def test_order_among_events(kernel: str) -> None:
     assert {1, 2} <= kinds
 
 
+@pytest.mark.full(instead="test_both_engines_tell_the_same")
 def test_observed_runs_leave_the_same_state() -> None:
     alone = machines.launch(next(iter(kc.load("scan_block", "sm_50"))), "run")
     assert alone.run().kind == "exited"

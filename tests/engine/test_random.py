@@ -56,6 +56,7 @@ def test_floating_point_programs(seeds: tuple[int, ...]) -> None:
         assert not found, found
 
 
+@pytest.mark.in_turn(1)
 @pytest.mark.parametrize(("arch", "seeds"), [("sm_50", (1, 7034, 7075)), ("sm_61", (2233, 8145))])
 def test_random_programs(arch: str, seeds: tuple[int, ...]) -> None:
     for _, _, found in fuzz_random.campaign(seeds, arch):

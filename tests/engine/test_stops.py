@@ -28,7 +28,7 @@ def _case(kernel: str, variant: str = "sm_50") -> kc.Case:
     return next(iter(kc.load(kernel, variant)))
 
 
-@pytest.mark.in_turn(2)
+@pytest.mark.in_turn(1)
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_random_stops(kernel: str) -> None:
     case = _case(kernel)
@@ -44,7 +44,7 @@ def test_random_stops(kernel: str) -> None:
             break
 
 
-@pytest.mark.in_turn(2)
+@pytest.mark.in_turn(1)
 @pytest.mark.parametrize("kernel", KERNELS[:12])
 def test_engines_take_turns(kernel: str) -> None:
     """One launch handed from engine to engine ends as on the step engine alone."""
@@ -86,7 +86,7 @@ def test_a_token_is_pushed_once_where_the_next_instruction_fails() -> None:
     assert machines.difference(found[0], found[1]) == ""
 
 
-@pytest.mark.in_turn(2)
+@pytest.mark.in_turn(1)
 @pytest.mark.parametrize("kernel", ["divergence", "scan_block", "matmul_tiled", "saxpy"])
 def test_breakpoints(kernel: str) -> None:
     case = _case(kernel)

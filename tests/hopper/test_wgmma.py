@@ -177,6 +177,7 @@ _COMPILED: dict[str, tuple[Any, int, int, Any, Any]] = {
 }
 
 
+@pytest.mark.in_turn(1)
 @pytest.mark.parametrize("name", some("wgmma", list(_COMPILED), 2))
 def test_compiled_products_are_those_of_the_step_engine(
     name: str, monkeypatch: pytest.MonkeyPatch

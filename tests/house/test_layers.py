@@ -30,7 +30,7 @@ def test_contracts_are_kept() -> None:
     assert done.returncode == 0, done.stdout[-3000:]
 
 
-@pytest.mark.in_turn(2)
+@pytest.mark.in_turn(1)
 @pytest.mark.parametrize(
     ("module", "line"),
     [

@@ -14,6 +14,7 @@ from tests.isa.recorded import compiled, sampled
 from tests.variants import number
 
 
+@pytest.mark.full(instead="test_random_words_assemble_back")
 def test_compiled_programs_assemble_to_the_same_words() -> None:
     """Bit for bit, ignored bits included, and the reuse marks too."""
     wrong = []

@@ -14,7 +14,7 @@ CUBIN = Path(__file__).parent / "data" / "grid_barrier"
 ENGINES = ("step", "run")
 
 
-@pytest.mark.in_turn(2)
+@pytest.mark.in_turn(1)
 @pytest.mark.parametrize(
     ("arch", "engine"),
     # Without YIELD each block polls for a long turn, which the step engine takes minutes for.

@@ -133,6 +133,7 @@ def test_bytes_that_are_no_utf_8() -> None:
     assert read(TerminalParser(), decode(b"\xffj"))[-1] == "j"
 
 
+@pytest.mark.full(instead="test_the_key_behind_it_in_the_same_write_counts")
 def test_in_a_terminal(terminal: Any) -> None:  # noqa: F811
     screen = terminal("demo", width=80, height=24)
     before = screen.wait("Entry")

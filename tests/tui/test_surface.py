@@ -88,7 +88,7 @@ def test_only_texels_of_the_last_stop_are_new() -> None:
     assert sum(counts) == written > 0
 
 
-@pytest.mark.in_turn(1, each="palette")
+@pytest.mark.in_turn(1)
 @pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)])
 @pytest.mark.parametrize(("palette", "marks"), [("dark", "unicode"), ("mono", "ascii")])
 async def test_viewer_shows_picture_value_place_and_writer(

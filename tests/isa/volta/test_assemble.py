@@ -21,7 +21,7 @@ SAMPLE, FORMS = 250, 60
 MOV = 0x000FC60000000F0000000007000A7202
 
 
-@pytest.mark.in_turn(2)
+@pytest.mark.in_turn(1)
 @pytest.mark.parametrize("arch", TABLES)
 def test_texts_assemble_to_words_that_read_the_same(arch: str) -> None:
     """Every form and modifier of a sample; with its notes a text gives the word itself."""

@@ -14,7 +14,7 @@ from tests.isa.volta.test_words import recorded
 from tests.variants import number
 
 
-@pytest.mark.in_turn(2)
+@pytest.mark.in_turn(1)
 @pytest.mark.parametrize("tables", ["70", "80", "90", "120"])
 def test_every_form_is_cut_into_128_bits(tables: str) -> None:
     """No bit twice, none left out; `ignored` are those that no text and no match looks at."""
