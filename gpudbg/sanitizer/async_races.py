@@ -871,7 +871,7 @@ class AsyncRaceCheck(RaceCheck):
         super().cta_end(cta)
 
     def _left_copies(self, cta: Cta, known: Knowledge) -> None:
-        """Copies of threads that nobody has waited for when their CTA ends."""
+        """Report copies that no thread has waited for when their CTA ends."""
         first = self._first_of(cta)
         for (pc, warp), (record, issued) in list(self._last_copies.items()):
             if not first <= warp < first + len(cta.warps):
@@ -886,7 +886,7 @@ class AsyncRaceCheck(RaceCheck):
     def _left(
         self, cta: Cta, held: RangeRecord, known: Knowledge, end: AccessRecord | None
     ) -> None:
-        """A copy that nobody has waited for when its CTA ends."""
+        """Report a copy that no thread has waited for when its CTA ends."""
         agent = held.record.agent
         if agent is None or end is None or agent.kind == "gmma":
             return

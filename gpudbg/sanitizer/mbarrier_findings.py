@@ -86,7 +86,7 @@ class MbarrierFindings:
         self._add("mbarrier_access", severity, text, one.begun, access)
 
     def arrives(self, one: Mbarrier, event: MbarrierChanged, arrival: AccessRecord) -> None:
-        """Arrivals: too many, out of range, of a phase whose forerunner nobody waited for."""
+        """Arrivals: too many, out of range, of a phase whose predecessor no thread waited for."""
         if one.modern and one.begun is None:
             # Never initialised, which is reported: its word means nothing.
             return
@@ -118,7 +118,7 @@ class MbarrierFindings:
         self._add("ambiguous_phase", "warning", text, test)
 
     def ignored(self, one: Mbarrier, test: AccessRecord) -> None:
-        """A test whose result nobody takes."""
+        """A test of an mbarrier whose result is not used."""
         text = f"nothing takes the result of the test of the mbarrier at shared 0x{one.offset:x}"
         self._add("ignored_wait", "note", text, test)
 

@@ -169,7 +169,7 @@ def report_leaks(
     blocks: Iterable[Allocation],
     made: Mapping[Allocation, FindingAccess],
 ) -> None:
-    """What kernels allocated and nobody has freed."""
+    """Allocations of kernels that were not freed."""
     for block in blocks:
         site = made.get(block)
         key = ("leak", site.pc if site is not None else 0)

@@ -78,7 +78,7 @@ class PerformanceCheck(RunCheck):
         made.ideal += ideal
 
     def sites(self) -> tuple[PerfSite, ...]:
-        """What there is, by code address."""
+        """The sites that were measured, by code address."""
         found = []
         for (kind, space, pc), s in sorted(self._sums.items(), key=lambda row: row[0][2]):
             _, function, file, line, _ = self._places.row(pc)

@@ -40,7 +40,7 @@ class Agent:
     what: str = ""
 
     def pending(self, known: Row | None) -> int:
-        """Columns in which it is not known to be complete."""
+        """Lanes of the copy whose end the reader of `known` has not waited for."""
         if known is None:
             return self.lanes
         if not self.lanes & self.lanes - 1:

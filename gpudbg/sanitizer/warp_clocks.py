@@ -189,7 +189,7 @@ class WarpClock:
         self.groups = made
 
     def published(self, group: ClockGroup, lanes: int) -> Knowledge:
-        """What somebody learns who comes after lanes of a group: their own work, too."""
+        """The clock that a thread acquires from lanes of a group, their last accesses included."""
         row = group.row().copy()
         chosen = bools(lanes)
         row[chosen] = self.tick

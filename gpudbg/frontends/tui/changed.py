@@ -142,7 +142,7 @@ def _number(shown: Arrangement, place: Rect) -> int | None:
 
 
 def taller(design: Arrangement, changes: Changes, place: Rect, by: int) -> Changes:
-    """Changes that make a place (as it is now) taller by as many rows (lower: fewer)."""
+    """Changes that make a place taller by a number of rows; lower where that is negative."""
     shown = laid_over(design, changes)
     number = _number(shown, place)
     if number is None:

@@ -40,11 +40,11 @@ LOOP: Final = 0x60
 BANKS: Final = 0x140
 """(host pointer, bytes) of each constant bank."""
 TRACE: Final = 0x280
-"""ptr: rows of executed instructions (`gpudbg.sm.trace`), where somebody reads them."""
+"""ptr: rows of executed instructions (`gpudbg.sm.trace`); null without an observer."""
 ACCESSES: Final = 0x268
-"""ptr: rows of accesses (`gpudbg.sm.trace`), where somebody reads them."""
+"""ptr: rows of accesses (`gpudbg.sm.trace`); null without an observer."""
 ORDERED: Final = 0x288
-"""ptr: rows of accesses and of what orders them (`gpudbg.sm.trace`), where somebody reads them."""
+"""ptr: rows of accesses, fences and barriers (`gpudbg.sm.trace`); null without an observer."""
 NEAR_ORDERED: Final = 0x290
 """The same without accesses to global memory."""
 WATCHED: Final = 0x298

@@ -51,12 +51,12 @@ class Merges:
         self.addresses, self.listing = addresses, listing
 
     def enter(self, entry: str, meet: str, late: NamedState, floats: set[int]) -> dict[Key, Phi]:
-        """From the record into code that is also come to from elsewhere, with names.
+        """Load the registers that a block with several predecessors expects in names.
 
         Args:
-            entry, meet: labels of the present block and of that code.
-            late: what comes in names; its values do not matter.
-            floats: registers of it that come as floats.
+            entry, meet: labels of the present block and of the block that is entered.
+            late: the registers that the predecessors hold in names; their values are not read.
+            floats: those of them that predecessors hold as floats.
 
         Returns:
             The phis.

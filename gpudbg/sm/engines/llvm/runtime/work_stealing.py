@@ -66,7 +66,7 @@ class _Member(ControlFunction):
         return self.pool.at(HEAD_BYTES).at(behind)
 
     def change(self, box: TypedPointer, state: int) -> Int:
-        """Set the state of a box; what it was."""
+        """Exchange the state of a box; the state before."""
         return self.integer(64, self.ir.op(f"atomicrmw xchg ptr {box.ref}, i64 {state} acq_rel"))
 
     def signal(self, direction: int, end: Int) -> Int:
