@@ -94,6 +94,7 @@ fuzz: $(STAMP)
 	$(BIN)/python -m tests.engine.hostile --cases 12 --seed 4 --host x86-64-v2
 	$(BIN)/python -m tests.engine.hostile --cases 12 --seed 5 --host x86-64 --at-begin
 	$(BIN)/python -m tests.engine.hostile_modern --count 60
+	$(BIN)/python -m tests.engine.hostile_rows --count 100000
 	$(BIN)/python -m tests.engine.hostile_modern --count 30 --seed 2 --at-begin
 
 bench: $(STAMP)

@@ -19,7 +19,7 @@ from typing import Any
 
 from gpudbg.sm.engines.llvm import layout
 from gpudbg.sm.engines.llvm.ir import builder
-from tests.engine import hostile
+from tests.engine import hostile, hostile_rows
 
 LISTED = Path(__file__).with_suffix(".txt")
 FOLDER = Path(layout.__file__).parent
@@ -51,6 +51,7 @@ FIXED = {
     "flow": "the head of the record, the divergence stack below its capacity",
     "special": "the head of the record, fields of the environment",
     "divergence.compiled": "the divergence stack below its depth or capacity",
+    "cluster_rank": "the descriptor of a CTA",
     "barriers.compiled": "the descriptor of a CTA, by a number below 16",
     "residency.compiled": "what `arena` and `worker` lay out",
     "schedule.compiled": "the same",
@@ -78,6 +79,7 @@ FIXED_FUNCTIONS = {
     "LibraryAccess.atomic": "scratch rows",
     "Shuffles.lane_read": "scratch rows",
     "Body.row": "a row that is passed",
+    "_Rows._put": "rows that are passed",
     "outlined_functions": "rows that are passed",
     "MufuBodies._table": "256 entries, by 8 bits",
     "Screen._uniform": "a row of accesses that code has written",
@@ -164,6 +166,7 @@ def with_cases() -> tuple[set[Row], set[str]]:
             calls |= {name for name in batch.calls if is_access(name)}
         for wide_vectors in (False, True):
             hostile.access_library(wide_vectors)
+        hostile_rows.texts()
     return notes.rows, calls
 
 

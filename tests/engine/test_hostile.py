@@ -64,6 +64,13 @@ def test_hostile_addresses_of_later_sets() -> None:
     assert [sum(row["ended"].values()) for row in rows] == [4]
 
 
+def test_hostile_descriptors_of_matrices() -> None:
+    """Rows of matrices in shared memory lie inside of it, or are not read."""
+    found = json.loads(_child("tests.engine.hostile_rows"))
+    assert found["total"] == 1600
+    assert 40 < found["inside"] < 1500
+
+
 NEVER_CALLED = {
     "atomic.global.ADD.S64", "atomic.global.CAS.S32", "atomic.global.CAS.S64",
     "atomic.shared.ADD.F32", "atomic.shared.ADD.F64", "atomic.shared.ADD.S64",
