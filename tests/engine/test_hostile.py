@@ -67,8 +67,8 @@ def test_hostile_addresses_of_later_sets() -> None:
 def test_hostile_descriptors_of_matrices() -> None:
     """Rows of matrices in shared memory lie inside of it, or are not read."""
     found = json.loads(_child("tests.engine.hostile_rows"))
-    assert found["total"] == 1600
-    assert 40 < found["inside"] < 1500
+    assert found["total"] == 8000
+    assert 500 < found["inside"] < 7500
 
 
 NEVER_CALLED = {
