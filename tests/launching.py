@@ -38,9 +38,9 @@ def open_with(
     return open_session(Path(path), launch_parser().parse_args([*flags]), may_wait=may_wait)
 
 
-def launch_block_max() -> DebugSession:
+def launch_block_max(engine: str = "auto") -> DebugSession:
     """A session at the entry of the first program's kernel, on memory of its own."""
     values = (np.arange(256, dtype=np.int32) * 37) % 5000
-    return gpudbg.load(FIRST).launch(
+    return gpudbg.load(FIRST, engine=engine).launch(
         "block_max", grid=4, block=64, args=[values, np.zeros(4, np.int32), np.int32(250)]
     )

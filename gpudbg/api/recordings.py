@@ -19,14 +19,16 @@ from gpudbg.errors import GpudbgError, LoadError
 from gpudbg.formats.cubin import read_cubin
 from gpudbg.formats.elf import ELF_MAGIC
 from gpudbg.formats.launch import Launch, OutputSpec, RawSpec
+from gpudbg.formats.launch_machine import make_special
 from gpudbg.formats.raw import read_raw
 from gpudbg.formats.reading import read_bytes
-from gpudbg.formats.recording import RecordedLaunch, Recording, decode
+from gpudbg.formats.recording import RecordedLaunch, RecordedMove, Recording, decode
 from gpudbg.launch.prepare import Argument, Made, ProgramLaunch
 from gpudbg.sm import state_edits
 from gpudbg.sm.moves import Move
 from gpudbg.sm.state_hash import state_hash
 from gpudbg.sm.trap.handler import Handler
+from gpudbg.sm.trap.options import TrapOptions
 
 if TYPE_CHECKING:
     from gpudbg.api.programs import LoadedProgram
@@ -103,6 +105,7 @@ class _Resumed:
         gpu.marking = True
         for name, value in machine.trap_options.items():
             gpu.trap_options.set(name, value)
+        gpu.special = make_special(machine.special)
         if self._of.segments:
             gpu.memory.next_address = min(self._of.segments.values())
         loaded = device.adopt(self._program())
@@ -215,7 +218,7 @@ class _Resumed:
         """Do everything again, up to the end."""
         history, of = session.history, self._of
         replay = history.replay
-        replay.begin_with([Move(**_plain(move)) for move in of.moves])
+        replay.begin_with([self._move(move) for move in of.moves])
         # As the launch is made, before the session has done anything with it.
         replay.leave()
         replay.go(BEGINNING)
@@ -238,6 +241,12 @@ class _Resumed:
         history.stand_at_end()
         if session.tick != of.end_tick or state_hash(session.grid) != of.end:
             raise self._error(f"comes to another state at its end, tick {of.end_tick:,}")
+
+    def _move(self, move: RecordedMove) -> Move:
+        options = TrapOptions()
+        for name, value in {**self._of.machine.trap_options, **move.options}.items():
+            options.set(name, value)
+        return Move(**{**_plain(move), "options": options.values})
 
     def _error(self, words: str) -> LoadError:
         hint = f"gpudbg {self._of.version} wrote it"

@@ -669,8 +669,9 @@ class DebugSession(Inferior):
         """Set a watchpoint on the place `expression` names in the focused lane.
 
         Args:
-            expression: `bins[3]`, `*(@shared int*)0x20`, `$R4`.
-            kind: "write" stops where it changes, "read" where it is read, "access" at both.
+            expression: `bins[3]`, `*(@shared int*)0x20`, `$R4`, `c[0x0][0x148]`, `%tid.x`.
+            kind: "write" stops where it changes, "store" where it is written, with the same value
+                too, "read" where it is read, "access" where it is read or written.
             condition, callback: as `break_at`; the condition is tested in the lanes that touched.
 
         Raises:

@@ -71,7 +71,7 @@ def run_warp(
     watching = watch.arm()
     end = partial(runner.end_run, skips=skips)
     lane = _moved_lane(inferior, warp)
-    alone = PATIENCE if watching else ALONE
+    alone = ALONE
     sought: frozenset[int] | None = None
 
     def there(w: WarpState) -> bool:
@@ -79,15 +79,12 @@ def run_warp(
 
     while True:
         if along and grid.total - before >= alone:
-            if watching:
-                accept = breakpoints.accepts if points else None
-                return end(grid.run(breakpoints=points, accept=accept, until=there))
             if sought is None:
                 sought = goals() | _exits(inferior)
             event, waits = _run_grid(runner, warp, lane, arrived, sought, alone < PATIENCE)
             if waits:
                 alone = PATIENCE
-            elif event.kind != "step" or arrived(warp):
+            elif event.kind != "step" or (watching and watch.seen) or arrived(warp):
                 return end(event)
         event = _round(runner, warp, points) if along else grid.step_warp(warp)
         event = replace(event, executed=grid.total - before)
@@ -142,6 +139,8 @@ def _run_grid(
     event = runner.inferior.grid.run(
         breakpoints=points | goals,
         accept=accept,
+        until=runner.watchpoints.met if runner.watchpoints.watched else None,
+        selected=runner.watchpoints.watched,
         hang_check=runner.hang_check(),
         conditions=lambda pc: mine if pc not in points else breakpoints.native_condition(pc),
     )

@@ -50,6 +50,8 @@ OPTIMIZED_OUT = "<optimized out>"
 """How the reason begins why a variable has no value: the compiler left none."""
 FUNCTION = "function"
 """The kind of place of a function's name."""
+SPECIAL = "special"
+"""The kind of place of a special register, which is read only."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +59,8 @@ class Place:
     """Where a value lives: kind register, pair, predicate, flag, cc, pc, memory or variable.
 
     From sm_70 on also uniform, uniform predicate and barrier; `apart` is a pair of registers that
-    are no neighbours, the high one by its name.  A function's pc is no place that
-    can be written to.
+    are no neighbours, the high one by its name.  A function's pc and a special register are no
+    places that can be written to.
 
     Attributes:
         known: lanes in which `addresses` could be computed, where what lies there may not be read;
@@ -179,7 +181,7 @@ def assign(target: Result, value: Result, context: Context) -> None:
     Raises:
         CommandError: the target is not a place.
     """
-    if target.place is None or target.place.kind == FUNCTION:
+    if target.place is None or target.place.kind in (FUNCTION, SPECIAL):
         raise CommandError("left side is not a register, predicate or memory")
     if target.place.kind == "variable":
         context.set_variable(target.place.name, value)
@@ -377,7 +379,10 @@ def _const_bank(node: ast.ConstBank, context: Context) -> Result:
         raise next(iter(errors.values()))
     values = np.array([words.get(place, 0) for place in places], np.uint32)
     ok = valid & np.array([place in words for place in places])
-    return Result(U32, values, ok, why=bank.why or offset.why or _first(errors))
+    low = offset.values.astype(np.uint64) & np.uint64(0xFFFF_FFFF)
+    at = bank.values.astype(np.uint64) << np.uint64(32) | low
+    where = Place("memory", space="bank", addresses=at)
+    return Result(U32, values, ok, where, why=bank.why or offset.why or _first(errors))
 
 
 def _is_variable(text: str, context: Context) -> bool:

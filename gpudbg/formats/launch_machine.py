@@ -215,6 +215,21 @@ def make_special(table: Mapping[str, Any]) -> SpecialSetup:
     return SpecialSetup(**made)
 
 
+def special_table(setup: SpecialSetup) -> dict[str, Any]:
+    """[special] as `make_special` reads it."""
+    usual, table = SpecialSetup(), dict[str, Any]()
+    for key in SPECIAL_KEYS:
+        value = getattr(setup, key)
+        if value == getattr(usual, key):
+            continue
+        if isinstance(value, QueueSetup):
+            value = {name: getattr(value, name) for name in QUEUE_KEYS}
+        elif key == "swept":
+            value = [f"{gpc}.{tpc}" for gpc, tpc in value]
+        table[key] = value
+    return table
+
+
 def _float(key: str, value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise UsageError(f"'{key}' must be a number, not {value!r}")

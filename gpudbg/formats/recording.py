@@ -32,7 +32,7 @@ from gpudbg.dataclass import dataclass
 from gpudbg.errors import LoadError
 from gpudbg.formats.reading import RECORDING_MAGIC as MAGIC
 
-VERSION: Final = 3
+VERSION: Final = 4
 MOST_BYTES: Final = 1 << 34
 """Largest believable content of all sections."""
 _MOST_RATIO: Final = 1040
@@ -56,6 +56,7 @@ class RecordedMachine:
         launches: grids launched before.
         heap_used: bytes of the device heap that were out.
         trap_options: readings that hold, by name (`gpudbg.sm.trap.options`).
+        special: what special registers show, as a launch table's [special].
     """
 
     arch: str
@@ -70,6 +71,7 @@ class RecordedMachine:
     launches: int
     heap_used: int
     trap_options: Mapping[str, Any]
+    special: Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,13 +154,18 @@ class RecordedArgument:
 
 @dataclass(frozen=True, slots=True)
 class RecordedMove:
-    """A call that advanced the launch; attributes as those of `gpudbg.sm.moves.Move`."""
+    """A call that advanced the launch; attributes as those of `gpudbg.sm.moves.Move`.
+
+    Attributes:
+        options: those that were other than the machine's, by name.
+    """
 
     kind: str
     who: tuple[int, ...]
     through: bool
     driven: tuple[tuple[int, ...], ...]
     stop_on_entry: bool
+    options: Mapping[str, Any]
     before: int
     after: int
     stop_kind: str

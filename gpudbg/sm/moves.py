@@ -74,6 +74,7 @@ class Move:
         through: of a step: whether the trap handler ran through.
         driven: words of the SMs when it began, as the driver had set them.
         stop_on_entry: whether entering the trap handler ended it.
+        options: values of `TrapOptions` while it went on, as these have them.
         before, after: warp instructions of the launch when it began and ended.
         stop_kind: the kind of its stop; "" for an exception.
         single: each call was for one instruction; calls in a row are one move.
@@ -86,6 +87,7 @@ class Move:
     through: bool
     driven: tuple[tuple[int, ...], ...]
     stop_on_entry: bool
+    options: tuple[str | int, ...]
     before: int
     after: int
     stop_kind: str = ""

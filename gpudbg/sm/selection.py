@@ -2,7 +2,8 @@
 
 An observer with a selection does not take the step engine everywhere.  Compiled code tests its
 accesses against the selected ranges, and leaves to the step engine, which notifies the observer,
-before an instruction that may touch one or that writes a selected register.
+before an instruction that may touch one, that touches a selected register or that reads a selected
+constant.
 """
 
 from __future__ import annotations
@@ -12,8 +13,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from gpudbg.dataclass import dataclass
+from gpudbg.isa.constant_reads import constant_reads
+from gpudbg.isa.special_reads import special_reads
 
 if TYPE_CHECKING:
+    from gpudbg.isa.family import Instruction
     from gpudbg.isa.operands import Access
 
 ANY: Final = -1
@@ -50,22 +54,64 @@ class SelectedRegister:
 
     Attributes:
         file, number: a field of `isa.operands.Access`, and which; of the condition code 0.
+            `SPECIAL` and a special register's number; `EVERY` and 0: every instruction.
         cta, warp: whose.
+        reads, writes: instructions that it is about.
     """
 
     file: str
     number: int
     cta: int
     warp: int
+    reads: bool = False
+    writes: bool = True
+
+    def touches(self) -> set[Touched]:
+        """What an instruction of which it is about does, in the words of `touched_by`."""
+        if self.file in (SPECIAL, EVERY):
+            return {(self.file, self.number)}
+        found = {(f"read {self.file}", self.number)} if self.reads else set()
+        return found | {(self.file, self.number)} if self.writes else found
 
 
-Written = tuple[str, int]
-"""File and number of a register."""
-FILES: Final = ("registers", "predicates", "uniform", "uniform_predicates")
+@dataclass(frozen=True, slots=True)
+class SelectedConstant:
+    """Bytes of a constant bank that instructions read, of whichever warp."""
+
+    bank: int
+    low: int
+    size: int
+
+    def read_by(self, insn: Instruction) -> bool:
+        """Whether an instruction can read it: as an operand, or where its registers point."""
+        return any(
+            self.meets(read.bank, read.offset, read.size)
+            if read.base is None
+            else read.segmented or read.bank == self.bank
+            for read in constant_reads(insn)
+        )
+
+    def meets(self, bank: int, offset: int, size: int) -> bool:
+        """Whether some bytes of a bank are among it."""
+        return bank == self.bank and offset < self.low + self.size and self.low < offset + size
 
 
-def written_by(access: Access) -> set[Written]:
-    """What an instruction writes, as a selection has it."""
+Touched = tuple[str, int]
+"""File and number of a register that is written; behind "read " the file of one that is read."""
+FILES: Final = ("registers", "predicates", "uniform", "uniform_predicates", "barriers")
+SPECIAL: Final = "special"
+EVERY: Final = "every"
+
+
+def touched_by(insn: Instruction) -> set[Touched]:
+    """What an instruction reads and writes, as a selection has it."""
+    found: set[Touched] = {(EVERY, 0)}
+    for prefix, access in (("", insn.writes()), ("read ", insn.reads())):
+        found |= {(prefix + file, number) for file, number in _registers_of(access)}
+    return found | {(SPECIAL, number) for number in special_reads(insn)}
+
+
+def _registers_of(access: Access) -> set[Touched]:
     found = {(file, number) for file in FILES for number in getattr(access, file)}
     return found | {("cc", 0)} if access.cc else found
 
@@ -76,16 +122,18 @@ class Tests:
 
     Attributes:
         ranges: of each range space, loads and stores.
-        registers: those whose writing matters.
+        registers: those whose reading or writing matters.
         owners: warps whose registers they are.
+        constants: those that instructions of any warp read.
     """
 
     ranges: tuple[tuple[str, bool, bool], ...] = ()
-    registers: frozenset[Written] = frozenset()
+    registers: frozenset[Touched] = frozenset()
     owners: int = 0
+    constants: frozenset[SelectedConstant] = frozenset()
 
     def __bool__(self) -> bool:
-        return bool(self.ranges or self.registers)
+        return bool(self.ranges or self.registers or self.constants)
 
 
 NO_TESTS: Final = Tests()
@@ -98,11 +146,13 @@ class Selection:
     Attributes:
         ranges, registers: the places.
         stepped: why only the step engine can notify of all of them, or "".
+        constants: what instructions read of constant banks.
     """
 
     ranges: tuple[SelectedRange, ...] = ()
     registers: tuple[SelectedRegister, ...] = ()
     stepped: str = ""
+    constants: tuple[SelectedConstant, ...] = ()
 
     def joined(self, other: Selection) -> Selection:
         """Both."""
@@ -110,6 +160,7 @@ class Selection:
             self.ranges + other.ranges,
             self.registers + other.registers,
             self.stepped or other.stepped,
+            self.constants + other.constants,
         )
 
     def tests(self) -> tuple[Tests, list[tuple[int, int, int, int]]]:
@@ -120,11 +171,12 @@ class Selection:
         if len(owners) > MOST_OWNERS:
             owners = [(ANY, ANY)]
         kinds = tuple((r.space, r.loads, r.stores) for r in ranges)
-        written = frozenset((r.file, r.number) for r in self.registers)
-        if not (kinds or written):
+        touched = frozenset(what for r in self.registers for what in r.touches())
+        if not (kinds or touched or self.constants):
             return NO_TESTS, []
         numbers = [(r.low, r.size, r.cta, r.warp) for r in ranges]
-        return Tests(kinds, written, len(owners)), numbers + [(0, 0, *who) for who in owners]
+        tests = Tests(kinds, touched, len(owners), frozenset(self.constants))
+        return tests, numbers + [(0, 0, *who) for who in owners]
 
 
 NOTHING: Final = Selection()

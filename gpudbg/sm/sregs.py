@@ -183,6 +183,13 @@ _GT, _GE = _shift_mask(False, False), _shift_mask(False, True)
 LASTING = frozenset((0, 2, 3, *range(33, 36), *range(37, 40), *range(46, 63), 136, 255))
 """Numbers of registers that stay as they are while a warp runs; others count, or can change."""
 
+CLOCKS = frozenset(range(80, 84))
+"""Those that count instructions: each one changes them."""
+CHANGING = frozenset((*range(4, 12), 40, 42, 64, 66, *range(72, 80)))
+"""Those that change where something happens: performance counters, live threads, error words."""
+CLEARED = 67
+"""The error word that a read clears, up to sm_62."""
+
 ROWS: dict[int, Read] = {
     0: lambda m, w, s: LANE_IDS,
     2: _virt_cfg,

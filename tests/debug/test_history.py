@@ -24,7 +24,13 @@ FIRST = str(Path("sessions/first_steps/first_steps.cubin"))
 FAULTY = str(Path("sessions/out_of_bounds/out_of_bounds.cubin"))
 PRINTS = """extern "C" __global__ void k(int *x)
 { printf("%d\\n", threadIdx.x); __syncthreads(); x[threadIdx.x] = 1; printf("end\\n"); }"""
-CASES = {case.name: case for case in kc.cases()}
+WALKED = (
+    "warp_ops-base-sm_62",
+    "sregs-ids-sm_60",
+    "matmul_tiled-n40-sm_61",
+    "int_arith-special-sm_61",
+)
+CASES = {case.id: case for case in kc.cases() if case.id in WALKED}
 
 
 @pytest.fixture(params=["step", "run"])
@@ -55,9 +61,8 @@ def test_random_walks_come_to_the_same_states(number: int, request: Any) -> None
     """Forward, back, edits, branches; `make fuzz` walks two hundred times."""
     if number % 3:
         request.getfixturevalue("checkpoints_everywhere")
-    names = sorted(name for name in CASES if name in ("base", "ids", "special", "n40"))
     trouble = walk(
-        of_case(CASES[names[number % len(names)]]), ("step", "run")[number % 2], number, 8
+        of_case(CASES[WALKED[number % len(WALKED)]]), ("step", "run")[number % 2], number, 8
     )
     assert not trouble
 

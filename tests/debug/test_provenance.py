@@ -14,7 +14,8 @@ from tests import kernel_cases as kc
 from tests.debug.provenance_oracle import trouble_of
 
 FIRST = str(Path("sessions/first_steps/first_steps.cubin"))
-CASES = {case.name: case for case in kc.cases()}
+ASKED = ("warp_ops-base-sm_62", "sregs-ids-sm_60")
+CASES = {case.id: case for case in kc.cases() if case.id in ASKED}
 
 
 @pytest.fixture(params=["step", "run"])
@@ -32,8 +33,7 @@ def test_answers_are_what_was_noted_on_the_way(
 ) -> None:
     """By an observer of the step engine; `make fuzz` asks about a hundred launches."""
     monkeypatch.setattr(search, "NEAR", 32)
-    names = sorted(name for name in CASES if name in ("base", "ids", "n40"))
-    assert not trouble_of(CASES[names[number % len(names)]], engine, number, 3)
+    assert not trouble_of(CASES[ASKED[number]], engine, number, 3)
 
 
 @pytest.mark.in_turn(1)

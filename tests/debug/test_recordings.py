@@ -14,11 +14,13 @@ from gpudbg.cli import main
 from tests import kernel_cases as kc
 from tests.debug.history_walks import of_case, recorded_walk
 from tests.debug.recording_mutants import outcome
+from tests.engine import machines
 from tests.launching import FIRST
 
 SESSIONS = Path("sessions").resolve()
 FAULTY = SESSIONS / "out_of_bounds" / "out_of_bounds.cubin"
-CASES = {case.name: case for case in kc.cases()}
+WALKED = ("warp_ops-base-sm_62", "int_arith-special-sm_61", "matmul_tiled-n40-sm_61")
+CASES = {case.id: case for case in kc.cases() if case.id in WALKED}
 
 
 def edited(engine: str, path: Path) -> dict[int, str]:
@@ -77,7 +79,7 @@ def test_a_recording_has_every_state(engine: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("number", range(3))
 def test_recorded_walks(number: int, tmp_path: Path) -> None:
     """`make fuzz` walks a hundred times."""
-    case = CASES[("base", "special", "n40")[number]]
+    case = CASES[WALKED[number]]
     assert not recorded_walk(
         of_case(case), ("step", "run")[number % 2], number, tmp_path / "x.gpurec"
     )
@@ -177,3 +179,37 @@ def test_raw_words_are_recorded(tmp_path: Path) -> None:
     with gpudbg.open(tmp_path / "w.gpurec") as again:
         assert again.state_hash() == hashed
         assert again.reverse_step().kind == "step"
+
+
+def test_options_that_change_on_the_way_are_carried_out_again(tmp_path: Path) -> None:
+    """Each move has those that held while it went on, whatever holds now."""
+    case = next(c for c in kc.cases("sm_50") if c.kernel == "fault_stack_overflow")
+    path = tmp_path / "x.gpurec"
+    with machines.launch(case, "run") as session:
+        session.run(max_instructions=40)
+        session.command("trap option call-limit 5")
+        assert session.run().errors[0].name == "API_STACK_ERROR"
+        tick, hashed = session.tick, session.state_hash()
+        session.command("trap option call-limit 0")
+        session.goto(20)
+        assert session.run().kind == "warp_error"
+        assert (session.tick, session.state_hash()) == (tick, hashed)
+        assert session.grid.traps.options.call_limit == 0
+        session.save_recording(path)
+    with gpudbg.open(path) as again:
+        assert (again.tick, again.state_hash()) == (tick, hashed)
+        again.goto(20)
+        assert again.run().errors[0].name == "API_STACK_ERROR"
+
+
+def test_special_registers_of_a_launch_table_are_recorded(tmp_path: Path) -> None:
+    folder = Path("sessions/first_steps")
+    shutil.copy(folder / "first_steps.cubin", tmp_path / "w.cubin")
+    special = '\n[special]\nmachine_id = 7\nswept = ["0.1"]\nqueue = { increment = 4, index = 9 }\n'
+    (tmp_path / "w.toml").write_text((folder / "first_steps.toml").read_text() + special)
+    with gpudbg.open(tmp_path / "w.cubin") as session:
+        session.run(max_instructions=100)
+        session.save_recording(tmp_path / "w.gpurec")
+    with gpudbg.open(tmp_path / "w.gpurec") as again:
+        assert again.command("print $SR_MACHINE_ID_0").text.split()[-1] == "7"
+        assert again.grid.gpu.special.queue.index == 9

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable
 
 import pytest
@@ -12,6 +13,7 @@ from gpudbg.debug.session import DebugSession
 from gpudbg.debug.stops.stop import Stop
 from gpudbg.errors import CommandError
 from gpudbg.expr import evaluate, parse
+from tests.launching import launch_block_max
 from tests.mi.client import KERNELS
 from tests.narrowing import there
 
@@ -49,6 +51,40 @@ def test_a_watchpoint_stops_at_every_change(make_session: Make, expression: str)
     words = {"false": 0, "true": 1}
     assert [(n, words[v] if v in words else int(v)) for n, v in seen] == looked
     assert session.buffer(1).tolist() == MAXIMA
+
+
+def executed(session: DebugSession) -> list[tuple[int, str]]:
+    """Offset and text of what lane 0 of the first warp executes."""
+    with session.trace("instruction", block=(0, 0, 0)) as log:
+        session.run()
+    return [(e.offset, e.text) for e in log if e.index == 0 and 0 in e.lanes]
+
+
+@pytest.mark.in_turn(2)
+@pytest.mark.parametrize("engine", ["step", "run"])
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("rwatch $R2", r" [^,]+,.*\bR2\b|\[R2\b"),
+        ("watch -store $R2", r"^(?!@)\S+ R2\b"),
+        ("rwatch $P0", r"^@!?P0|,.*\bP0\b"),
+        ("rwatch %tid.x", "SR_TID.X"),
+        ("rwatch c[0x0][0x140]", r"c\[0x0\] ?\[0x140\]"),
+        ("awatch c[0x0][0x144]", r"c\[0x0\] ?\[0x144\]"),
+    ],
+)
+def test_instructions_that_touch_a_place(engine: str, line: str, words: str) -> None:
+    ran = executed(launch_block_max())
+    wanted = [offset for offset, text in ran if re.search(words, text)]
+    session = launch_block_max(engine)
+    session.command(line)
+    stops = [stop for stop in session.events("breakpoint") if stop.block == (0, 0, 0)]
+    met = [s.watch[0].pc for s in stops if s.thread == (0, 0, 0)]
+    # A guard is read in lanes that it keeps from executing, too.
+    unguarded = {offset for offset, text in ran if not text.startswith("@")}
+    assert [pc for pc in met if pc in unguarded] == [pc for pc in wanted if pc in unguarded]
+    assert not Counter(wanted) - Counter(met)
+    assert wanted
 
 
 def test_the_focus_goes_to_who_wrote(session: DebugSession) -> None:
@@ -115,7 +151,10 @@ def test_a_run_without_watchpoints_costs_nothing(session: DebugSession) -> None:
     [
         ("watch 3 + 4", "a value, not a place"),
         ("watch arg1[100000]", "cannot watch arg1[100000]"),
-        ("rwatch $R3", "only be watched for changes"),
+        ("watch c[0][0x140]", "no instruction writes this constant bank"),
+        ("watch %tid.x", "SR_TID.X stays as it is while a warp runs"),
+        ("watch %clock", "each one changes it"),
+        ("watch -store %tid.x", "no instruction writes SR_TID.X"),
         ("watch", "an expression is missing"),
         ("watch nosuch", "nosuch"),
     ],

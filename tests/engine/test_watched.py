@@ -18,7 +18,11 @@ CASES = {case.id: case for arch in ("sm_50", "sm_80") for case in kc.cases(arch)
 @pytest.mark.in_turn(1)
 @pytest.mark.parametrize(
     ("name", "seed"),
-    [("histogram-base-sm_50", 3), ("cpasync_gemm-base-sm_80", 3), ("memory_widths-base-sm_50", 2)],
+    [
+        ("constant_mem-base-sm_50", 3),
+        ("cpasync_gemm-base-sm_80", 3),
+        ("memory_widths-base-sm_50", 2),
+    ],
 )
 def test_both_engines_stop_alike(name: str, seed: int) -> None:
     count, difference = fuzz_watch.compare(CASES[name], seed)

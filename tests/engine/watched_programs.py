@@ -25,7 +25,8 @@ CONDITIONS = (
     *[None] * 6,
     "threadIdx.x < 8", "blockIdx.x == 1", "$R3 > 5", "$P0", "$R5 & 1", "warpid == 1",
 )  # fmt: skip
-KINDS = ("write", "write", "read", "access")
+KINDS = ("write", "write", "read", "access", "store")
+SPECIAL = ("%tid.x", "%laneid", "SR_CTAID.X", "%clock", "SR_EQMASK")
 TYPES = ("unsigned char", "short", "int", "float", "unsigned long")
 
 
@@ -61,8 +62,13 @@ def _memory(rng: random.Random, touched: list[Access], buffer: int) -> str:
 
 
 def _register(rng: random.Random, wide: bool) -> str:
-    kinds = ["R", "R", "R", "P", "F", "RD"] + (["UR", "UP"] if wide else ["cc", "flag"])
-    match rng.choice(kinds):
+    kinds = ["R", "R", "R", "P", "F", "RD", "SR", "c"]
+    match rng.choice(kinds + (["UR", "UP"] if wide else ["cc", "flag"])):
+        case "SR":
+            return rng.choice(SPECIAL)
+        case "c":
+            offset = (0x160 if wide else 0x140) + 4 * rng.randrange(-2, 10)
+            return f"c[{rng.choice((0, 0, 0, 3))}][{offset}]"
         case "RD":
             return f"$RD{2 * rng.randrange(16)}"
         case "P" | "UP" as kind:
@@ -90,7 +96,7 @@ def watch(session: Any, touched: list[Access], buffer: int, seed: int) -> list[s
         condition = rng.choice(CONDITIONS)
         try:
             if rng.random() < 0.3:
-                row = session.watch_at(_register(rng, wide), "write", condition)
+                row = session.watch_at(_register(rng, wide), rng.choice(KINDS), condition)
             else:
                 kind = rng.choice(KINDS)
                 row = session.watch_at(_memory(rng, touched, buffer), kind, condition)

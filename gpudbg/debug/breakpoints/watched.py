@@ -5,30 +5,34 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal
 
 from gpudbg.dataclass import dataclass
+from gpudbg.sm.selection import SPECIAL, SelectedConstant
 
 if TYPE_CHECKING:
     from gpudbg.debug.stops.records import Trigger
-    from gpudbg.expr.evaluation import Place
     from gpudbg.sm.state import WarpState
 
-WatchKind = Literal["write", "read", "access"]
+WatchKind = Literal["write", "read", "access", "store"]
+"""Changed, read, read or written, written (with the same value, too)."""
 KIND_WORDS: dict[str, str] = {
     "write": "Hardware watchpoint",
     "read": "Hardware read watchpoint",
     "access": "Hardware access (read/write) watchpoint",
+    "store": "Hardware store watchpoint",
 }
-"""gdb's words, by kind."""
+"""gdb's words, by kind; gdb has none for stores of the same value."""
 TYPE_WORDS: dict[str | None, str] = {
     None: "breakpoint",
     "write": "hw watchpoint",
     "read": "read watchpoint",
     "access": "acc watchpoint",
+    "store": "store watchpoint",
 }
 """Kind of watchpoint, or None -> gdb's name of a breakpoint's type."""
 TOUCHED_BY: dict[WatchKind, tuple[str, ...]] = {
     "write": ("store", "atomic"),
     "read": ("load", "atomic"),
     "access": ("load", "store", "atomic"),
+    "store": ("store", "atomic"),
 }
 """Kinds of access of `Observer.access` that a watchpoint looks at."""
 
@@ -37,9 +41,16 @@ TOUCHED_BY: dict[WatchKind, tuple[str, ...]] = {
 class WatchTarget:
     """The watched place.
 
-    `space` is "register", or global, shared or local; `block` is the CTA of shared and local
-    memory and of a register, `warp` the warp's number in it and `lane` its lane (of local memory
-    and registers).
+    Attributes:
+        kind: what of it.
+        space: global, shared, local or constant; else register or special.
+        address, size: the bytes; a constant's address has the bank above bit 32.
+        block: the CTA of shared and local memory and of a register.
+        warp, lane: the warp's number in it and its lane, of local memory and registers.
+        registers: file and number of each register, as `SelectedRegister` has them.
+        constant: where in a constant bank it can be read; memory may be one.
+        frame: of a variable that is in registers, the number of frames outside of its own and
+            the function: where it is differs from instruction to instruction.
     """
 
     kind: WatchKind
@@ -49,28 +60,42 @@ class WatchTarget:
     block: tuple[int, int, int] | None = None
     warp: int = 0
     lane: int = 0
+    registers: tuple[tuple[str, int], ...] = ()
+    constant: SelectedConstant | None = None
+    frame: tuple[int, str] | None = None
+
+    @property
+    def in_registers(self) -> bool:
+        """Whether it is a register, a special register or a variable in registers."""
+        return self.space in ("register", SPECIAL)
+
+    @property
+    def stepped(self) -> str:
+        """Why its warp is stepped at each instruction, or ""."""
+        if not self.in_registers:
+            return ""
+        if self.frame is not None:
+            return "a variable is in different registers at different instructions"
+        if self.kind == "write" and any(file == "barriers" for file, _ in self.registers):
+            return "waiting lanes change a convergence barrier"
+        if self.kind == "write" and self.space == SPECIAL:
+            return "no instruction writes a special register"
+        return ""
 
     def owned_by(self, warp: WarpState) -> bool:
         """Whether a warp can touch the place."""
         if self.block is not None and warp.cta.block != self.block:
             return False
-        return self.space in ("global", "shared") or warp.cta.warps.index(warp) == self.warp
+        return not (self.in_registers or self.space == "local") or warp.index == self.warp
 
 
 @dataclass(slots=True)
 class Watch:
-    """A breakpoint row's watched place and the value it had when last looked at.
-
-    Attributes:
-        place: a register's, as its expression named it.
-        stepped: why compiled code cannot test whether it is touched, or "".
-    """
+    """A breakpoint row's watched place and the value it had when last looked at."""
 
     target: WatchTarget
     type: Any
     old: str
-    place: Place
-    stepped: str = ""
 
     @property
     def words(self) -> str:
@@ -81,15 +106,24 @@ class Watch:
     def cost(self) -> str:
         """How a run looks after it where code is compiled."""
         target = self.target
-        if target.space == "register":
+        if target.space == "constant":
+            return "compiled; instructions that may read it are stepped"
+        if target.in_registers:
             whose = f"warp {target.warp} of block {target.block}"
-            return f"compiled; {whose} is stepped at instructions that write it"
+            if target.stepped:
+                return f"compiled; {whose} is stepped: {target.stepped}"
+            return f"compiled; {whose} is stepped at instructions that {_VERBS[target.kind]} it"
         kinds = (
             "loads, stores"
             if len(TOUCHED_BY[target.kind]) > 2
             else ("loads" if target.kind == "read" else "stores")
         )
         return f"compiled; {kinds} and atomics are tested, what may touch it is stepped"
+
+
+_VERBS: dict[WatchKind, str] = {
+    "write": "write", "read": "read", "access": "read or write", "store": "write",
+}  # fmt: skip
 
 
 def lines_of(trigger: Trigger) -> tuple[str, ...]:

@@ -1,12 +1,16 @@
-"""Watchpoints: stop where memory or a register changes, or memory is read.
+"""Watchpoints: stop where a place is changed, read or written.
 
     watch bins[3]                 when a store or an atomic changes it
+    watch -store bins[3]          when one writes it, the same value too
     rwatch *(@shared int*)0x20    when it is read           awatch …   read or written
     watch $R4                     when it changes in the focused lane
+    rwatch c[0x0][0x148]          when an instruction reads this constant
+    rwatch %tid.x                 when the focused warp reads the special register
 
 A watched place is fixed when the watchpoint is set: an address of device memory, of the focused
-CTA's shared memory, of the focused thread's local memory, or a register of the focused lane.  The
-stop is after the instruction that touched it.  What cannot touch a watched place runs compiled:
+CTA's shared memory, of the focused thread's local memory, a register of the focused lane, or a
+constant.  A variable that is in registers is looked for anew at each instruction of its frame.
+The stop is after the instruction that touched it.  What cannot touch a watched place runs compiled:
 that code tests its accesses, and leaves to the step engine what may touch one
 (`gpudbg.sm.selection`).
 """
@@ -18,43 +22,33 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gpudbg.debug.attached import Attached
+from gpudbg.debug.breakpoints.targets import (
+    registers_of,
+    selected,
+    selected_registers,
+    target_of,
+)
+from gpudbg.debug.breakpoints.touching import overlapping, reaching, reading, using
 from gpudbg.debug.breakpoints.watched import TOUCHED_BY, Watch, WatchKind, WatchTarget
 from gpudbg.debug.focus.focus import first_lane
 from gpudbg.debug.observing import subscribe, unsubscribe
 from gpudbg.debug.stops.records import Trigger
-from gpudbg.debug.values.access import read, resolve
-from gpudbg.debug.values.context import SHARED_FILES, WarpContext
-from gpudbg.debug.values.shared_registers import PREDICATE, UNIFORM
+from gpudbg.debug.values.access import read
+from gpudbg.debug.values.backtrace import frames
+from gpudbg.debug.values.context import WarpContext
 from gpudbg.debug.views.format import format_value
 from gpudbg.errors import CommandError
 from gpudbg.expr import evaluate, parse
-from gpudbg.expr.evaluation import Place, Result
-from gpudbg.expr.parser import NameNode
 from gpudbg.expr.types import Array, Scalar
-from gpudbg.mem.windows import RANK_SHIFT, WINDOW_BYTES
 from gpudbg.sm.observer import Observer
-from gpudbg.sm.residency.step import number_of
-from gpudbg.sm.selection import ANY, NOTHING, SelectedRange, SelectedRegister, Selection
+from gpudbg.sm.selection import NOTHING, Selection
 
 if TYPE_CHECKING:
     from gpudbg.debug.breakpoints.setting import Breakpoints
     from gpudbg.debug.breakpoints.table import Breakpoint
     from gpudbg.debug.inferior import Inferior
-    from gpudbg.sm.launch import Dim
+    from gpudbg.expr.evaluation import Result
     from gpudbg.sm.state import WarpState
-
-REGISTERS = ("register", "pair", "predicate", "flag", "cc", *SHARED_FILES)
-_FILES = {
-    "register": "registers",
-    "pair": "registers",
-    "predicate": "predicates",
-    "flag": "cc",
-    "cc": "cc",
-    UNIFORM: "uniform",
-    PREDICATE: "uniform_predicates",
-}
-"""Kind of place -> file of `SelectedRegister`."""
-MAX_BYTES = 1 << 16
 
 
 class Watchpoints(Attached["Inferior"], Observer):
@@ -87,46 +81,15 @@ class Watchpoints(Attached["Inferior"], Observer):
         """A watchpoint on the place an expression names in the focused lane.
 
         Raises:
-            CommandError: the expression is not a place, or a register is to be watched for reads.
+            CommandError: the expression is not a place, or one that nothing touches so.
         """
-        target, result = self._target(expression, kind)
+        target, result = target_of(self._inferior, expression, kind)
         where = (_where(target),)
         row = self._breakpoints.add(expression, (), where, condition, temporary)
         warp = self._inferior.focused()
-        assert result.place is not None
-        row.watch = Watch(target, result.type, "", result.place, _stepped(expression, result.place))
-        row.watch.old = self._value(row, warp)
+        row.watch = Watch(target, result.type, "")
+        row.watch.old = self._value(row, warp) or ""
         return row
-
-    def _target(self, expression: str, kind: WatchKind) -> tuple[WatchTarget, Result]:
-        inferior = self._inferior
-        inferior.require_stopped()
-        assert inferior.focus is not None
-        focus = inferior.focus
-        warp = inferior.focused()
-        result = evaluate(parse(expression), WarpContext(inferior, warp))
-        place = result.place
-        if place is None or place.kind not in (*REGISTERS, "memory"):
-            raise CommandError(
-                f"cannot watch {expression}: it is a value, not a place",
-                "watch a variable, an element, *(TYPE *)ADDRESS or a register",
-            )
-        mine = warp.cta.warps.index(warp)
-        if place.kind != "memory":
-            if kind != "write":
-                raise CommandError("a register can only be watched for changes", "watch $R4")
-            size = result.type.size
-            return WatchTarget(kind, "register", 0, size, warp.cta.block, mine, focus.lane), result
-        assert place.addresses is not None
-        size = result.type.size
-        if not result.valid[focus.lane] or not 0 < size <= MAX_BYTES:
-            why = result.why or f"it has {size} bytes"
-            raise CommandError(f"cannot watch {expression}: {why}")
-        space, address = resolve(inferior, place.space, int(place.addresses[focus.lane]))
-        if space not in ("global", "shared", "local"):
-            raise CommandError(f"cannot watch {expression}: {space} memory is never written")
-        block = None if space == "global" else warp.cta.block
-        return WatchTarget(kind, space, address, size, block, mine, focus.lane), result
 
     # ---- running -----------------------------------------------------------------------
     def arm(self) -> bool:
@@ -145,8 +108,9 @@ class Watchpoints(Attached["Inferior"], Observer):
             if owner is None:
                 continue
             # The user may have written there since the last stop.
-            watch.old = self._value(row, owner)
-            if watch.target.space == "register":
+            value = self._value(row, owner)
+            watch.old = watch.old if value is None else value
+            if watch.target.in_registers:
                 self._owners[row.number] = owner
         return bool(self._rows)
 
@@ -156,15 +120,29 @@ class Watchpoints(Attached["Inferior"], Observer):
         for row in self._rows:
             owner = self._owners.get(row.number)
             target = _watch(row).target
-            if target.space != "register":
-                found = found.joined(_selected(target, self._inferior.grid.config.grid))
+            if not target.in_registers:
+                kinds = TOUCHED_BY[target.kind]
+                found = found.joined(selected(target, kinds, self._inferior.grid.config.grid))
             elif owner is not None:
-                found = found.joined(_selected_registers(_watch(row), owner))
+                found = found.joined(selected_registers(_watch(row), owner))
         return found
 
     def instruction(self, warp: WarpState, pc: int, instruction: Any, lanes: int) -> None:
-        """Remember the pc: at `met` the warp has moved on."""
+        """Remember the pc: at `met` the warp has moved on.  Note what it touches by itself."""
         self._pc = self._pcs[warp.sm, warp.slot] = pc
+        for row in self._rows:
+            target = _watch(row).target
+            found = 0
+            if target.constant is not None:
+                found = reading(target.constant, warp, instruction, lanes)
+            elif target.in_registers and target.kind != "write" and target.owned_by(warp):
+                registers = target.registers
+                if target.frame is not None:
+                    now = self._variable(row, warp)
+                    registers = registers_of(None if now is None else now.place)
+                found = using(target, registers, warp, instruction, lanes)
+            if found:
+                self._touched[row.number] = (warp, found, pc)
 
     def access(
         self, warp: WarpState, space: str, kind: str, address: Any, lanes: int, size: int
@@ -175,10 +153,10 @@ class Watchpoints(Attached["Inferior"], Observer):
             if kind not in TOUCHED_BY[target.kind]:
                 continue
             if space == "cluster" and target.space == "shared":
-                found = lanes & _reaching(warp, address, size, target)
+                found = lanes & reaching(warp, address, size, target)
                 if found:
                     self._touched[row.number] = (warp, found, self._pc)
-            if space not in (target.space, "generic"):
+            if target.in_registers or space not in (target.space, "generic"):
                 continue
             if not target.owned_by(warp):
                 continue
@@ -186,7 +164,7 @@ class Watchpoints(Attached["Inferior"], Observer):
             if space == "generic" and target.space in self._windows:
                 at = np.asarray(address, np.uint64) - np.uint64(self._windows[target.space])
             mask = lanes & 1 << target.lane if target.space == "local" else lanes
-            found = mask & _overlapping(at, size, target)
+            found = mask & overlapping(at, size, target)
             if found:
                 self._touched[row.number] = (warp, found, self._pc)
 
@@ -197,6 +175,8 @@ class Watchpoints(Attached["Inferior"], Observer):
         touched, self._touched = self._touched, {}
         for number, owner in self._owners.items():
             target = _watch_of(self._rows, number).target
+            if target.kind != "write":
+                continue
             # A later block may be in its place.
             if (warp is None or owner is warp) and owner.cta.block == target.block:
                 lanes = 1 << target.lane
@@ -233,6 +213,11 @@ class Watchpoints(Attached["Inferior"], Observer):
     def _trigger(self, row: Breakpoint, warp: WarpState, lanes: int, at: int) -> Trigger | None:
         watch = _watch(row)
         old, new = watch.old, self._value(row, warp)
+        if new is None:
+            # A variable has no place at this instruction.
+            if watch.target.kind == "write":
+                return None
+            new = old
         watch.old = new
         if watch.target.kind == "write" and old == new:
             return None
@@ -255,15 +240,35 @@ class Watchpoints(Attached["Inferior"], Observer):
         place = symbols.place(symbols.pc(pc)).fields()
         return Trigger(row.number, row.location, watch.target.kind, old, new, pc, *who, **place)
 
-    def _value(self, row: Breakpoint, warp: WarpState) -> str:
+    def _variable(self, row: Breakpoint, warp: WarpState) -> Result | None:
+        """A variable in registers, in its own frame; None where that is not, or has no place."""
+        target = _watch(row).target
+        assert target.frame is not None
+        rows = frames(self._inferior, warp)
+        outside, function = target.frame
+        level = len(rows) - 1 - outside
+        if level < 0 or rows[level].function != function:
+            return None
+        try:
+            result = evaluate(parse(row.location), WarpContext(self._inferior, warp, level))
+        except CommandError:
+            return None
+        return result if result.valid[target.lane] else None
+
+    def _value(self, row: Breakpoint, warp: WarpState) -> str | None:
+        """The present value; None: a variable has none here."""
         watch = _watch(row)
         target = watch.target
         inferior = self._inferior
-        if target.space == "register":
+        if target.frame is not None:
+            found = self._variable(row, warp)
+            return None if found is None else _scalar_text(found.values[target.lane], found.type)
+        if target.in_registers:
             result = evaluate(parse(row.location), WarpContext(inferior, warp))
             return _scalar_text(result.values[target.lane], result.type)
         home = _home(warp, target)
-        raw = read(inferior, target.space, target.address, target.size, home, target.lane)
+        space = "bank" if target.space == "constant" else target.space
+        raw = read(inferior, space, target.address, target.size, home, target.lane)
         if isinstance(watch.type, Array):
             element = watch.type.target
             if not isinstance(element, Scalar):
@@ -284,56 +289,6 @@ def _watch_of(rows: list[Breakpoint], number: int) -> Watch:
     return _watch(next(row for row in rows if row.number == number))
 
 
-def _stepped(expression: str, place: Place) -> str:
-    """Why compiled code cannot test whether a place is touched, or ""."""
-    if place.kind == "memory":
-        return ""
-    if place.kind not in _FILES:
-        return "waiting lanes change a convergence barrier"
-    # What stands behind a `$` is no variable.
-    if not isinstance(parse(expression), NameNode) or expression.strip()[:1] != "$":
-        return "a variable is in a register here, and may be elsewhere at other instructions"
-    return ""
-
-
-def _selected(target: WatchTarget, grid: Dim) -> Selection:
-    """The bytes that a target is about."""
-    kinds = TOUCHED_BY[target.kind]
-    cta = ANY if target.block is None else number_of(target.block, grid)
-    warp = target.warp if target.space == "local" else ANY
-    what = target.space, target.address, target.size, "load" in kinds, "store" in kinds
-    return Selection((SelectedRange(*what, cta, warp),))
-
-
-def _selected_registers(watch: Watch, owner: WarpState) -> Selection:
-    """The registers that a watchpoint is about."""
-    if watch.stepped:
-        return Selection(stepped=watch.stepped)
-    who, index = (owner.cta.number, owner.index), watch.place.index
-    numbers = (index, index + 1) if watch.place.kind == "pair" else (index,)
-    file = _FILES[watch.place.kind]
-    return Selection((), tuple(SelectedRegister(file, n, *who) for n in numbers))
-
-
-def _overlapping(address: Any, size: int, target: WatchTarget) -> int:
-    """The lanes whose access of `size` bytes meets the watched bytes."""
-    at = np.broadcast_to(np.asarray(address), (32,)).astype(np.uint64)
-    low = np.uint64(max(target.address - size + 1, 0))
-    high = np.uint64(target.address + target.size - 1)
-    inside = (at >= low) & (at <= high)
-    return int(np.packbits(inside, bitorder="little").view("<u4")[0])
-
-
-def _reaching(warp: WarpState, address: Any, size: int, target: WatchTarget) -> int:
-    """The lanes whose access to other blocks of the cluster meets the watched bytes."""
-    at = np.broadcast_to(np.asarray(address), (32,)).astype(np.uint64)
-    ctas = warp.cta.cluster.ctas
-    ranks = [n for n, cta in enumerate(ctas) if cta.block == target.block]
-    inside = np.isin(at >> np.uint64(RANK_SHIFT), ranks)
-    lanes = int(np.packbits(inside, bitorder="little").view("<u4")[0])
-    return lanes & _overlapping(at & np.uint64(WINDOW_BYTES - 1), size, target)
-
-
 def _home(warp: WarpState, target: WatchTarget) -> WarpState:
     """A warp of the block whose shared memory is watched; the given one elsewhere."""
     if target.space != "shared" or warp.cta.block == target.block:
@@ -343,8 +298,11 @@ def _home(warp: WarpState, target: WatchTarget) -> WarpState:
 
 
 def _where(target: WatchTarget) -> str:
-    if target.space == "register":
+    if target.in_registers:
         return f"warp {target.warp} lane {target.lane} of block {target.block}"
+    if target.space == "constant":
+        bank, offset = target.address >> 32, target.address & 0xFFFFFFFF
+        return f"c[0x{bank:x}][0x{offset:x}], {target.size} bytes"
     owner = "" if target.block is None else f" of block {target.block}"
     if target.space == "local":
         owner = f" of warp {target.warp} lane {target.lane}{owner}"

@@ -95,15 +95,19 @@ def dprintf(session: DebugSession, argument: str) -> Notice:
 
 
 WATCHES = """\
-EXPRESSION names a place: bins[3], *(@shared int*)0x20, a variable, $R4 of the focused lane.
+EXPRESSION names a place: bins[3], *(@shared int*)0x20, a variable, $R4, $P0 or CC of the focused
+lane, a constant c[0x0][0x148], a special register %tid.x or SR_TID.X.
   watch    stop when it changes      rwatch   when it is read      awatch   read or written
+  watch -store …   at each write, of the same value too
 The stop is after the instruction that touched it, with the focus on the lane that did.
-Runs use the step engine while a watchpoint is enabled."""
+What cannot touch the place runs compiled; `info watchpoints` says what each one costs."""
 
 
 def _watch(session: DebugSession, argument: str, kind: WatchKind) -> Notice:
     expression, _, condition = argument.partition(" if ")
     expression = expression.strip().removeprefix("-location ").removeprefix("-l ")
+    if kind == "write" and expression.startswith("-store "):
+        kind, expression = "store", expression.removeprefix("-store ").strip()
     if not expression:
         raise CommandError("an expression is missing", "watch bins[3]")
     point = session.watch_at(expression, kind, condition=condition.strip() or None)
@@ -113,7 +117,7 @@ def _watch(session: DebugSession, argument: str, kind: WatchKind) -> Notice:
 def _watch_command(name: str, kind: WatchKind, help_: str) -> None:
     @command(
         name,
-        usage=f"{name} EXPRESSION [if CONDITION]",
+        usage=f"{name} {'[-store] ' if kind == 'write' else ''}EXPRESSION [if CONDITION]",
         help=help_,
         group="breakpoints",
         needs="stopped",
@@ -125,8 +129,8 @@ def _watch_command(name: str, kind: WatchKind, help_: str) -> None:
 
 
 _watch_command("watch", "write", "stop where memory or a register changes")
-_watch_command("rwatch", "read", "stop where memory is read")
-_watch_command("awatch", "access", "stop where memory is read or written")
+_watch_command("rwatch", "read", "stop where memory, a register or a constant is read")
+_watch_command("awatch", "access", "stop where memory or a register is read or written")
 
 
 def _numbers(session: DebugSession, argument: str) -> list[int]:
@@ -320,7 +324,7 @@ def _cost(session: DebugSession, point: Breakpoint, watch: Watch) -> str:
         return "disabled: costs nothing"
     if session.launched and session.grid.fast is None:
         return "the step engine runs everything: `engine` is step"
-    stepped = watch.stepped or (stepped_now(session.grid) if session.launched else "")
+    stepped = stepped_now(session.grid) if session.launched else ""
     if stepped:
         return f"the step engine runs everything: {stepped}"
     return watch.cost

@@ -106,7 +106,13 @@ def rbreak(session: DebugSession, argument: str) -> Sections:
     return Sections(tuple(parts), numbers)
 
 
-_VERBS = {None: "break", "write": "watch", "read": "rwatch", "access": "awatch"}
+_VERBS = {
+    None: "break",
+    "write": "watch",
+    "read": "rwatch",
+    "access": "awatch",
+    "store": "watch -store",
+}
 assert set(_VERBS) == set(TYPE_WORDS)
 
 

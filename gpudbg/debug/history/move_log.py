@@ -69,9 +69,8 @@ class MoveLog:
         through = bool(keywords.get("through", args[3:4] == (True,)))
         single = kind == "step_warp" and len(args) < 2 and "count" not in keywords
         driven = words_of(grid)
-        return Move(
-            kind, who, through, driven, grid.flow.stop_on_entry, total, total, single=single
-        )
+        entry, options = grid.flow.stop_on_entry, grid.traps.options.values
+        return Move(kind, who, through, driven, entry, options, total, total, single=single)
 
     def next_pause(self) -> int | None:
         """Where a run is to pause; see `gpudbg.sm.moves.MoveListener`.
@@ -120,7 +119,11 @@ def _continues(last: Move, move: Move) -> bool:
     """Whether a single step belongs to those before it."""
     same = last.single and move.single and last.who == move.who and last.through == move.through
     alike = last.stop_kind == move.stop_kind == "step" and last.driven == move.driven
-    return same and alike and last.stop_on_entry == move.stop_on_entry
+    return same and alike and _set_alike(last, move)
+
+
+def _set_alike(last: Move, move: Move) -> bool:
+    return last.stop_on_entry == move.stop_on_entry and last.options == move.options
 
 
 def _who(found: Any) -> tuple[int, ...]:

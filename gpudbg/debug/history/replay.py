@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from gpudbg.dataclass import dataclass
 from gpudbg.debug.history.move_log import ACTING, MoveLog, set_words, words_of
 from gpudbg.debug.history.pace import QUICK, Pace
-from gpudbg.errors import ModelGap
+from gpudbg.errors import ModelGap, UsageError
 from gpudbg.sm import record as rec
 from gpudbg.sm.events import StopEvent
 from gpudbg.sm.moves import BY_ITSELF, Move
@@ -351,7 +351,8 @@ class Replay:
         set_words(grid, move.driven if self._mid is None else self._mid)
         grid.flow.stop_on_entry = move.stop_on_entry
         end = None if whole and move.by_itself else to
-        event = self._round(move, end) if move.kind in ROUNDS else again(grid, move, end)
+        with grid.traps.options.as_they_were(move.options):
+            event = self._round(move, end) if move.kind in ROUNDS else again(grid, move, end)
         self._mid = None if whole else words_of(grid)
         if whole:
             self._left = grid.cut = None
@@ -412,7 +413,8 @@ class Replay:
         if to > grid.total:
             set_words(grid, move.driven if self._mid is None else self._mid)
             grid.flow.stop_on_entry = move.stop_on_entry
-            event = grid.run(**asked, max_instructions=to - grid.total)
+            with grid.traps.options.as_they_were(move.options):
+                event = grid.run(**asked, max_instructions=to - grid.total)
             self._mid = words_of(grid)
             self.at = Position(self.at.moves, grid.total)
         return event
@@ -610,7 +612,8 @@ def _step_many(grid: Grid, move: Move) -> StopEvent:
     if move.kind == "step_sm":
         return grid.step_sm(move.who[0])
     cta = grid.sms[move.who[0]].ctas[move.who[1]]
-    assert isinstance(cta, Cta)
+    if not isinstance(cta, Cta):
+        raise UsageError(f"no block is in place {move.who[1]} of SM {move.who[0]} to be stepped")
     return grid.step_cta(cta)
 
 

@@ -25,7 +25,6 @@ from gpudbg.debug.provenance.touches import PlaceTouch
 from gpudbg.debug.stops.records import Trigger
 from gpudbg.debug.values.lanes import LANES
 from gpudbg.errors import CommandError
-from gpudbg.expr.evaluation import Place
 from gpudbg.isa.family import decode
 
 if TYPE_CHECKING:
@@ -106,7 +105,7 @@ class Provenance(Attached["Inferior"]):
         target = WatchTarget(kind, "register" if not place.in_memory else place.space)
         points, symbols = self._runner.breakpoints, self._inferior.symbols
         with points.alone(lambda: points.add(place.expression, (), (place.text,))) as row:
-            row.watch = Watch(target, place.type, touch.old, Place(target.space))
+            row.watch = Watch(target, place.type, touch.old)
             assert touch.lane is not None
             warp = touch.warp or 0
             at = symbols.place(hit.pc).fields()

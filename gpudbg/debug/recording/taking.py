@@ -8,6 +8,7 @@ never save.
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeGuard
 
@@ -17,7 +18,7 @@ from gpudbg.debug.history.replay import BEGINNING, Position
 from gpudbg.device.device import DeviceBuffer
 from gpudbg.device.images import DeviceImage
 from gpudbg.errors import CommandError
-from gpudbg.formats.launch_machine import SpecialSetup
+from gpudbg.formats.launch_machine import special_table
 from gpudbg.formats.recording import (
     RecordedAllocation,
     RecordedArgument,
@@ -35,6 +36,7 @@ from gpudbg.formats.recording import (
 from gpudbg.launch.prepare import ProgramLaunch
 from gpudbg.sm import state_edits
 from gpudbg.sm.state_hash import state_hash
+from gpudbg.sm.trap.options import OPTION_NAMES
 
 if TYPE_CHECKING:
     from gpudbg.debug.history.replay import Mark
@@ -79,7 +81,6 @@ def require_recordable(session: DebugSession) -> None:
     troubles = {
         "references to textures and surfaces": bool(session.program.images),
         "trap handlers that were installed on the way": not history.replay.keeps_handler,
-        "what special registers show by a launch table": gpu.special != SpecialSetup(),
         "runs on several host threads (`--jobs`)": gpu.jobs > 1,
         "launches that were not made from a launch table": not isinstance(launch, ProgramLaunch),
     }
@@ -141,7 +142,7 @@ class _Taker:
                 (o.buffer, o.start, o.stop, o.format) for o in table.outputs if o.buffer in buffers
             ),
             allocations=allocations,
-            moves=tuple(map(_move, replay.moves)),
+            moves=tuple(_move(move, machine.trap_options) for move in replay.moves),
             edits=tuple(edits),
             bookmarks=tuple(
                 RecordedBookmark(tick, *words) for tick, words in session.bookmarks.items()
@@ -184,6 +185,7 @@ class _Taker:
             launches=gpu.launches - 1,
             heap_used=gpu.heap.used,
             trap_options=gpu.trap_options.to_json(),
+            special=special_table(gpu.special),
         )
 
     def _raw(self) -> RecordedWords | None:
@@ -306,10 +308,12 @@ def _ends(file: str, name: str) -> bool:
     return file == name or file.endswith("/" + name.lstrip("/"))
 
 
-def _move(move: Move) -> RecordedMove:
+def _move(move: Move, usual: Mapping[str, Any]) -> RecordedMove:
     left = None if move.left is None else _numbers(move.left)
+    named = zip(OPTION_NAMES, move.options, strict=True)
     return RecordedMove(
         move.kind, move.who, move.through, _numbers(move.driven), move.stop_on_entry,
+        {name: value for name, value in named if usual[name] != value},
         move.before, move.after, move.stop_kind, move.single, left,
     )  # fmt: skip
 

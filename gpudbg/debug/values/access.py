@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpudbg.errors import CommandError, UsageError
-from gpudbg.expr.evaluation import LANES, Result, per_lane
+from gpudbg.expr.evaluation import LANES, SPECIAL, Place, Result, per_lane
 from gpudbg.expr.types import U32
+from gpudbg.mem.device import Allocation
 from gpudbg.sm.counters import NEED_EVENTS
 
 if TYPE_CHECKING:
@@ -112,7 +113,20 @@ def resolve(inferior: Inferior, space: str, address: int) -> tuple[str, int]:
         return "global", address
     if space == "const" and inferior.grid.gpu.memory.find(address) is not None:
         return "global", address
+    if space == "bank":
+        held = inferior.grid.engine.constants.banks.get(address >> 32)
+        offset = address & 0xFFFFFFFF
+        if isinstance(held, Allocation) and offset < held.size:
+            return "global", held.base + offset
     return space, address
+
+
+def banked(inferior: Inferior, address: int) -> tuple[int, int] | None:
+    """The constant bank, and the offset in it, by which instructions can read device memory."""
+    for number, held in sorted(inferior.grid.engine.constants.banks.items()):
+        if isinstance(held, Allocation) and held.base <= address < held.base + held.size:
+            return number, address - held.base
+    return None
 
 
 def _store(
@@ -154,7 +168,7 @@ def special(inferior: Inferior, warp: WarpState, text: str) -> Result | None:
     number = _number(text)
     if number is None:
         return None
-    return per_lane(special_value(inferior, warp, number), U32)
+    return per_lane(special_value(inferior, warp, number), U32, Place(SPECIAL, number))
 
 
 def special_value(

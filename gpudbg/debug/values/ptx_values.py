@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from gpudbg.debug.values.access import read, special_value
 from gpudbg.errors import CommandError
-from gpudbg.expr.evaluation import LANES, Result, per_lane
+from gpudbg.expr.evaluation import LANES, SPECIAL, Place, Result, per_lane
 from gpudbg.expr.types import U32, U64
 from gpudbg.regs.ptx import Lowering, PtxRegister, Source, find_ptx, nearest_ptx
 
@@ -36,10 +36,20 @@ def read_ptx(inferior: Inferior, warp: WarpState, text: str) -> Result | None:
     words = [_word(inferior, warp, lowering, i) for i in range(_count(lowering))]
     if lowering.by is not None:
         words = [_done(inferior, warp, words[0], *lowering.by)]
+    place = _place(lowering)
     if len(words) == 1:
-        return per_lane(words[0], U32)
+        return per_lane(words[0], U32, place)
     wide = words[0].astype(np.uint64) | words[1].astype(np.uint64) << np.uint64(32)
-    return per_lane(wide, U64)
+    return per_lane(wide, U64, place)
+
+
+def _place(lowering: Lowering) -> Place | None:
+    """The special register that code reads for it: the first of those that follow one another."""
+    if lowering.source not in (Source.S2R, Source.CS2R):
+        return None
+    first, *others = lowering.registers
+    in_turn = all(number == first + n for n, number in enumerate(others, 1))
+    return Place(SPECIAL, first) if in_turn else None
 
 
 def _lowering(row: PtxRegister, arch: str) -> Lowering:

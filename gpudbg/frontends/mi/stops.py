@@ -99,6 +99,7 @@ WATCH_REASONS = {
     "write": ("watchpoint-trigger", "wpt"),
     "read": ("read-watchpoint-trigger", "hw-rwpt"),
     "access": ("access-watchpoint-trigger", "hw-awpt"),
+    "store": ("watchpoint-trigger", "wpt"),
 }
 """Kind of watchpoint -> (reason of the stop, key of the watchpoint)."""
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import fields
+from operator import attrgetter
 from typing import Any, Final
 
 from gpudbg.dataclass import dataclass
@@ -69,5 +72,28 @@ class TrapOptions:
         """Every option and its value."""
         return {name: getattr(self, name) for name in OPTION_NAMES}
 
+    @property
+    def values(self) -> tuple[str | int, ...]:
+        """All values, in the order of `OPTION_NAMES`."""
+        return _values(self)
+
+    @contextmanager
+    def as_they_were(self, values: tuple[str | int, ...]) -> Iterator[None]:
+        """Have other values for a while."""
+        now = self.values
+        if now == values:
+            yield
+            return
+        self._take(values)
+        try:
+            yield
+        finally:
+            self._take(now)
+
+    def _take(self, values: tuple[str | int, ...]) -> None:
+        for name, value in zip(OPTION_NAMES, values, strict=True):
+            setattr(self, name, value)
+
 
 OPTION_NAMES: Final = tuple(f.name for f in fields(TrapOptions))
+_values: Final[Callable[[TrapOptions], tuple[str | int, ...]]] = attrgetter(*OPTION_NAMES)

@@ -18,7 +18,7 @@ from gpudbg.sm.engines.llvm.kernel.cursor import Cursor
 from gpudbg.sm.engines.llvm.kernel.exits import Exits
 from gpudbg.sm.engines.llvm.layout import Left
 from gpudbg.sm.record import FIELDS
-from gpudbg.sm.selection import ANY, Tests, written_by
+from gpudbg.sm.selection import ANY, Tests, touched_by
 
 ROW_BYTES = 32
 """Of a range or an owner in the table: low, size, CTA, warp."""
@@ -137,11 +137,14 @@ class WatchTests:
             self._bounds[key] = f"{name}.low", f"{name}.size"
         return self._bounds[key]
 
-    # ---- registers -----------------------------------------------------------------------
+    # ---- registers, constants ------------------------------------------------------------
     def note_instruction(self, insn: Any) -> None:
-        """Leave before an instruction that writes a selected register, if it is the register's
-        warp that executes it."""
-        if self.tests.registers and self.tests.registers & written_by(insn.writes()):
+        """Leave before an instruction that reads a selected constant, or touches a selected
+        register, if it is the register's warp that executes it."""
+        tests = self.tests
+        if any(constant.read_by(insn) for constant in tests.constants):
+            self.ir.provided("false", self.exits.exit_at(self.exits.point, Left.WATCHED))
+        elif tests.registers and tests.registers & touched_by(insn):
             self.ir.provided("%watch.other", self.exits.exit_at(self.exits.point, Left.WATCHED))
 
 
