@@ -212,4 +212,6 @@ def test_special_registers_of_a_launch_table_are_recorded(tmp_path: Path) -> Non
         session.save_recording(tmp_path / "w.gpurec")
     with gpudbg.open(tmp_path / "w.gpurec") as again:
         assert again.command("print $SR_MACHINE_ID_0").text.split()[-1] == "7"
-        assert again.grid.gpu.special.queue.index == 9
+        queue = again.grid.gpu.special.queue
+        assert queue is not None
+        assert queue.index == 9
