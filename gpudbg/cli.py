@@ -40,6 +40,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "decode": ("gpudbg.frontends.verbs.decode", "explain a register, instruction or log word"),
     "repl": ("gpudbg.frontends.verbs.repl", "a Python prompt on a session"),
     "exec": ("gpudbg.frontends.verbs.exec", "run a CUDA program with the emulated GPU"),
+    "doctor": ("gpudbg.frontends.verbs.doctor", "what is here for programs, what is missing"),
     "script": ("gpudbg.frontends.verbs.script", "run a Python program on the debugger"),
     "demo": ("gpudbg.frontends.verbs.demo", "open a shipped program and its story"),
     "serve": ("gpudbg.frontends.verbs.serve", "the terminal UI in a browser"),

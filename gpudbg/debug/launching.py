@@ -5,7 +5,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from gpudbg.debug.attached import Attached, Owner
 from gpudbg.debug.symbols import Symbols
@@ -23,12 +23,30 @@ if TYPE_CHECKING:
     from gpudbg.launch.opening import Opening
 
 
+class LaunchSource(Protocol):
+    """Where launches come from, where nobody types `run`: a host program."""
+
+    def next(self, stop: Stop | None) -> Launchable | None:
+        """The next launch; None after the last one.
+
+        Args:
+            stop: how the one before ended.
+        """
+
+    def stands(self, number_of_points: int) -> bool:
+        """Whether the launch that `next` gave is a stop at its entry."""
+
+    def finished(self) -> str:
+        """What is said after the last launch."""
+
+
 class LaunchControl(Attached[Owner]):
     """Launches an inferior's kernel, and what another launch was planned with.
 
     Attributes:
         opening: how the program was opened: path, flags and table; None where Python launched it.
         planned: whether the next launch is made from `opening`.
+        source: where the next launches come from; None: the one there is is all.
         release: frees what the launch made on its device.
     """
 
@@ -48,6 +66,7 @@ class LaunchControl(Attached[Owner]):
         self._code_changed = code_changed
         self.opening: Opening | None = None
         self.planned = False
+        self.source: LaunchSource | None = None
         self.release = _releaser(inferior, inferior.launch)
 
     def require_launchable(self) -> None:
@@ -63,6 +82,25 @@ class LaunchControl(Attached[Owner]):
         if self.planned and self.opening is not None:
             return self._carry_out(self.opening)
         return self._begin()
+
+    def run_to_stop(self, most: int | None) -> Stop:
+        """Run once until a stop; through the launches of a source until one of them has a stop."""
+        source = self.source
+        if source is None:
+            return self._runner.run_to_stop(most)
+        while True:
+            inferior = self._inferior
+            if inferior.finished or inferior.faulted:
+                launch = source.next(inferior.stop)
+                if launch is None:
+                    return self._runner.ended(source.finished())
+                self._use(launch)
+                stop = self._begin()
+                if source.stands(len(list(self._breakpoints))):
+                    return stop
+            stop = self._runner.run_to_stop(most)
+            if stop.kind != "exited":
+                return stop
 
     def plan(self, opening: Opening) -> None:
         """What the next `restart` launches; see `DebugSession.plan`."""

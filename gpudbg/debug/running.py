@@ -15,7 +15,7 @@ from gpudbg.debug.focus.focus import Focus, first_lane
 from gpudbg.debug.inferior import AGAIN
 from gpudbg.debug.inlined import skipped_at_breakpoint
 from gpudbg.debug.stops.maker import entry_stop, make_stop, opened_stop
-from gpudbg.debug.stops.stop import EVERY_STOP
+from gpudbg.debug.stops.stop import EVERY_STOP, ExitStop
 from gpudbg.debug.values.backtrace import call_depth
 from gpudbg.debug.values.lane_groups import RUNNING, group_of
 from gpudbg.errors import CommandError
@@ -312,6 +312,12 @@ class Runner(Attached["Inferior"]):
         for listener in EVERY_STOP:
             listener(stop)
         return stop
+
+    def ended(self, message: str) -> Stop:
+        """The stop after the last launch of a host program."""
+        inferior = self._inferior
+        inferior.focus, inferior.killed = None, True
+        return self._record(ExitStop(message, kernel=inferior.kernel.name))
 
     def adopt(self) -> None:
         """The inferior stands elsewhere in its launch: what was under way is forgotten."""

@@ -280,8 +280,11 @@ class DebugSession(Inferior):
 
     @interruptible
     def run_to_stop(self, max_instructions: int | None = None) -> Stop:
-        """Run once until a breakpoint, a fault, the end, or `max_instructions`."""
-        return self.runner.run_to_stop(max_instructions)
+        """Run once until a breakpoint, a fault, the end, or `max_instructions`.
+
+        Where launches come from a host program, on through the next ones (`gpudbg exec`).
+        """
+        return self.launching.run_to_stop(max_instructions)
 
     def cont(self, max_instructions: int | None = None) -> Stop:
         """Run until a breakpoint, a fault, the end, or `max_instructions`.

@@ -6,28 +6,23 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gpudbg.device.device import DeviceBuffer, EmulatedDevice
-from gpudbg.formats.program import Kernel, Program
+from gpudbg.device.device import DeviceBuffer
 from gpudbg.launch.prepare import Argument
 from gpudbg.toolchain.signatures import names_of
 
 if TYPE_CHECKING:
+    from gpudbg.api.programs import LoadedProgram
+    from gpudbg.formats.program import Kernel
     from gpudbg.mem.device import Allocation
 
 _ELEMENTS = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
 POINTER_BYTES = 8
 
 
-def arguments_of(
-    program: Program, kernel: Kernel, device: EmulatedDevice, params: bytes
-) -> tuple[Argument, ...]:
-    """The arguments of a launch.
-
-    Args:
-        params: what the kernel's parameters are given, byte for byte.
-    """
-    names = names_of(program, kernel)
-    memory = device.gpu.memory
+def arguments_of(loaded: LoadedProgram, kernel: Kernel, params: bytes) -> tuple[Argument, ...]:
+    """The arguments of a launch."""
+    names = names_of(loaded.program, kernel)
+    memory = loaded.device.gpu.memory
     made = []
     for n, place in enumerate(kernel.params):
         raw = params[place.offset : place.offset + place.size]
@@ -36,12 +31,12 @@ def arguments_of(
         held = (
             memory.find(value) if place.size == POINTER_BYTES and isinstance(value, int) else None
         )
-        buffer = _buffer(device, held) if held is not None else None
+        buffer = _buffer(loaded, held) if held is not None else None
         made.append(Argument(name, value, buffer))
     return tuple(made)
 
 
-def _buffer(device: EmulatedDevice, held: Allocation) -> DeviceBuffer:
+def _buffer(loaded: LoadedProgram, held: Allocation) -> DeviceBuffer:
     """An allocation as a buffer of words, or of bytes where it has no whole ones."""
     kind = np.dtype(np.float32 if held.size % 4 == 0 else np.uint8)
-    return DeviceBuffer(device, held, kind, (held.size // kind.itemsize,))
+    return DeviceBuffer(loaded.device, held, kind, (held.size // kind.itemsize,))

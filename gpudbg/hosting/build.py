@@ -15,9 +15,12 @@ from gpudbg.hosting import stubs
 from gpudbg.hosting.table import INTERNAL, absent, aliases, functions
 
 COMPILERS = ("cc", "clang", "gcc")
-SOURCES = ("host.c", "driver.c", "runtime.c", "exports.c", "redirect.c")
+SOURCES = ("host.c", "driver.c", "runtime.c", "exports.c")
+FIRST_SOURCE = "redirect.c"
 HEADERS = ("host.h", "state.h")
 LIBRARY = "libcuda.so.1"
+FIRST_LIBRARY = "libgpudbg-first.so"
+"""What is loaded before a program: it has no versions, which `dlopen` of the system has."""
 NAMES = (LIBRARY, "libcuda.so", "libcudart.so", "libcudart.so.12")
 """One library under each name: the two APIs share its state."""
 FLAGS = ("-shared", "-fPIC", "-O2", "-std=gnu11", "-fvisibility=hidden", "-w", "-pthread")
@@ -43,7 +46,7 @@ def built_library() -> Path:
         digest.update(f"{name}\n{len(text)}\n{text}".encode())
     digest.update(" ".join(FLAGS).encode())
     folder = _cache() / digest.hexdigest()[:20]
-    if all((folder / name).exists() for name in NAMES):
+    if all((folder / name).exists() for name in (*NAMES, FIRST_LIBRARY)):
         return folder
     found = compilers()
     if not found:
@@ -73,7 +76,10 @@ def _cache() -> Path:
 def _texts() -> dict[str, str]:
     """Every file that is compiled."""
     native = files(__package__).joinpath("native")
-    texts = {n: native.joinpath(n).read_text(encoding="utf-8") for n in (*SOURCES, *HEADERS)}
+    texts = {
+        n: native.joinpath(n).read_text(encoding="utf-8")
+        for n in (*SOURCES, FIRST_SOURCE, *HEADERS)
+    }
     return texts | {"calls.h": stubs.header(), "calls.c": stubs.source(), "names.map": _versions()}
 
 
@@ -83,9 +89,8 @@ def _versions() -> str:
     names += [*absent(), *(alias for alias, _ in aliases())]
     runtime = "".join(f" {n};" for n in names if n.startswith(("cuda", "__cuda")))
     driver = "".join(f" {n};" for n in names if not n.startswith(("cuda", "__cuda")))
-    return (
-        f"libcudart.so.12 {{ global:{runtime} }};\nlibcuda.so.1 {{ global:{driver} local: *; }};\n"
-    )
+    first = f"libcudart.so.12 {{ global:{runtime} }};"
+    return f"{first}\nlibcuda.so.1 {{ global:{driver} gpudbg_function; local: *; }};\n"
 
 
 def _compile(compiler: str, texts: dict[str, str], place: Path, made: Path) -> None:
@@ -94,14 +99,22 @@ def _compile(compiler: str, texts: dict[str, str], place: Path, made: Path) -> N
     library = made / NAMES[0]
     sources = [str(place / name) for name in (*SOURCES, "calls.c")]
     script = f"-Wl,--version-script={place / 'names.map'}"
-    words = [compiler, *FLAGS, f"-I{place}", *sources, script, "-ldl", "-o", str(library)]
+    named = f"-Wl,-soname,{LIBRARY}"
+    _run(compiler, f"-I{place}", *sources, script, named, "-ldl", "-o", str(library))
+    for name in NAMES[1:]:
+        (made / name).symlink_to(NAMES[0])
+    first, here = made / FIRST_LIBRARY, "-Wl,-rpath,$ORIGIN"
+    _run(compiler, str(place / FIRST_SOURCE), str(library), here, "-ldl", "-o", str(first))
+
+
+def _run(compiler: str, *words: str) -> None:
     try:
-        done = subprocess.run(words, capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            [compiler, *FLAGS, *words], capture_output=True, text=True, check=False
+        )
     except OSError as error:
         raise UsageError(f"{compiler} cannot be run: {error.strerror}", INSTALL) from None
     if done.returncode:
         lines = done.stderr.splitlines()
         first = next((x for x in lines if "error" in x), f"exit code {done.returncode}")
         raise UsageError(f"{compiler} does not build the library for host programs: {first}")
-    for name in NAMES[1:]:
-        (made / name).symlink_to(NAMES[0])

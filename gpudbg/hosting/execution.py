@@ -12,10 +12,15 @@ from gpudbg.hosting.build import built_library
 from gpudbg.hosting.launching import Runs
 from gpudbg.hosting.memory import HostDevice
 from gpudbg.hosting.program import HostProgram, found_program
-from gpudbg.hosting.server import HostServer
+from gpudbg.hosting.server import HostServer, Postponed
 
 if TYPE_CHECKING:
     from gpudbg.debug.stops.stop import Stop
+    from gpudbg.hosting.process import HostProcess, LaunchRequest
+
+
+def _postponed(process: HostProcess, request: LaunchRequest) -> None:
+    raise Postponed(request)
 
 
 class Execution:
@@ -28,19 +33,32 @@ class Execution:
     """
 
     def __init__(
-        self, words: Sequence[str], *, arch: str, sms: int | None = None, engine: str = "auto"
+        self,
+        words: Sequence[str],
+        *,
+        arch: str,
+        sms: int | None = None,
+        engine: str = "auto",
+        debug: bool = False,
     ) -> None:
         """Start a program.
+
+        Args:
+            words: it and its arguments.
+            arch, sms, engine: of the device.
+            debug: launches wait for a debugger (`gpudbg.hosting.debugging`).
 
         Raises:
             UsageError: no such program or architecture, or nothing to build the library with.
         """
         found_program(words[0])
         library = built_library()
-        self.machine = HostDevice(Device(real(arch), num_sms=sms, engine=engine))
+        device = Device(real(arch), num_sms=sms, engine=engine)
+        device.gpu.marking = debug
+        self.machine = HostDevice(device, marking=debug)
         self.runs = Runs()
         self.notices: list[str] = []
-        self.server = HostServer(self.machine, self.runs, self._note)
+        self.server = HostServer(self.machine, _postponed if debug else self.runs, self._note)
         self.program = HostProgram(words, library, self.server)
 
     def _note(self, text: str) -> None:
@@ -56,8 +74,12 @@ class Execution:
                     self.server.serve()
                     return self.program.code
         finally:
-            self.program.kill()
-            self.server.close()
+            self.close()
+
+    def close(self) -> None:
+        """End what is left of the program."""
+        self.program.kill()
+        self.server.close()
 
     @property
     def stops(self) -> list[Stop]:

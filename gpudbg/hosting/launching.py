@@ -109,7 +109,7 @@ class HostLaunch:
         """The parameters' values; what points into an allocation is named after it."""
         from gpudbg.hosting.arguments import arguments_of
 
-        return arguments_of(self.program, self.kernel, self.loaded.device, self.request.params)
+        return arguments_of(self.loaded, self.kernel, self.request.params)
 
     @property
     def next_address(self) -> int:

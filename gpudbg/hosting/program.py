@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gpudbg.errors import UsageError
-from gpudbg.hosting.build import LIBRARY
+from gpudbg.hosting.build import FIRST_LIBRARY
 
 if TYPE_CHECKING:
     from gpudbg.hosting.server import HostServer
@@ -47,7 +47,7 @@ class HostProgram:
         earlier = environment.get("LD_LIBRARY_PATH", "")
         environment["LD_LIBRARY_PATH"] = os.pathsep.join([str(library), *filter(None, [earlier])])
         # Before the program's own constructors, which a runtime that is linked into it has.
-        first = str(library / LIBRARY)
+        first = str(library / FIRST_LIBRARY)
         environment["LD_PRELOAD"] = " ".join([first, *environment.get("LD_PRELOAD", "").split()])
         environment[FD] = str(broker.fileno())
         try:

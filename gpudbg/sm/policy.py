@@ -370,5 +370,15 @@ POLICIES: tuple[Policy, ...] = (
         "size is the error of a constant outside its bank.",
         "What the open-source Vulkan driver writes; the error is modelled.",
     ),
+    Policy(
+        "host-launches",
+        "modelled",
+        "Under `gpudbg exec` copies and launches run to their end where a host program asks for "
+        "them, whatever their stream; events take the host's clock. A fault is what the next call "
+        "of the program gets, and every later one. Managed, pinned and registered memory are the "
+        "same bytes for host and device at any time.",
+        "Any order that streams and events allow is one that a GPU may have; a kernel that waits "
+        "for its host, or for a later launch, never ends here.",
+    ),
 )
 """Every policy, in the order `info policy` prints them."""

@@ -62,3 +62,39 @@ def test_bad_programs_are_one_line(
     (line,) = done.stderr.splitlines()
     assert done.returncode == 2
     assert words in line
+
+
+def test_a_runtime_that_is_linked_in_is_led_here(tmp_path: Path) -> None:
+    """As nvcc links it; the static library is in the runtime's wheel."""
+    from gpudbg.toolchain.installed import folders
+
+    library = next(
+        (f / "lib" for f in folders("cuda_runtime") if (f / "lib/libcudart_static.a").exists()),
+        None,
+    )
+    if library is None:
+        pytest.skip("libcudart_static.a is not installed")
+    flags = (f"-L{library}", "-lcudart_static", "-ldl", "-lrt", "-lpthread")
+    done = run_exec(host_program("runtime.cu", tmp_path / "linked", *flags), GPUDBG_NO_CACHE="1")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "WRONG" not in done.stdout
+
+
+def test_launches_are_places_to_stop(runtime: Path) -> None:
+    commands = ["break speak", "continue", "info breakpoints", "delete", "continue"]
+    words = [word for command in commands for word in ("-ex", command)]
+    done = run_exec("--batch", *words, runtime, "fault")
+    assert done.returncode == 5
+    assert "sticky       ok" in done.stdout
+    assert "Breakpoint 1 at speak" in done.stderr
+    assert "breakpoint 1 at speak" in done.stderr
+    assert "at the entry of wild" in done.stderr
+
+
+def test_the_doctor_says_what_is_here(capsys: pytest.CaptureFixture[str]) -> None:
+    from gpudbg.cli import main
+
+    assert main(["doctor"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("gpudbg exec")
+    assert all(" yes " in line or " no " in line for line in lines)

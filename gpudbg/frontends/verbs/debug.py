@@ -27,10 +27,8 @@ def parser() -> Parser:
     script.add_argument(
         "--batch", action="store_true", help="no terminal UI; end after the commands"
     )
-    script.add_argument(
-        "-x", dest="script", action=_Step, metavar="FILE", help="a file of commands"
-    )
-    script.add_argument("-ex", dest="script", action=_Step, metavar="COMMAND", help="one command")
+    script.add_argument("-x", dest="script", action=Step, metavar="FILE", help="a file of commands")
+    script.add_argument("-ex", dest="script", action=Step, metavar="COMMAND", help="one command")
     script.add_argument(
         "--allow-shell", action="store_true", help="let `shell`, `make` and `pipe` run programs"
     )
@@ -75,7 +73,7 @@ def main(argv: list[str]) -> int:
     return code or (2 if failed else 0)
 
 
-class _Step(argparse.Action):
+class Step(argparse.Action):
     """Collects -x and -ex in the order they were given."""
 
     def __call__(

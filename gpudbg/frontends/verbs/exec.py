@@ -4,10 +4,17 @@ from __future__ import annotations
 
 import argparse
 import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from gpudbg.arguments import Parser
-from gpudbg.errors import EXIT_USAGE, UsageError
-from gpudbg.hosting import Execution
+from gpudbg.errors import UsageError
+from gpudbg.frontends.verbs.debug import Step
+from gpudbg.hosting import Execution, HostLaunches
+
+if TYPE_CHECKING:
+    from gpudbg.debug import DebugSession
+    from gpudbg.frontends.console.console import Console
 
 DEFAULT_ARCH = "sm_80"
 
@@ -23,6 +30,16 @@ def parser() -> Parser:
     p.add_argument("--arch", default=DEFAULT_ARCH, help=f"of the GPU (default: {DEFAULT_ARCH})")
     p.add_argument("--sms", type=int, help="streaming multiprocessors of the GPU")
     p.add_argument("--engine", default="auto", choices=("auto", "step", "run"), help="as for `run`")
+    debug = p.add_argument_group("debugging: every launch is a place to stop")
+    debug.add_argument("--debug", action="store_true", help="the line console at the first launch")
+    debug.add_argument(
+        "--batch", action="store_true", help="end after the commands; the program runs on"
+    )
+    debug.add_argument("-x", dest="script", action=Step, metavar="FILE", help="a file of commands")
+    debug.add_argument("-ex", dest="script", action=Step, metavar="COMMAND", help="one command")
+    debug.add_argument(
+        "--stop-at-launch", type=int, metavar="N", help="stop first at the Nth launch, from 1"
+    )
     p.add_argument("words", nargs=argparse.REMAINDER, metavar="PROGRAM [ARGUMENT ...]")
     return p
 
@@ -33,9 +50,50 @@ def main(argv: list[str]) -> int:
     words = args.words[1:] if args.words[:1] == ["--"] else args.words
     if not words:
         raise UsageError("no program to run", "gpudbg exec PROGRAM [ARGUMENT ...]")
-    execution = Execution(words, arch=args.arch, sms=args.sms, engine=args.engine)
-    code = execution.run()
+    debug = args.debug or args.batch or bool(args.script) or args.stop_at_launch is not None
+    execution = Execution(words, arch=args.arch, sms=args.sms, engine=args.engine, debug=debug)
+    code = _debugged(execution, args) if debug else execution.run()
     said = execution.last_words()
     if said:
         print(f"gpudbg: {said}", file=sys.stderr)
-    return code if code is not None else EXIT_USAGE
+    return code
+
+
+def _debugged(execution: Execution, args: argparse.Namespace) -> int:
+    """Play commands at launches; the program's exit code.
+
+    Answers go to standard error and commands come from the terminal: the other two streams are the
+    program's.
+    """
+    from gpudbg.frontends.console.console import Console
+
+    launches = HostLaunches(execution, args.stop_at_launch)
+    try:
+        session = launches.first()
+        if session is None:
+            return execution.program.code
+        console = Console(session, out=sys.stderr, err=sys.stderr)
+        for kind, text in args.script or []:
+            done = console.try_file(Path(text)) if kind == "-x" else console.execute(text)
+            if session.quit_requested or not (done or args.batch):
+                break
+        if not args.batch and not session.quit_requested:
+            _interact(console, session)
+        if session.quit_requested:
+            return session.quit_code or 0
+        launches.run_on(session)
+        return execution.program.code
+    finally:
+        execution.close()
+
+
+def _interact(console: Console, session: DebugSession) -> None:
+    """Take commands from the terminal, where there is one."""
+    if session.stop is not None:
+        print(session.stop.message, file=sys.stderr)
+    try:
+        terminal = open("/dev/tty", encoding="utf-8")
+    except OSError:
+        return
+    with terminal:
+        console.interact(terminal)

@@ -77,6 +77,12 @@ EXPORT int cuDriverGetVersion(int *version)
     return STATUS_OK;
 }
 
+/* For the library that is loaded first (redirect.c). */
+EXPORT void *gpudbg_function(const char *name)
+{
+    return host_function(name, 1 << 30);
+}
+
 EXPORT int cuGetProcAddress_v2(const char *name, void **function, int version, uint64_t flags,
                                int *found)
 {

@@ -1,0 +1,101 @@
+"""Launches of a host program as a debugger has them: one session, from launch to launch."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gpudbg.hosting.cuda_errors import CudaError
+from gpudbg.hosting.launching import HostLaunch, begin, code_of, is_assert, session_of
+
+if TYPE_CHECKING:
+    from gpudbg.debug.session import DebugSession
+    from gpudbg.debug.stops.stop import Stop
+    from gpudbg.hosting.execution import Execution
+
+
+class HostLaunches:
+    """Where a session's launches come from (`LaunchSource`).
+
+    Attributes:
+        stop_at: number of the launch to stop at; None: at each, while there are no breakpoints.
+    """
+
+    def __init__(self, execution: Execution, stop_at: int | None = None) -> None:
+        self._execution = execution
+        self._launch: HostLaunch | None = None
+        self.stop_at = stop_at
+
+    def first(self) -> DebugSession | None:
+        """A session at the first launch to stop at; None where the program makes none."""
+        launch = self.next(None)
+        while launch is not None and not self._wanted(launch):
+            launch = self._passed(launch)
+        if launch is None:
+            return None
+        session = session_of(launch)
+        session.launching.source = self
+        # Kernels of modules that are not loaded yet can be named.
+        session.execute("set breakpoint pending on")
+        return session
+
+    def next(self, stop: Stop | None) -> HostLaunch | None:
+        """The next launch, after the one before has ended as `stop` says."""
+        server = self._execution.server
+        if self._launch is not None:
+            if stop is not None:
+                self._launch.process.sticky = code_of(stop, is_assert(stop))
+            self._launch = None
+            server.complete()
+        while (found := server.serve()) is not None:
+            process, request = found
+            try:
+                # What cannot begin is the program's mistake, and no launch.
+                begin(request).dispose()
+                self._execution.machine.device.gpu.launches -= 1
+            except CudaError as error:
+                server.complete(error.code)
+                continue
+            self._launch = HostLaunch(process, request)
+            return self._launch
+        return None
+
+    def stands(self, number_of_points: int) -> bool:
+        """Whether the present launch is a stop at its entry."""
+        if self._launch is None or not self._wanted(self._launch):
+            return False
+        return not number_of_points or self.stop_at == self._launch.request.number
+
+    def finished(self) -> str:
+        """What is said after the last launch."""
+        program = self._execution.program
+        launches = self._execution.machine.launches
+        count = f"{launches} launch" + ("es" if launches != 1 else "")
+        return f"{program.path} ended with exit code {program.code} after {count}"
+
+    def run_on(self, session: DebugSession | None) -> None:
+        """No stop any more: what is left of the program runs to its end."""
+        if session is not None:
+            stop = session.stop
+            if not session.finished and not session.faulted:
+                stop = session.run()
+            # The session keeps its launch: the answer is all that the program waits for.
+            if self._launch is not None:
+                assert stop is not None
+                self._launch.process.sticky = code_of(stop, is_assert(stop))
+                self._launch = None
+                self._execution.server.complete()
+        while (launch := self.next(None)) is not None:
+            self._passed_on(launch)
+
+    def _wanted(self, launch: HostLaunch) -> bool:
+        return self.stop_at is None or launch.request.number >= self.stop_at
+
+    def _passed(self, launch: HostLaunch) -> HostLaunch | None:
+        """Run a launch to its end; the next one."""
+        self._passed_on(launch)
+        return self.next(None)
+
+    def _passed_on(self, launch: HostLaunch) -> None:
+        self._execution.runs(launch.process, launch.request)
+        self._launch = None
+        self._execution.server.complete()

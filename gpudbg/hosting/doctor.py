@@ -1,0 +1,69 @@
+"""What is here for host programs, and what is missing: `gpudbg doctor`."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Sequence
+from importlib.util import find_spec
+from pathlib import Path
+
+from gpudbg.dataclass import dataclass
+from gpudbg.errors import UsageError
+from gpudbg.hosting.build import INSTALL, built_library, compilers
+from gpudbg.toolchain.installed import INSTALL as INSTALL_CUDA
+from gpudbg.toolchain.installed import all_ptxas, find_nvrtc, runtime_headers
+
+CLIENTS = {"numba": "numba", "cupy": "cupy-cuda12x", "triton": "triton", "torch": "torch"}
+"""Module -> what pip installs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """One thing that something needs.
+
+    Attributes:
+        name: what it is for.
+        works: whether it is here.
+        words: where it is, or what to install.
+    """
+
+    name: str
+    works: bool
+    words: str
+
+
+def diagnoses() -> list[Diagnosis]:
+    """Everything that is looked for, whatever is found."""
+    made = [_library()]
+    ptxas = next(iter(_or_nothing(lambda: list(all_ptxas()))), None)
+    nvrtc = next(iter(_or_nothing(lambda: [find_nvrtc()])), None)
+    headers = runtime_headers()
+    clang = shutil.which("clang++")
+    made += [
+        Diagnosis("PTX", ptxas is not None, str(ptxas) if ptxas else INSTALL_CUDA),
+        Diagnosis(".cu kernels", nvrtc is not None, str(nvrtc) if nvrtc else INSTALL_CUDA),
+        Diagnosis("CUDA headers", bool(headers), headers[0] if headers else INSTALL_CUDA),
+        Diagnosis("clang", clang is not None, clang or "builds host programs: `apt install clang`"),
+    ]
+    for module, package in CLIENTS.items():
+        here = find_spec(module) is not None
+        words = "runs under `gpudbg exec python …`" if here else f"`pip install {package}`"
+        made.append(Diagnosis(module, here, words))
+    return made
+
+
+def _library() -> Diagnosis:
+    if not compilers():
+        return Diagnosis("gpudbg exec", False, f"no C compiler: {INSTALL}")
+    try:
+        return Diagnosis("gpudbg exec", True, f"{built_library()}, by {compilers()[0]}")
+    except (UsageError, OSError) as error:
+        return Diagnosis("gpudbg exec", False, str(error))
+
+
+def _or_nothing(ask: Callable[[], Sequence[Path | None]]) -> list[Path]:
+    """What is found; nothing where a variable names a file that is not there."""
+    try:
+        return [found for found in ask() if found is not None]
+    except UsageError:
+        return []
