@@ -93,7 +93,7 @@ class LaunchControl(Attached[Owner]):
             if inferior.finished or inferior.faulted:
                 launch = source.next(inferior.stop)
                 if launch is None:
-                    return self._runner.ended(source.finished())
+                    return self._runner.program_finished(source.finished())
                 self._use(launch)
                 stop = self._begin()
                 if source.stands(len(list(self._breakpoints))):

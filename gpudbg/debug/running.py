@@ -313,7 +313,7 @@ class Runner(Attached["Inferior"]):
             listener(stop)
         return stop
 
-    def ended(self, message: str) -> Stop:
+    def program_finished(self, message: str) -> Stop:
         """The stop after the last launch of a host program."""
         inferior = self._inferior
         inferior.focus, inferior.killed = None, True
