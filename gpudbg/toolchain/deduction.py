@@ -18,6 +18,7 @@ from itertools import islice
 
 from gpudbg.dataclass import dataclass
 from gpudbg.toolchain.lambdas import lambdas
+from gpudbg.toolchain.members import launching_classes
 from gpudbg.toolchain.words import (
     LAMBDA,
     MARKS,
@@ -196,6 +197,17 @@ class _Launches:
                     self.found[result] = None
         for result in self._explicit(functions):
             self.found[result] = None
+        self._members(functions)
+
+    def _members(self, functions: list[range]) -> None:
+        """What member functions of the host launch."""
+        launching = frozenset(self.templates)
+        for found in list(launching_classes(self.words, self.spaces, functions, launching)):
+            start = len(self.words)
+            self.words += found.words
+            within = range(start, len(self.words))
+            for result in self._results(within, found.space, typed=False, alone=True):
+                self.found[result] = None
 
     def _templates(self, within: range, kernels: bool) -> Iterator[_Template]:
         """Template kernels at namespace level, or the host's template function that is there."""
@@ -229,12 +241,15 @@ class _Launches:
         self.helpers += [host.helper(result) for result in results]
         return bool(results)
 
-    def _results(self, within: range, space: tuple[str, ...], typed: bool) -> Iterator[str]:
+    def _results(
+        self, within: range, space: tuple[str, ...], typed: bool, alone: bool = False
+    ) -> Iterator[str]:
         """Expressions of the kernels that a function comes to.
 
         Args:
             space: the namespaces it is in.
             typed: the function is a template: its own parameters may be named.
+            alone: nothing else reads its launches.
         """
         for at, site in islice(self._sites(within), _MOST_LAUNCHES):
             before = self.words[within.start : at]
@@ -250,7 +265,7 @@ class _Launches:
             for template in self._meant(site, space):
                 if not template.body and len(written) >= template.most:
                     # Launches outside of templates are read as name expressions elsewhere.
-                    if typed or template.space:
+                    if typed or template.space or alone:
                         yield f"{'&' if typed else ''}{template.qualified}{first}"
                 elif site.arguments is not None and all(values):
                     for launcher in template.launchers[:_MOST_PATHS]:

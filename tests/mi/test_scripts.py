@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 
-from tests.mi.client import KERNELS, Client, console_text
+from tests.mi.client import KERNELS, PATIENCE, Client, command, console_text
 
 SCRIPT = """set $n = 2
 define f
@@ -35,3 +36,16 @@ def test_a_file_of_commands_goes_on_over_stops(tmp_path: Path) -> None:
         client.ok("info breakpoints")
         said = console_text(client.records[begin:])
         assert "[a]" in said
+
+
+def test_startup_lines_have_no_prompt_between_them() -> None:
+    """As in gdb: `-ex` after a run is no line that somebody typed."""
+    words = command("-q", "-nx", "-ex", "break 29", "-ex", "run", "-ex", "print 5", "--batch")
+    done = subprocess.run(
+        [*words, "-i=console", str(KERNELS / "walk.cubin")],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+    )
+    assert done.stdout.splitlines()[-1] == "$1 = 5"
+    assert "(gdb)" not in done.stdout

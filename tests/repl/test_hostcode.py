@@ -382,3 +382,43 @@ def test_launches_of_template_functions_of_the_host() -> None:
     cubin = compile_cuda(TEMPLATE_HOSTS, "hosts.cu", CompileOptions()).cubin
     names = {plain_name(name) for name in read_cubin(cubin).kernels}
     assert names == {"tile<float, 8>", "tile<unsigned short, 12>", "tile<double, 20>"}
+
+
+MEMBERS = """
+template <typename T, int B> __global__ void axpy(T *y, T a, int n) { y[threadIdx.x] += a * B; }
+template <typename T> __global__ void fill(T *x, T v, int n) { x[threadIdx.x] = v; }
+namespace deep {
+template <typename T, int N = 4> class Runner {
+  public: T scale; Runner() {}
+  void go(T *out, int n);
+  void both(T *out) { axpy<T, N><<<1, 32>>>(out, scale, 32); }
+  private: T *own; };
+template <typename U, int M> void Runner<U, M>::go(U *out, int n) {
+  axpy<U, 64><<<1, 64>>>(out, scale, n);
+  fill<<<1, 32>>>(own, scale, n);
+}
+}
+struct Plain { int *p; void go(int n); };
+void Plain::go(int n) { fill<<<1, 32>>>(p, 3, n); }
+class Quiet { int *p; int get() { return *p; } };
+int main() {
+  deep::Runner<float> r; r.go(nullptr, 3);
+  deep::Runner<double, 8> q; q.both(nullptr);
+  Plain a; a.go(3);
+}
+"""
+
+
+def test_launches_of_member_functions_of_the_host() -> None:
+    """Members' types are in the class, template arguments where the class is named."""
+    cubin = compile_cuda(MEMBERS, "members.cu", CompileOptions()).cubin
+    names = {plain_name(name).removeprefix("void ") for name in read_cubin(cubin).kernels}
+    assert {name.partition("(")[0] for name in names} == {
+        "axpy<float, 64>",
+        "axpy<float, 4>",
+        "axpy<double, 64>",
+        "axpy<double, 8>",
+        "fill<float>",
+        "fill<double>",
+        "fill<int>",
+    }

@@ -89,8 +89,13 @@ class Server:
             if who is self.bridge.run:
                 self.bridge.finished(who)
                 self._go_on()
-                self.bridge.prompts()
+                # A console has its prompt when its own lines can come, as in gdb.
+                early = bool(self._startup) and self.first.kind == "console"
+                if not early:
+                    self.bridge.prompts()
                 self._next_startup()
+                if early:
+                    self.bridge.prompts()
                 self._go_through_held()
         elif what == "line":
             assert isinstance(who, Ui)
