@@ -6,6 +6,8 @@ from .direction import directed as directed
 from .direction import is_backwards as is_backwards
 from .engine_thread import EngineThread as EngineThread
 from .engine_thread import Outcome as Outcome
+from .finishing import FinishedValue as FinishedValue
+from .finishing import finish_with_value as finish_with_value
 from .inspection import InstructionInfo as InstructionInfo
 from .inspection import Memory as Memory
 from .inspection import SpecialValue as SpecialValue

@@ -47,6 +47,7 @@ from gpudbg.debug.trace.timeline import Timeline
 from gpudbg.debug.traps import SessionTraps
 from gpudbg.debug.values import access, evaluation
 from gpudbg.debug.values.context import WarpContext
+from gpudbg.debug.values.returned import give, words_of
 from gpudbg.debug.warp_view import WarpView, code_html
 from gpudbg.errors import UsageError
 from gpudbg.expr import Result
@@ -593,17 +594,23 @@ class DebugSession(Inferior):
         """
         stepping.jump(self.runner, self.location_text(location))
 
-    def leave_function(self) -> None:
+    def leave_function(self, result: str = "") -> None:
         """Let the focused warp return from the selected frame's function; nothing runs.
 
         The caller's registers and stack pointer come back from where the function keeps them; the
         register of its result stays as it is.  Up to sm_62 all lanes of the call return.
 
+        Args:
+            result: an expression: what the function returns, in each lane.
+
         Raises:
             CommandError: the frame is the kernel's or an inlined function's, or what the caller
                 needs cannot be found; nothing has changed then.
         """
+        words = words_of(self, result) if result else None
         leaving.leave_function(self.runner)
+        if words is not None:
+            give(self, words)
 
     def interrupt(self) -> None:
         """Stop a running machine soon; safe from any thread and from a signal handler."""

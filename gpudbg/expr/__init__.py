@@ -1,10 +1,11 @@
 """Expressions over the machine's state: parse once, evaluate in all 32 lanes at a time."""
 
-from gpudbg.expr.evaluation import Context, Result, assign, evaluate
-from gpudbg.expr.parser import Node, parse, parse_condition
+from gpudbg.expr.evaluation import OPTIMIZED_OUT, Context, Result, assign, evaluate
+from gpudbg.expr.parser import Node, names, parse, parse_condition
 from gpudbg.expr.types import TYPES, Array, Pointer, Scalar, Struct
 
 __all__ = [
+    "OPTIMIZED_OUT",
     "TYPES",
     "Array",
     "Context",
@@ -15,6 +16,7 @@ __all__ = [
     "Struct",
     "assign",
     "evaluate",
+    "names",
     "parse",
     "parse_condition",
 ]

@@ -36,6 +36,7 @@ from gpudbg.expr.types import (
     common,
     promote,
 )
+from gpudbg.mem.windows import WINDOW_BYTES
 from gpudbg.patterns import user_pattern
 
 LANES = 32
@@ -447,8 +448,28 @@ def _pointer(result: Result) -> tuple[str, CType, NDArray[np.uint64]]:
     raise CommandError(f"a value of type {result.type} cannot be dereferenced")
 
 
+def _qualified(space: str, operand: Result) -> Result:
+    """`@shared x`: x, which has to lie in that space.
+
+    Raises:
+        CommandError: it does not.
+    """
+    place = operand.place
+    there = place.space if place is not None and place.kind == "memory" else ""
+    if isinstance(operand.type, Pointer) and there != space:
+        type_ = Pointer(space, operand.type.target)
+        return Result(type_, operand.values, operand.valid, place, operand.why)
+    if not there:
+        raise CommandError(f"the value lies in no memory, so not in {space}")
+    if there != space and "generic" not in (space, there):
+        raise CommandError(f"the value lies in {there} memory, not in {space}")
+    return operand
+
+
 def _unary(node: ast.Unary, context: Context) -> Result:
     operand = _value(node.operand, context)
+    if node.op.startswith("@"):
+        return _qualified(node.op[1:], operand)
     if node.op == "sizeof":
         return uniform(operand.type.size, U64)
     if node.op == "*":
@@ -659,6 +680,20 @@ def _generic(pointer: Result, context: Context) -> Result:
     return Result(type_, values, pointer.valid, why=pointer.why)
 
 
+def _in_space(operand: Result, space: str, context: Context) -> Result:
+    """A pointer or array as a pointer of a space: its address there; numbers as they are."""
+    pointer = decayed(operand)
+    if not isinstance(pointer.type, Pointer) or pointer.type.space == space:
+        return operand
+    whole = _generic(pointer, context)
+    assert isinstance(whole.type, Pointer)
+    base = context.generic(space, np.zeros(LANES, np.uint64))
+    # Addresses that lie elsewhere stay what they are.
+    inside = (base != 0) & (whole.values >= base) & (whole.values - base < WINDOW_BYTES)
+    values = np.where(inside, whole.values - base, whole.values)
+    return Result(Pointer(space, whole.type.target), values, pointer.valid, why=pointer.why)
+
+
 def _pointer_arithmetic(op: str, left: Result, right: Result, valid: Lanes) -> Result:
     why = left.why or right.why
     if op in _COMPARE:
@@ -722,6 +757,7 @@ def _cast(node: ast.Cast, context: Context) -> Result:
     if isinstance(type_, Pointer):
         if operand.values.dtype.kind == "f":
             raise CommandError(f"cannot convert {operand.type} to {type_}")
+        operand = _in_space(operand, type_.space, context)
         moved = operand.values.astype(np.uint64) + np.uint64(_moved(operand.type, type_))
         return Result(type_, moved, operand.valid, why=why)
     values = _convert(operand.values, _dtype(type_))

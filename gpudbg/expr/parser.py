@@ -239,6 +239,8 @@ _BINARY = {
 }
 
 
+SPACE_WORDS = dict.fromkeys(("constant", "param", "parameter"), "const")
+"""Other names of address spaces."""
 _COMPOUND = frozenset(f"{op}=" for op in ("<<", ">>", *"-+*/%&|^"))
 
 
@@ -388,6 +390,12 @@ class _Parser:
                 return Cast(type_, self.unary())
             if t.text == "{":
                 return self.braces()
+        if t is not None and t.kind == "space":
+            space = SPACE_WORDS.get(t.text[1:], t.text[1:])
+            if space not in SPACES:
+                raise _no_space(t)
+            self.at += 1
+            return Unary(f"@{space}", self.unary())
         if t is not None and t.kind == "name" and t.text == "sizeof":
             self.at += 1
             return self.sizeof()
@@ -497,13 +505,9 @@ class _Parser:
         t = self.peek()
         if t is not None and t.kind == "space":
             space = self.next().text[1:]
-            if space in ("constant", "param", "parameter"):
-                space = "const"
+            space = SPACE_WORDS.get(space, space)
             if space not in SPACES:
-                raise CommandError(
-                    f"unknown address space '@{space}' at column {t.column}",
-                    "one of " + ", ".join(SPACES),
-                )
+                raise _no_space(t)
         words: list[str] = []
         while (
             (t := self.peek()) is not None and t.kind == "name" and t.text in TYPE_WORDS | {"const"}
@@ -626,6 +630,12 @@ class _Parser:
         if self.at != end:
             return other
         return SizeOf(type_, other)
+
+
+def _no_space(t: _Token) -> CommandError:
+    return CommandError(
+        f"unknown address space '{t.text}' at column {t.column}", "one of " + ", ".join(SPACES)
+    )
 
 
 def shaped(type_: CType, extents: Iterable[int]) -> CType:

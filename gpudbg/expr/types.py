@@ -159,6 +159,13 @@ class Struct:
 CType = Scalar | Pointer | Array | Struct
 
 
+def declaration(type_: CType, name: str) -> str:
+    """A variable as C declares it: `int m[2][3]`."""
+    while isinstance(type_, Array):
+        name, type_ = f"{name}[{type_.count}]", type_.target
+    return f"{type_} {name}"
+
+
 def base_offset(derived: CType, base: CType) -> int | None:
     """Where a base class begins in a structure, in bytes; None where it is none of its bases."""
     if not isinstance(derived, Struct) or not isinstance(base, Struct) or derived == base:

@@ -192,6 +192,18 @@ def read_lines(program: Program, section: str = DEBUG_LINE) -> LineTable:
     )
 
 
+def numbered_file(program: Program, number: int) -> str:
+    """The file that debug information means by a number; "" where the table has none."""
+    found = program.sections.get(DEBUG_LINE)
+    if found is None:
+        return ""
+    reader = _Reader(program, DEBUG_LINE)
+    reader.run(found.data)
+    if not 0 <= number < len(reader.numbered):
+        return ""
+    return _as_given(reader.files[reader.numbered[number]], program)
+
+
 def _with_inlined(
     rows: list[LineRow], program: Program, numbered: Sequence[int]
 ) -> Iterator[LineRow]:

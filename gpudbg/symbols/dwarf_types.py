@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 from gpudbg.expr.types import (
@@ -21,6 +21,7 @@ from gpudbg.expr.types import (
     StructField,
 )
 from gpudbg.formats.dwarf import dwarf_of, linkage_name, number_of, text_of
+from gpudbg.formats.lines import numbered_file
 from gpudbg.formats.program import Program
 from gpudbg.symbols.mangled import short_name
 
@@ -73,6 +74,40 @@ def _variables(program: Program) -> Iterator[tuple[str, CType]]:
             name, type_ = linkage_name(die), type_of(die)
             if name and type_ is not None:
                 yield name, type_
+
+
+class DeclaredVariable(NamedTuple):
+    """A file-scope variable: its linkage name, its type, and where it is declared.
+
+    Attributes:
+        file: as the compiler wrote it; line: 0 where it is not recorded.
+    """
+
+    symbol: str
+    type: CType | None
+    file: str
+    line: int
+
+
+def declared_variables(program: Program) -> list[DeclaredVariable]:
+    """The file-scope variables of a program; none without (readable) DWARF."""
+    try:
+        return list(_declared(program))
+    except Exception:
+        # As for types.
+        return []
+
+
+def _declared(program: Program) -> Iterator[DeclaredVariable]:
+    info = dwarf_of(program)
+    for unit in info.iter_CUs() if info is not None else ():
+        for die in unit.get_top_DIE().iter_children():
+            if die.tag == "DW_TAG_variable":
+                file = number_of(die, "DW_AT_decl_file") or 0
+                line = number_of(die, "DW_AT_decl_line") or 0
+                yield DeclaredVariable(
+                    linkage_name(die), type_of(die), numbered_file(program, file), line
+                )
 
 
 class NamedTypes:

@@ -88,6 +88,13 @@ class Client:
         found = self.until(lambda m: m["type"] == "event" and m["event"] == name)
         return dict(found.get("body", {}))
 
+    def rest(self) -> list[Message]:
+        """What has come and was not asked for yet."""
+        found = []
+        while not self._queue.empty():
+            found.append(self._queue.get())
+        return found
+
     def launch(self, lines: dict[str, list[Any]] | None = None, **configuration: Any) -> Message:
         """Launch, set breakpoints by file, and wait for the first stop."""
         self.ask("launch", **configuration)

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpudbg.frontends.dap.protocol import FramingError, framed, parsed, read_messages
+from gpudbg.frontends.dap.protocol import ClientRequest, FramingError, framed, parsed, read_messages
 from tests.dap.client import Client
 
 DATA = Path(__file__).resolve().parents[1] / "data" / "source"
@@ -275,9 +275,46 @@ def test_breakpoints_of_console_lines_are_told() -> None:
         made = client.event("breakpoint")
         assert (made["reason"], made["breakpoint"]["line"]) == ("new", 35)
         number = made["breakpoint"]["id"]
+        client.ask("evaluate", expression=f"disable {number}", context="repl")
+        off = client.event("breakpoint")
+        assert (off["reason"], off["breakpoint"]["verified"]) == ("changed", False)
         client.ask("evaluate", expression=f"delete {number}", context="repl")
         gone = client.event("breakpoint")
         assert (gone["reason"], gone["breakpoint"]["id"]) == ("removed", number)
+
+
+def test_what_is_written_is_told() -> None:
+    with Client(supportsMemoryEvent=True, supportsInvalidatedEvent=True) as client:
+        stop = client.launch({SOURCE: [34]}, **CLOSURES)
+        outer = client.frames(stop["threadId"])[2]["id"]
+        client.ask("setExpression", expression="count", value="41", frameId=outer)
+        assert client.event("invalidated")["areas"] == ["variables"]
+        told = client.event("memory")
+        assert (told["memoryReference"].partition(":")[0], told["count"]) == ("local", 4)
+        data = base64.b64encode(bytes([7, 0, 0, 0])).decode()
+        client.ask("writeMemory", memoryReference=told["memoryReference"], data=data)
+        assert client.event("memory")["count"] == 4
+        assert client.ask("evaluate", expression="count", frameId=outer)["result"] == "7"
+
+
+def test_a_launch_table_and_a_client_that_leaves_twice(tmp_path: Path) -> None:
+    table = tmp_path / "launch.toml"
+    table.write_text(
+        'kernel = "closures"\ngrid = 1\nblock = 32\nargs = ["in", "out"]\n'
+        '[buffers.in]\ntype = "i32"\ncount = 64\ninit = "zeros"\n'
+        '[buffers.out]\ntype = "i32"\ncount = 64\ninit = "zeros"\n'
+    )
+    with Client() as client:
+        client.ask("launch", program=CLOSURES["program"], launchTable=str(table), stopOnEntry=True)
+        client.event("initialized")
+        client.ask("configurationDone")
+        assert client.event("stopped")["reason"] == "entry"
+        client.adapter.events.put(("message", ClientRequest(900, "disconnect", {})))
+        client.adapter.events.put(("message", ClientRequest(901, "disconnect", {})))
+        client.adapter.events.put(("message", ClientRequest(902, "threads", {})))
+        client.thread.join(20)
+    answers = {m["request_seq"]: m["success"] for m in client.rest() if m["type"] == "response"}
+    assert [answers.get(n) for n in (900, 901, 902)] == [True, True, False]
 
 
 def test_attach_terminate_sources_and_cancel() -> None:

@@ -266,3 +266,21 @@ def session_at(sample: str, line: int, condition: str) -> DebugSession:
     session.execute(f"break {sample}.cu:{line} if {condition}")
     assert session.cont().kind == "breakpoint"
     return session
+
+
+@pytest.mark.parametrize(
+    ("asked", "same"),
+    [
+        ("*(int *)&c", "c"),
+        ("*(float *)&k", "k"),
+        ("*((int *)arr + 1)", "arr[1]"),
+        ("(@local int *)&v.first == &a", "true"),
+        ("@local arr", "arr"),
+    ],
+)
+def test_casts_of_addresses_keep_the_place(asked: str, same: str) -> None:
+    with session_at("references", 56, "threadIdx.x == 5") as session:
+        wanted = session.execute(f"print {same}")["value"]
+        assert session.execute(f"print {asked}")["value"] == wanted
+        with pytest.raises(GpudbgError, match="lies in local memory, not in shared"):
+            session.execute("print @shared arr")

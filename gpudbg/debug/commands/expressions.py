@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from gpudbg.answers import Answer, Card, Notice, Printed
@@ -13,7 +14,7 @@ from gpudbg.debug.values.printf import formatted
 from gpudbg.errors import CommandError
 from gpudbg.expr.evaluation import FUNCTION
 from gpudbg.expr.parser import NamedType, parse_type
-from gpudbg.expr.types import VOID, CType, Struct
+from gpudbg.expr.types import VOID, Array, CType, Pointer, Scalar, Struct, StructField
 
 if TYPE_CHECKING:
     from gpudbg.debug.session import DebugSession
@@ -25,24 +26,57 @@ class ShownType:
 
     name: str
     members: tuple[tuple[str, str], ...] | None = None
+    pointers: str = ""
+    values: tuple[tuple[int, str], ...] = ()
 
     @classmethod
     def of(cls, type_: CType) -> ShownType:
-        """A type and its members."""
-        if not isinstance(type_, Struct):
-            return cls(str(type_))
-        return cls(str(type_), tuple((str(f.type), f.name) for f in type_.fields))
+        """A type and its members; behind pointers, of what they point at."""
+        target, pointers = type_, ""
+        while isinstance(target, Pointer):
+            target, pointers = target.target, pointers + "*"
+        if isinstance(target, Struct):
+            return cls(str(target), tuple(map(_member, target.fields)), pointers)
+        if isinstance(type_, Scalar) and type_.names:
+            return cls(str(type_), values=type_.names)
+        return cls(str(type_))
 
     def lines(self) -> list[str]:
         """The type for people."""
+        if self.values:
+            return [f"type = enum {self.name} {{{', '.join(self._enumerators())}}}"]
         if self.members is None:
             return [f"type = {self.name}"]
-        rows = [f"    {kind} {name};" for kind, name in self.members]
-        return [f"type = struct {self.name} {{", *rows, "}"]
+        bases = [name[1:-1] for _, name in self.members if name.startswith("<")]
+        public = f" : {', '.join(f'public {base}' for base in bases)}" if bases else ""
+        rows = [
+            f"    {kind} {name};" if name else f"    {kind};"
+            for kind, name in self.members
+            if not name.startswith("<")
+        ]
+        end = f"}} {self.pointers}" if self.pointers else "}"
+        return [f"type = struct {self.name}{public} {{", *rows, end]
+
+    def _enumerators(self) -> Iterator[str]:
+        """Names, with a value where it does not follow from the one before."""
+        due = 0
+        for value, name in self.values:
+            yield name if value == due else f"{name} = {value}"
+            due = value + 1
 
     def to_json(self) -> str:
         """Its name."""
         return self.name
+
+
+def _member(field: StructField) -> tuple[str, str]:
+    """Type and name of a member as C declares it: `int m[2][3]`, `unsigned int a : 3`."""
+    type_, name = field.type, field.name
+    while isinstance(type_, Array):
+        name, type_ = f"{name}[{type_.count}]", type_.target
+    if field.bits is not None:
+        return str(type_), f"{name} : {field.bits[1]}"
+    return str(type_), name
 
 
 def type_text(session: DebugSession, text: str) -> str:

@@ -12,7 +12,6 @@ from gpudbg.debug.commands.table import command
 from gpudbg.debug.commands.variables import variable_rows
 from gpudbg.debug.registry import quoted_words
 from gpudbg.debug.values.backtrace import Frame, frames, selected_frame
-from gpudbg.debug.values.returned import give, words_of
 from gpudbg.debug.values.variables import known_variables
 from gpudbg.debug.views import gdb_text
 from gpudbg.debug.views.arguments import argument_doubts, argument_rows, frame_arguments
@@ -324,13 +323,5 @@ def show_substitute(session: DebugSession, argument: str) -> Listing:
 )
 def return_(session: DebugSession, argument: str) -> Card:
     """Back in the caller, its registers restored; with an expression, that is the result."""
-    words = words_of(session, argument) if argument.strip() else None
-    if argument.strip() and words is None:
-        raise CommandError(
-            "return EXPRESSION: which register a function's result is in is not known",
-            "set it first (`set var $R4 = 1`), then `return`",
-        )
-    session.leave_function()
-    if words is not None:
-        give(session, words)
+    session.leave_function(argument.strip())
     return _select(session, 0)

@@ -10,12 +10,10 @@ from gpudbg.dataclass import dataclass
 from gpudbg.debug.commands.launch import plan
 from gpudbg.debug.commands.table import command
 from gpudbg.debug.displays import DisplayedValue
+from gpudbg.debug.finishing import finish_with_value
 from gpudbg.debug.registry import quoted_words
 from gpudbg.debug.settings import SCOPES
-from gpudbg.debug.stops.stop import BreakpointStop, StepStop, Stop
-from gpudbg.debug.values.backtrace import frames
-from gpudbg.debug.values.returned import result_type, returned
-from gpudbg.debug.views.aggregates import Style, data_text
+from gpudbg.debug.stops.stop import BreakpointStop, Stop
 from gpudbg.debug.views.format import parse_int
 from gpudbg.errors import CommandError
 
@@ -222,23 +220,11 @@ def until(session: DebugSession, argument: str) -> Card:
 )
 def finish(session: DebugSession, argument: str) -> Card:
     """Run to the caller."""
-    rows = frames(session)
-    level = min(session.frame_level, len(rows) - 1)
-    frame, type_ = rows[level], result_type(session, rows[level])
-    stop = session.finish(level)
+    stop, value = finish_with_value(session, session.frame_level)
     answer = stop_answer(session, stop)
-    after = len(rows) - level - 1
-    if type_ is None or not isinstance(stop, StepStop) or len(frames(session)) != after:
+    if value is None:
         return answer
-    words = f"not shown: {type_} is larger than what registers return"
-    found = returned(session, type_)
-    if found is not None:
-        words = data_text(type_, found.raw, style=Style.of(session.settings))
-    if found is not None and found.result is not None:
-        session.value_history.append(found.result)
-        words = f"${len(session.value_history)} = {words}"
-    report = replace(answer.record, returned=f"{words} ({frame.function})")
-    return Card(report, StopReport.lines)
+    return Card(replace(answer.record, returned=value.words), StopReport.lines)
 
 
 @command("kill", "k", help="end the launch; `run` starts it again", group="running")

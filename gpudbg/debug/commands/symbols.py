@@ -13,7 +13,9 @@ from gpudbg.debug.commands.table import command
 from gpudbg.debug.symbols import as_written
 from gpudbg.debug.views import gdb_text
 from gpudbg.errors import CommandError
+from gpudbg.expr.types import declaration
 from gpudbg.patterns import user_pattern
+from gpudbg.symbols.dwarf_types import declared_variables
 from gpudbg.symbols.mangled import function_name
 from gpudbg.symbols.variable_types import source_name
 
@@ -90,10 +92,20 @@ def functions_answer(session: DebugSession, argument: str) -> Card:
     needs="nothing",
 )
 def info_variables(session: DebugSession, argument: str) -> Card:
-    """List module variables, of which only the place is known."""
-    names = session.program.globals
-    rows = (SymbolRow(n, session.memory.address_of(n), "", None) for n in names)
-    return _card("variables", argument, rows)
+    """List module and shared variables: with type and line where debug information has them."""
+    return _card("variables", argument, _variable_rows(session))
+
+
+def _variable_rows(session: DebugSession) -> Iterator[SymbolRow]:
+    places = {name: session.memory.address_of(name) for name in session.program.globals}
+    places |= {var.name: var.offset for var in session.program.shared_vars}
+    for row in declared_variables(session.program):
+        address = places.pop(row.symbol, None)
+        if address is not None and row.type is not None and row.file:
+            name = declaration(row.type, source_name(row.symbol))
+            yield SymbolRow(name, address, as_written(row.file), row.line or None)
+    known = session.program.globals
+    yield from (SymbolRow(n, places[n], "", None) for n in known if n in places)
 
 
 @command(

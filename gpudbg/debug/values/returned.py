@@ -68,17 +68,22 @@ def returned(inferior: Inferior, type_: CType) -> Returned | None:
     return Returned(type_, raw, Result(type_, values, np.ones(LANES, bool)))
 
 
-def words_of(inferior: Inferior, expression: str) -> NDArray[np.uint32] | None:
+def words_of(inferior: Inferior, expression: str) -> NDArray[np.uint32]:
     """The registers of a result, each in 32 lanes, of a function that is to return an expression.
 
-    None where the selected frame's function has no type of a result, or none of a number.
+    Raises:
+        CommandError: the selected frame's function has no type of a result, or none of a number.
     """
     type_ = result_type(inferior, selected_frame(inferior))
+    unknown = CommandError(
+        "return EXPRESSION: which register a function's result is in is not known",
+        "set it first (`set var $R4 = 1`), then `return`",
+    )
     if not isinstance(type_, Scalar | Pointer) or not 0 < type_.size <= 8:
-        return None
+        raise unknown
     given = evaluate(parse(expression), WarpContext(inferior, inferior.focused()))
     if not isinstance(given.type, Scalar | Pointer):
-        return None
+        raise unknown
     if not given.valid[inferior.lane]:
         raise CommandError(given.why or f"{expression} has no value in the focused lane")
     dtype = type_.dtype if isinstance(type_, Scalar) else np.dtype(np.uint64)

@@ -117,6 +117,19 @@ class Adapter:
                     self.say(f"{error_for_user(error)}\n", "stderr")
         finally:
             self.shut_down()
+            self._answer_the_rest()
+
+    def _answer_the_rest(self) -> None:
+        """Messages that came with the last one: who leaves twice is not left waiting."""
+        with suppress(queue.Empty):
+            while True:
+                what, value = self.events.get_nowait()
+                if what != "message":
+                    continue
+                if isinstance(value, ClientRequest) and value.command == "disconnect":
+                    self.writer.answer(value, None)
+                elif isinstance(value, ClientRequest):
+                    self.writer.refuse(value, "the client has disconnected")
 
     def _read(self, stream: IO[bytes]) -> None:
         try:
@@ -220,6 +233,12 @@ class Adapter:
         """Tell that what the client has seen of some areas is old."""
         if self.client.get("supportsInvalidatedEvent"):
             self.writer.event("invalidated", {"areas": list(areas)})
+
+    def memory_changed(self, reference: str, count: int) -> None:
+        """Tell that bytes were written, to clients that show memory."""
+        if self.client.get("supportsMemoryEvent") and count > 0:
+            body = {"memoryReference": reference, "offset": 0, "count": count}
+            self.writer.event("memory", body)
 
     # ---- running -------------------------------------------------------------------------
     def start(self, run: EngineRun) -> None:

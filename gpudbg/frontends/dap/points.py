@@ -54,11 +54,13 @@ class Points:
         self._opened, self._say = opened, say
         self._known: dict[str, dict[Key, Breakpoint]] = {}
         self._console: set[int] = set()
+        self._reported: dict[int, Body] = {}
 
     def reset(self) -> None:
         """Forget all of them: another program is opened."""
         self._known.clear()
         self._console.clear()
+        self._reported.clear()
 
     def known(self, numbers: Iterable[int]) -> list[int]:
         """Those of some numbers that the client has set."""
@@ -77,10 +79,25 @@ class Points:
         removed: list[Body] = [
             {"reason": "removed", "breakpoint": {"id": n, "verified": False}} for n in sorted(gone)
         ]
-        return removed + [
-            {"reason": "new", "breakpoint": {"id": n, "verified": True, **self._place(there[n])}}
-            for n in sorted(new)
+        before, self._reported = (
+            self._reported,
+            {n: self._state(point) for n, point in there.items()},
+        )
+        changed = [
+            {"reason": "changed", "breakpoint": body}
+            for n, body in sorted(self._reported.items())
+            if n not in new and body != before.get(n, {**body, "verified": True})
         ]
+        return (
+            removed
+            + changed
+            + [{"reason": "new", "breakpoint": self._reported[n]} for n in sorted(new)]
+        )
+
+    def _state(self, point: Breakpoint) -> Body:
+        """A breakpoint as `breakpoint` tells it: one that is switched off is not verified."""
+        off: Body = {} if point.enabled else {"message": "disabled"}
+        return {"id": point.number, "verified": point.enabled, **off, **self._place(point)}
 
     def reason(self, numbers: Collection[int]) -> str:
         """The protocol's word for a stop at some breakpoints."""

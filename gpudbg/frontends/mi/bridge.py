@@ -29,7 +29,7 @@ from gpudbg.frontends.mi.ui import Event, Kind, Ui, open_terminal
 from gpudbg.frontends.mi.varobj import VarObjects
 
 if TYPE_CHECKING:
-    from gpudbg.debug import DebugSession
+    from gpudbg.debug import DebugSession, FinishedValue
     from gpudbg.debug.script import Player
 
 Fields = dict[str, Any]
@@ -102,6 +102,7 @@ class Bridge(Opened):
         self.started = False
         self.target = False
         self.run: Run | None = None
+        self.finished_value: FinishedValue | None = None
         self.ids = WarpIds()
         self.variables = VarObjects()
         self.registers_seen: dict[int, dict[int, str]] = {}
@@ -505,12 +506,15 @@ class Bridge(Opened):
         self._threads()
         gone = self.breakpoint_changes(deleted=False)
         reason = why or stops.reason_fields(session, stop, run.finished, gone)
+        value, self.finished_value = self.finished_value, None
         thread = self.ids.focused(session)
         silent = session.scripting.silent and isinstance(stop, BreakpointStop)
         try:
             if not silent and (run.typed or reason["reason"] not in stops.FINISHED):
                 self._say_stop(session, stop, reason, thread)
             fields = stops.stopped_fields(session, stop, reason, thread)
+            if value is not None and value.number and reason["reason"] == "function-finished":
+                fields |= {"gdb-result-var": f"${value.number}", "return-value": value.value}
         except Exception as error:
             # A client that waits for the stop gets it, whatever cannot be said of it.
             self._complain(str(error_for_user(error)))

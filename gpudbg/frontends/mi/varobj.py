@@ -7,10 +7,11 @@ from dataclasses import field
 from typing import TYPE_CHECKING
 
 from gpudbg.dataclass import dataclass
+from gpudbg.debug.values import frames
 from gpudbg.debug.views import Style, code_pointer, data_text
 from gpudbg.debug.views import value_text as lane_value_text
 from gpudbg.errors import CommandError
-from gpudbg.expr import Array, Pointer, Scalar, Struct
+from gpudbg.expr import OPTIMIZED_OUT, Array, Pointer, Scalar, Struct, names, parse
 from gpudbg.frontends.mi.parser import MiError
 
 if TYPE_CHECKING:
@@ -47,6 +48,38 @@ def format_letter(name: str) -> str | None:
     return FORMATS[found[0]]
 
 
+BoundFrame = tuple[int, str]
+
+
+def frame_bound(session: DebugSession, path: str) -> BoundFrame | None:
+    """The selected frame, where an expression names variables of it."""
+    if session.focus is None:
+        return None
+    context = session.context()
+    if not any(context.variable(base_of(name.text)) for name in names(parse(path))):
+        return None
+    rows = frames(session)
+    level = min(session.frame_level, len(rows) - 1)
+    return len(rows) - level, rows[level].function
+
+
+def base_of(name: str) -> str:
+    """`x` of `x.a.b`."""
+    return name.partition(".")[0]
+
+
+def enter_frame(session: DebugSession, bound: BoundFrame | None) -> bool:
+    """Select the frame that an object is bound to; False where it has been left."""
+    if bound is None or session.focus is None:
+        return True
+    rows = frames(session)
+    level = len(rows) - bound[0]
+    if level < 0 or rows[level].function != bound[1]:
+        return False
+    session.frame_level = level
+    return True
+
+
 @dataclass(slots=True)
 class VarObject:
     """One variable object.
@@ -60,6 +93,8 @@ class VarObject:
         value, type: as last reported.
         count: children.
         frozen: not looked at by updates.
+        frame: the call frame whose variables it names: how far from the outermost, its function;
+            None where it names none.
     """
 
     name: str
@@ -73,6 +108,7 @@ class VarObject:
     count: int = 0
     in_scope: bool = True
     frozen: bool = False
+    frame: BoundFrame | None = None
     vector: bool = False
     members: tuple[str, ...] = ()
     children: list[str] = field(default_factory=list)
@@ -106,6 +142,9 @@ def show(session: DebugSession, path: str, letter: str | None) -> Shown:
         return Shown(pointer, "void (*)()", 0)
     result = session.evaluate(path)
     kind = result.type
+    lane = session.focus.lane if session.focus is not None else 0
+    if result.why.startswith(OPTIMIZED_OUT) and not result.valid[lane]:
+        return Shown(OPTIMIZED_OUT, str(kind), 0)
     if isinstance(kind, Struct):
         names = tuple(member_names(kind))
         return Shown("{...}", str(kind), len(names), names)
@@ -181,7 +220,8 @@ class VarObjects:
     ) -> VarObject:
         """A root object; errors as `show`."""
         now = show(session, path, letter)
-        row = VarObject(self.new_name(name), path, path, thread, letter)
+        bound = frame_bound(session, path) if thread is not None and path not in VECTORS else None
+        row = VarObject(self.new_name(name), path, path, thread, letter, frame=bound)
         row.take(now)
         row.vector = path in VECTORS
         self.rows[row.name] = row
@@ -195,7 +235,7 @@ class VarObjects:
             names.append(name)
             if name in self.rows:
                 continue
-            child = VarObject(name, exp, path, row.thread, row.letter, row.format)
+            child = VarObject(name, exp, path, row.thread, row.letter, row.format, frame=row.frame)
             child.in_scope = self._refresh(session, child)
             self.rows[name] = child
             row.children.append(name)
@@ -211,6 +251,8 @@ class VarObjects:
         return [(f"*{row.exp}", f"*({row.path})")] if row.count else []
 
     def _refresh(self, session: DebugSession, row: VarObject) -> bool:
+        if not enter_frame(session, row.frame):
+            return False
         try:
             now = show(session, row.path, row.letter)
         except CommandError as e:

@@ -62,7 +62,12 @@ def _assigned(adapter: Adapter, node: Node, path: str, value: str) -> Body:
     with adapter.selecting(node.thread, node.level) as session:
         session.execute(f"set var {path} = {value}")
         body = described(session, adapter.handles, node, path)
+        place, size = session.evaluate(path).place, session.evaluate(path).type.size
+        lane = session.focus.lane if session.focus is not None else 0
     adapter.afterwards.append(lambda: adapter.changed("variables"))
+    if place is not None and place.kind == "memory" and place.addresses is not None:
+        where = f"{place.space}:0x{int(place.addresses[lane]):x}"
+        adapter.afterwards.append(lambda: adapter.memory_changed(where, size))
     return body
 
 
@@ -92,6 +97,9 @@ def evaluate(adapter: Adapter, arguments: Body) -> Body:
             result = session.evaluate(text)
             body = of_result(session, adapter.handles, node, text, result, hexadecimal)
     body["result"] = body.pop("value")
+    if "=" in text and arguments.get("context") == "repl":
+        # It may have assigned.
+        adapter.afterwards.append(lambda: adapter.changed("variables"))
     return body
 
 
@@ -200,4 +208,6 @@ def write_memory(adapter: Adapter, arguments: Body) -> Body:
         raise CommandError(f"data is no base64: {error}") from None
     adapter.stopped().memory.write(space, address, data)
     adapter.afterwards.append(lambda: adapter.changed("variables"))
+    where = f"{space}:0x{address:x}"
+    adapter.afterwards.append(lambda: adapter.memory_changed(where, len(data)))
     return {"bytesWritten": len(data)}

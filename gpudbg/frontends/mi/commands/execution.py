@@ -169,6 +169,7 @@ def exec_nexti(call: MiCall) -> Answer:
 
 def finish(bridge: Bridge) -> Answer:
     """Run to the caller of the selected frame."""
+    from gpudbg.debug import finish_with_value
     from gpudbg.debug.values import frames
 
     session = bridge.process(NOT_STARTED)
@@ -176,7 +177,12 @@ def finish(bridge: Bridge) -> Answer:
     frame = frames(session)[level]
     if frame.physical == 0 and not frame.inlined:
         raise MiError('"finish" not meaningful in the outermost frame.')
-    return resume(bridge, lambda s: s.finish(level), "function-finished")
+
+    def work(here: DebugSession) -> Stop:
+        stop, bridge.finished_value = finish_with_value(here, level)
+        return stop
+
+    return resume(bridge, work, "function-finished")
 
 
 @mi("exec-finish", selects=False)
@@ -222,10 +228,8 @@ def exec_jump(call: MiCall) -> Answer:
 def exec_return(call: MiCall) -> dict[str, Any]:
     """Leave the selected frame's function; the caller's frame."""
     _select(call)
-    if call.words:
-        raise MiError("-exec-return: the register of a function's result is not known.")
     session = call.bridge.process("No selected frame.")
-    session.leave_function()
+    session.leave_function(" ".join(call.words))
     call.bridge.mark_selection()
     return {"frame": frame_fields(session, selected_frame(session), args=True)}
 

@@ -10,7 +10,7 @@ from gpudbg.frontends.mi.commands.registry import MiCall, mi
 from gpudbg.frontends.mi.commands.stack import print_values
 from gpudbg.frontends.mi.parser import MiError, take_options
 from gpudbg.frontends.mi.records import Pairs
-from gpudbg.frontends.mi.varobj import VarObject, format_letter, show
+from gpudbg.frontends.mi.varobj import VarObject, enter_frame, format_letter, show
 
 Fields = dict[str, Any]
 
@@ -155,6 +155,7 @@ def var_evaluate(call: MiCall) -> Fields:
         return {"value": row.value}
     session = readable(call, row.path)
     with call.bridge.selecting(_bound(call, row), None):
+        enter_frame(session, row.frame)
         return {"value": show(session, row.path, format_letter(asked)).value}
 
 
@@ -165,6 +166,8 @@ def var_assign(call: MiCall) -> Fields:
     session = readable(call, row.path)
     value = " ".join(call.words[1:])
     with call.bridge.selecting(_bound(call, row), None):
+        if not enter_frame(session, row.frame):
+            raise MiError("-var-assign: the frame of the variable object has been left")
         session.evaluate(f"{row.path} = {value}")
         call.bridge.variables.update(session, row)
     return {"value": row.value}

@@ -1,0 +1,47 @@
+"""Variables, frames and results of -G builds as a client of GDB/MI asks for them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.mi.client import Client
+from tests.source.cases import cubin
+
+FLAGS = "--kernel references --grid 1 --block 32 --arg i32[64]:arange --arg i32[64]:zeros"
+
+
+@pytest.fixture
+def inner() -> Iterator[Client]:
+    """A client that stands in a function that the kernel calls, before it returns."""
+    with Client("-q", "-i=mi3", str(cubin("references", "sm_52"))) as client:
+        client.ok(f"-exec-arguments {FLAGS}")
+        client.ok('-break-insert -c "threadIdx.x == 5" references.cu:15')
+        client.go("-exec-run")
+        yield client
+
+
+def test_variable_objects_keep_their_frame(inner: Client) -> None:
+    inner.ok("-var-create --thread 1 --frame 1 view * v")
+    gone = inner.ok("-var-create --thread 1 --frame 1 later * arr[0]")
+    assert gone["type"] == "int"
+    rows = inner.ok("-var-list-children --all-values view")["children"]
+    found = {row["exp"]: row["value"] for row in rows}
+    assert (list(found), found["first"]) == (["first", "k", "p"], "9")
+    assert inner.ok("-var-update --all-values view")["changelist"] == []
+    gone = inner.ok("-var-create --thread 1 --frame 1 lost * t")
+    assert gone["value"] == "<optimized out>"
+
+
+def test_what_a_function_returned_is_told(inner: Client) -> None:
+    stop = inner.go("-exec-finish")
+    assert (stop["gdb-result-var"], stop["return-value"]) == ("$1", "11")
+    assert inner.ok("-data-evaluate-expression $1")["value"] == "11"
+
+
+def test_a_function_returns_what_a_client_says(inner: Client) -> None:
+    frame = inner.ok("-exec-return 77")["frame"]
+    assert frame["func"].startswith("references")
+    inner.go("-exec-next")
+    assert inner.ok("-data-evaluate-expression t")["value"] == "77"
