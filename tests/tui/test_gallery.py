@@ -11,7 +11,7 @@ from gpudbg.frontends.tui.app import GpudbgApp
 from gpudbg.frontends.tui.screens.gallery import GalleryScreen
 from gpudbg.frontends.tui.seen import Seen
 from gpudbg.frontends.tui.widgets.console import ConsolePane
-from gpudbg.frontends.tui.widgets.notes import NotesPane
+from gpudbg.frontends.tui.widgets.notes import NotesPane, wrapped
 from tests.narrowing import a, there
 
 from .helpers import (
@@ -211,6 +211,18 @@ async def test_a_reader_who_does_what_notes_say_comes_to_the_end(
             shown = "\n".join(notes.texts)
             assert not lines or lines[0].strip()[:30] in shown
         assert notes.done == set(range(len(commands)))
+
+
+def test_what_one_can_type_is_marked_in_notes() -> None:
+    text = "* Try `start`, `watch shared[0]` and five times `continue`: the maximum grows."
+    for width in (24, 40, 90):
+        rows = wrapped(text, width, "muted")
+        typed = [t for r in rows for t, style in r.spans if style == "you"]
+        assert " ".join(" ".join(typed).split()) == "start watch shared[0] continue"
+        assert "".join(r.text for r in rows).replace(" ", "") == text.translate(
+            {ord("`"): None, ord(" "): None}
+        )
+    assert wrapped("an odd ` one", 40)[0].text == " an odd ` one"
 
 
 async def test_notes_have_room_for_a_paragraph_beside_the_code() -> None:

@@ -12,7 +12,16 @@ from gpudbg.api.opening import launch_parser, open_session
 from gpudbg.frontends.tui.app import GpudbgApp
 from gpudbg.frontends.tui.keys import one_line
 from gpudbg.frontends.tui.screens.launch import LaunchScreen
-from tests.tui.helpers import CUBINS, ROOT, make_app, on_main, press, screen_text, settle
+from tests.tui.helpers import (
+    CUBINS,
+    ROOT,
+    focused_widget,
+    make_app,
+    on_main,
+    press,
+    screen_text,
+    settle,
+)
 
 SIZES = [(80, 24), (120, 40), (200, 60)]
 
@@ -100,8 +109,14 @@ async def test_save_writes_a_table_beside_the_program(saxpy: Path) -> None:
     app = opened(saxpy)
     async with app.run_test(size=(80, 24)) as pilot:
         await settle(app, pilot)
-        await pilot.press("ctrl+s")
+        await pilot.press("down")
         await settle(app, pilot)
+        assert isinstance(focused_widget(app), OptionList)
+        for key in ("down", "ctrl+s"):
+            await pilot.press(key)
+            await settle(app, pilot)
+            assert "does nothing" not in screen_text(app)[-1]
+        assert "saved to" in "\n".join(screen_text(app))
         assert saxpy.with_suffix(".toml").is_file()
         assert open_session(saxpy, launch_parser().parse_args([])).kernel.name == "daxpy"
         await pilot.press("ctrl+s")

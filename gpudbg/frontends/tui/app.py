@@ -14,7 +14,7 @@ from textual.driver import Driver
 from textual.events import Event, InputEvent, Key, MouseDown, Paste
 from textual.message import Message
 from textual.screen import SystemModalScreen
-from textual.widgets import Input
+from textual.widgets import Input, OptionList
 
 from gpudbg.debug import launch_shape
 from gpudbg.errors import EXIT_CLEAN, GpudbgError
@@ -209,7 +209,11 @@ class GpudbgApp(BaseApp):
     def _state(self) -> tuple[object, ...]:
         """What an input that does something changes."""
         focused = self.focused
-        typed = (focused.value, focused.selection) if isinstance(focused, Input) else None
+        typed: object = None
+        if isinstance(focused, Input):
+            typed = focused.value, focused.selection
+        elif isinstance(focused, OptionList):
+            typed = focused.highlighted
         return (self.screen, focused, typed, self.engine.jobs, self.appearance.changes)
 
     @property

@@ -20,6 +20,7 @@ from textual.widgets.option_list import Option
 
 from gpudbg.debug.commands import form_of, laid_over, opening_of, save_form
 from gpudbg.errors import GpudbgError
+from gpudbg.frontends.tui.base_app import BaseApp
 from gpudbg.frontends.tui.keys import bindings, one_line
 from gpudbg.frontends.tui.widgets.options import Choices
 
@@ -192,4 +193,7 @@ class LaunchScreen(ModalScreen[bool]):
     def _tell(self, words: str, trouble: bool) -> None:
         state = self.query_one("#state", Label)
         state.update(" ".join(words.split()))
+        if isinstance(self.app, BaseApp):
+            # Textual's own label does not count what it shows.
+            self.app.appearance.changes += 1
         state.set_class(trouble, "trouble")

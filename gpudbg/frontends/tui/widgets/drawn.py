@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from textual.filter import ANSIToTruecolor
 from textual.geometry import Region, Size
 from textual.strip import Strip
 from textual.widget import Widget
@@ -46,7 +47,8 @@ class Drawn(Widget):
         """The lines of a region."""
         width = self._size.width
         strips = [self.render_line(y) for y in crop.line_range]
-        filters = self.get_line_filters()
+        # Colours of a palette are true colours: only filters that take them away have work to do.
+        filters = [f for f in self.get_line_filters() if not isinstance(f, ANSIToTruecolor)]
         if filters:
             if self._ground is None:
                 self._ground = self.background_colors[1]

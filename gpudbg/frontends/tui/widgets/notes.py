@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import groupby
 from typing import Final
 
 from gpudbg.debug import Story
 from gpudbg.frontends.tui.appearance import Appearance
-from gpudbg.frontends.tui.text import Row, row
+from gpudbg.frontends.tui.text import Row, Span, row
 from gpudbg.frontends.tui.view import ScreenView
 from gpudbg.frontends.tui.widgets.base import Content, LinePane
 
@@ -17,17 +18,38 @@ RESULT: Final = 12
 
 
 def wrapped(text: str, width: int, style: str = "text") -> list[Row]:
-    """A paragraph as rows."""
+    """A paragraph as rows; what stands in backquotes is what one can type, without them."""
     indent = "   " if text.startswith("* ") else " "
-    parts = textwrap.wrap(text, max(width - 2, 20), subsequent_indent=indent[1:])
-    return [row((f" {part}", style)) for part in parts] or [Row()]
+    pieces = text.split("`") if text.count("`") % 2 == 0 else [text]
+    plain = "".join(pieces)
+    code = [n % 2 == 1 for n, piece in enumerate(pieces) for _ in piece]
+    parts = textwrap.wrap(plain, max(width - 2, 20), subsequent_indent=indent[1:])
+    rows = []
+    at = 0
+    for part in parts:
+        spans: list[Span] = [(" ", style)]
+        for letter in part:
+            # The wrapped text has lost some blanks and got an indent.
+            while at < len(plain) and plain[at] != letter and plain[at].isspace():
+                at += 1
+            same = at < len(plain) and plain[at] == letter
+            spans.append((letter, "you" if same and code[at] else style))
+            at += same
+        rows.append(row(*_joined(spans)))
+    return rows or [Row()]
+
+
+def _joined(spans: Sequence[Span]) -> Iterator[Span]:
+    """Letters of one style together."""
+    for style, letters in groupby(spans, key=lambda span: span[1]):
+        yield "".join(letter for letter, _ in letters), style
 
 
 def paragraphs(lines: tuple[str, ...]) -> list[str]:
     """Lines of Markdown joined to paragraphs and list entries."""
     out: list[str] = []
     for line in lines:
-        text = line.strip().replace("`", "")
+        text = line.strip()
         if out and out[-1] and text and not text.startswith(("* ", "- ", "#")):
             out[-1] += " " + text
         else:
