@@ -38,10 +38,13 @@ def test_every_pane_can_be_reached(width: int, height: int, shape: Any) -> None:
     assert {"output", "stops", "watch", "marks"} <= reachable
 
 
+@pytest.mark.parametrize("preset", ["default", "source"])
 @pytest.mark.parametrize(("width", "height"), [(80, 24), (120, 40), (200, 60)])
-def test_lane_panes_have_room_for_label_lanes_and_words(width: int, height: int) -> None:
-    found = layout.arrange(width, height, layout.LayoutShape(64, 32))
-    lanes = ["lanes"] if width < 110 else ["warps", "paths", "registers"]
+def test_lane_panes_have_room_for_label_lanes_and_words(
+    width: int, height: int, preset: str
+) -> None:
+    found = layout.arrange(width, height, layout.LayoutShape(64, 32), preset=preset)
+    lanes = ["lanes"] if width < 110 else ["warps", "paths", "registers", "variables"]
     for pane, (_, _, w, h) in layout.choose(found).items():
         if pane in lanes:
             assert w >= 16 + 32 + 12

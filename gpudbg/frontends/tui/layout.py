@@ -22,6 +22,9 @@ ORDER = ("source", "code", "lanes", "warps", "paths", "frames", "registers", "va
          "stops", "watch", "output", "marks", "notes", "matrix", "console")  # fmt: skip
 """Tab order."""
 
+LANE_COLUMNS = 16 + 32 + 13
+"""A name, 32 lanes, words about them."""
+
 Parts = list[tuple[tuple[str, ...], int]]
 Rect = tuple[int, int, int, int]
 """x, y, width, height."""
@@ -126,7 +129,8 @@ def _source_first(width: int, height: int) -> Arrangement:
             ((*NAMES, "registers", *MEMORY_SLOT), names), (("console",), console),
         ]  # fmt: skip
         return Arrangement(size_of(width), _stack(upper, 0, top, width), rows)
-    left = width * 11 // 20
+    # Lanes have room beside their names and words, as in the other layouts.
+    left = min(width * 11 // 20, width - LANE_COLUMNS - 1)
     right, x = width - left - 1, left + 1
     frames = max(4, room // 6)
     warps = max(4, room // 4)
@@ -187,7 +191,7 @@ def _two_columns(
 ) -> Arrangement:
     rows, top = _rows(width, height, bar=height >= 24)
     room = height - top - 1
-    lanes = 16 + 64 + 16 if width >= 180 else 16 + 32 + 13
+    lanes = 16 + 64 + 16 if width >= 180 else LANE_COLUMNS
     left = width - lanes - 1
     if split is not None:
         left = max(40, min(split, width - 16 - 32 - 8))
