@@ -1,4 +1,4 @@
-"""Functions the driver provides to device code: printf, malloc, free, assert.
+"""Functions the driver provides to device code: printf, malloc, free, assert, multicast copies.
 
 A program calls them through undefined symbols; the placed image gives each an address above the
 code.  A warp whose pc arrives there executes the function at once, lane by lane, and returns.
@@ -24,6 +24,7 @@ from gpudbg.mem.device import DeviceMemory
 from gpudbg.mem.faults import MemoryFault
 from gpudbg.mem.windows import WINDOW_BYTES
 from gpudbg.sm.engines.step import StepEngine
+from gpudbg.sm.engines.values import lanes32
 from gpudbg.sm.faults import AssertRaised, WarpErrorRaised
 from gpudbg.sm.state import WarpState
 
@@ -281,11 +282,55 @@ def _assertfail(m: StepEngine) -> None:
     raise AssertRaised(text)
 
 
+# ---- multicast copies, where the instruction has none (sm_120) ---------------------------------
+_MAP, _COORDINATES, _TENSOR_MASK, _TENSOR_BARRIER = 6, 8, 13, 14
+"""Registers of a tensor copy's arguments behind the target in the first pair; offsets of im2col
+are 16 bits each where the stack begins (*inferred* from what ptxas emits)."""
+
+
+def _bulk_multicast(m: StepEngine) -> None:
+    """Target, source, bytes, CTAs, mbarrier in R4:R5, R6:R7, R8, R9, R10:R11 (*inferred*)."""
+    for lane in lanes_of(m.exec):
+        with m.only(1 << lane):
+            size = _word(m, 8, lane) >> 4 & 0xFFFF | _word(m, 9, lane) << 16 & 0xFFFF_FFFF
+            target = np.full(32, _word(m, FIRST_ARGUMENT, lane), np.uint64)
+            words = np.full(32, size, np.uint32)
+            m.bulk_copy(("S", "G"), target, m.reg(10), m.reg_pair(6), words, True)
+
+
+def _tensor_multicast(dimensions: int, im2col: bool) -> Callable[[Any], None]:
+    """A copy of a box of a tensor to several CTAs."""
+
+    def call(m: StepEngine) -> None:
+        for lane in lanes_of(m.exec):
+            with m.only(1 << lane):
+                shift = None
+                if im2col:
+                    stack = lanes32(m.reg(1))
+                    words = [m.load("local", stack + np.uint32(4 * n), 4, False) for n in (0, 1)]
+                    halves = [lanes32(w[0]) >> np.uint32(at) for w in words for at in (0, 16)]
+                    shift = [half & np.uint32(0xFFFF) for half in halves[: dimensions - 2]]
+                corner = [m.reg(_COORDINATES + n) for n in range(dimensions)]
+                mask = lanes32(m.reg(_TENSOR_MASK)) << np.uint32(16)
+                barrier = m.reg(_TENSOR_BARRIER)
+                m.tensor_load(m.reg_pair(_MAP), m.reg(FIRST_ARGUMENT), barrier, corner, shift, mask)
+
+    return call
+
+
 _CALLS: dict[str, Callable[[Any], None]] = {
     "vprintf": _vprintf,
     "malloc": _malloc,
     "free": _free,
     "__assertfail": _assertfail,
     "__assert_fail": _assertfail,
+    "__cuda_syscall_cp_async_bulk_multicast": _bulk_multicast,
+    **{
+        f"__cuda_syscall_cp_async_bulk_tensor_{n}d_{mode}_multicast": _tensor_multicast(
+            n, mode == "im2col"
+        )
+        for n in range(1, 6)
+        for mode in ("tile", "im2col")
+    },
 }
 """Symbol -> what it does."""

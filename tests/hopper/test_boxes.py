@@ -216,3 +216,21 @@ def test_rows_that_are_gathered_and_scattered(engine: str) -> None:
             row, at = lane // 4 + 8 * (h >> 1), 2 * (lane % 4) + (h & 1)
             matrices[:, row, at] = fragments[lane, :, h]
     np.testing.assert_array_equal(session.buffer(3).reshape(4, 8, 16), matrices.transpose(0, 2, 1))
+
+
+@pytest.mark.parametrize(("kernel", "engine"), [("bulk", "run"), ("tensor", "step")])
+def test_multicast_by_a_function_of_the_driver(kernel: str, engine: str) -> None:
+    """ptxas has no multicast for sm_120: in launches with clusters it calls for it."""
+    program = gpudbg.load(str(CUBIN / "multicast.sm_120.cubin"), engine=engine)
+    matrix = np.arange(32 * 32, dtype=np.uint32).reshape(32, 32)
+    if kernel == "bulk":
+        source, expected = matrix, matrix[:4].reshape(8, 16)
+    else:
+        source = program.device.tensor_map(program.device.buffer(matrix), (8, 16))
+        expected = matrix[6:14, 4:20]
+    args = [source, np.zeros((2, 8, 16), np.uint32)]
+    session = program.launch(kernel, grid=2, block=32, args=args, shared_bytes=1024)
+    stop = session.run(max_instructions=5000)
+    assert stop.kind == "exited", stop.message
+    for block in session.buffer(1):
+        np.testing.assert_array_equal(block, expected)

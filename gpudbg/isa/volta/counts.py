@@ -2,8 +2,8 @@
 
 A row is mnemonics, modifiers they must have, then `SLOT=RULE`; the first row that fits counts.  A
 rule is a number, `size` (the width that the modifiers name), `to` and `from` (the types of a
-conversion), `coordinates` (of a texture's modifiers), `words` and `halves` (of a warp group's
-result of 32 and 16 bits).  Operands without a rule are one register.
+conversion), `words` and `halves` (of a warp group's result of 32 and 16 bits).  Operands without a
+rule are one register.
 Tensor core fragments: PTX ISA, matrix fragments.
 """
 
@@ -25,7 +25,8 @@ FADD2 FMUL2 FFMA2       d=2 a=2 b=2 c=2
 CS2R.32 CS2UR.32
 CS2R CS2UR LEPC ULEPC   d=2
 BRX JMX BRXU JMXU RET CALL a=2
-LDG LD.256              d=size d2=size
+LDG.256 LD.256          d=4 d2=4
+LDG                     d=size
 LD LDS LDL LDC ULDC LDCU LDGMC LDS d=size
 ST STG STS STL          a=size b=size
 ATOM ATOMG ATOMS        d=size a=size b=size
@@ -80,7 +81,7 @@ HGMMA QGMMA             d=halves c=halves a=4
 IGMMA BGMMA             d=words c=words a=4
 SYNCS.ARRIVE SYNCS.LD SYNCS.EXCH d=2
 STAS                    a=size
-TEX TLD TLD4 TXD        d=2 d2=2 a=coordinates
+TEX TLD TLD4 TXD        d=2 d2=2
 TMML TXQ FOOTPRINT      d=2 d2=2
 SULD                    d=size
 SUST                    a=size b=size c=size
@@ -91,9 +92,10 @@ _WIDTHS = {
     "F16x4": 2, "F16x8": 4, "BF16x4": 2, "BF16x8": 4, "RG": 2, "RGBA": 4,
 }  # fmt: skip
 _TYPES = frozenset("F16 F32 F64 BF16 TF32 U8 S8 U16 S16 U32 S32 U64 S64".split())
-_COORDINATES = {
-    "1D": 1, "2D": 2, "3D": 3, "CUBE": 3, "ARRAY_1D": 2, "ARRAY_2D": 3, "ARRAY_CUBE": 4,
-}  # fmt: skip
+TEXTURES = frozenset("TEX TLD TLD4 TXD TMML".split())
+"""Fetches from textures."""
+_AXES = {"1D": 1, "2D": 2, "3D": 3, "CUBE": 3}
+_WITH_LEVEL = ("LL", "LB", "LLA", "LBA")
 
 Modifiers = tuple[str, ...]
 
@@ -121,6 +123,44 @@ def register_counts(op: str, modifiers: Modifiers) -> dict[str, int]:
         if row.needs.issubset(modifiers):
             return {slot: _count(op, rule, modifiers) for slot, rule in row.rules.items()}
     return {}
+
+
+def kept_counts(op: str, modifiers: Modifiers, mask: int) -> dict[str, int]:
+    """Registers of two results of which a mask keeps some words (LDG.256) or components (textures),
+    without gaps."""
+    if "256" in modifiers:
+        return {"d": (mask & 15).bit_count(), "d2": (mask >> 4 & 15).bit_count()}
+    count = (mask & 15).bit_count()
+    if "F16" in modifiers:
+        count = (count + 1) // 2
+    return {"d": min(count, 2), "d2": max(count - 2, 0)}
+
+
+class TextureInputs(NamedTuple):
+    """What a fetch is given: coordinates with the array's index, and what comes after them (a
+    level, offsets, a value to compare with, a handle)."""
+
+    coordinates: int
+    more: int
+    spread: bool
+
+    def registers(self) -> dict[str, int]:
+        """Registers of the two groups, `a` and `b`: `.SCR` has half of all in each."""
+        total = self.coordinates + self.more
+        first = (total + 1) // 2 if self.spread else self.coordinates
+        return {"a": first, "b": total - first}
+
+
+def texture_inputs(op: str, modifiers: Modifiers, dim: str) -> TextureInputs:
+    """What TEX, TLD, TLD4, TXD and TMML are given, by modifiers and the word for dimensions."""
+    array, names = dim.startswith("ARRAY_"), set(modifiers)
+    axes = _AXES.get(dim.removeprefix("ARRAY_"), 3)
+    # Of TLD4 a `.B` may be the component.
+    bindless = modifiers.count("B") > (op == "TLD4" and not names & {"R", "G", "A"})
+    if op == "TXD":
+        return TextureInputs(axes + bindless + (array or "AOFFI" in names), 2 * axes, False)
+    more = len(names & {*_WITH_LEVEL, "LC", "AOFFI", "DC"}) + 2 * ("PTP" in names) + bindless
+    return TextureInputs(axes + array, more, "SCR" in names)
 
 
 def conversion_types(op: str, modifiers: Modifiers) -> tuple[str, str]:
@@ -152,5 +192,4 @@ def _count(op: str, rule: str, modifiers: Modifiers) -> int:
         return _columns(modifiers) // (2 if rule == "words" else 4)
     if rule in ("to", "from"):
         return _WIDTHS.get(conversion_types(op, modifiers)[rule == "from"], 1)
-    table = _COORDINATES if rule == "coordinates" else _WIDTHS
-    return max((table.get(m, 1) for m in modifiers), default=1)
+    return max((_WIDTHS.get(m, 1) for m in modifiers), default=1)

@@ -8,7 +8,7 @@ from functools import cache
 
 from ..control import CONTROL_LOW, GROUP_BITS, Control
 from ..operands import PT, Access, Address, CBankAddress, Const, Imm, Name, Operand, Pred, Reg
-from .counts import register_counts
+from .counts import TEXTURES, kept_counts, register_counts, texture_inputs
 from .operands import OperandSlot, slots
 from .spec import WideForm
 
@@ -71,15 +71,25 @@ class WideInstruction:
     def o(self) -> dict[str, Operand]:
         """Operands by slot (`operands`), in text order, those the text leaves out too."""
         if self._o is None:
-            counts = register_counts(self.op, self.m)
             self._o = {}
             for slot in _slots(self.form, self.tables):
-                operand = slot.read(self.word)
-                count = counts.get(slot.name, 1)
+                self._o[slot.name] = slot.read(self.word)
+            for name, count in self._counts().items():
+                operand = self._o.get(name)
                 if count > 1 and isinstance(operand, Reg | Const):
-                    operand = replace(operand, count=count)
-                self._o[slot.name] = operand
+                    self._o[name] = replace(operand, count=count)
         return self._o
+
+    def _counts(self) -> dict[str, int]:
+        """Registers that operands cover, by slot."""
+        counts = register_counts(self.op, self.m)
+        if "d2" in counts and self._o is not None and "d2" in self._o:
+            masks = [o.value for o in self._o.values() if isinstance(o, Imm)]
+            counts |= kept_counts(self.op, self.m, masks[-1] if masks else 0xFF)
+            dim = next((o.text for o in self._o.values() if isinstance(o, Name)), "")
+            if self.op in TEXTURES and dim:
+                counts |= texture_inputs(self.op, self.m, dim).registers()
+        return counts
 
     @property
     def operands(self) -> tuple[Operand, ...]:

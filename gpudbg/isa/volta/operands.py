@@ -47,6 +47,9 @@ _RESULTS = (81, 84, 66)
 _SOURCES = ("a", "b", "c", "e", "f", "g", "h")
 _GROUP_SLOTS = {"R64": "c", "R40": "e"}
 """Products of warp groups, whose A may not be in registers: accumulator and metadata."""
+_TWO_RESULTS = frozenset("LD LDG TEX TLD TLD4 TXD TMML TXQ FOOTPRINT".split())
+"""Their second half, or components from the third on, go to the register that is printed first."""
+_TWO_HALVES = frozenset(("ST", "STG"))
 _TESTS = ("pa", "pb", "pc", "pd")
 
 
@@ -61,12 +64,24 @@ def slots(form: WideForm, tables: str) -> tuple[OperandSlot, ...]:
     """The operands of a form in text order, for an architecture's tables."""
     namer = _Namer()
     out = []
-    names = _GROUP_SLOTS if "gdesc[" in form.operands else {}
+    names = _fixed_names(form)
     for text in filter(None, form.operands.split(", ")):
         token, *attributes = text.split()
         name = names.get(token) or namer.name(token, attributes)
         out.append(OperandSlot(name, _operand(token, attributes, tables)))
     return tuple(out)
+
+
+def _fixed_names(form: WideForm) -> dict[str, str]:
+    """Slots that where a field stands does not tell."""
+    tokens = [text.split()[0] for text in filter(None, form.operands.split(", "))]
+    if "gdesc[" in form.operands:
+        return _GROUP_SLOTS
+    if form.op in _TWO_RESULTS and {"R64", "R16"} <= set(tokens):
+        return {"R64": "d2"}
+    if form.op in _TWO_HALVES and {"R32", "R16"} <= set(tokens):
+        return {"R16": "b"}
+    return {}
 
 
 class _Namer:

@@ -14,8 +14,8 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from gpudbg.isa.operands import Imm, Reg
+from gpudbg.isa.volta.counts import texture_inputs
 from gpudbg.mem.surface_bounds import DIMS
-from gpudbg.sm.images import requests
 
 if TYPE_CHECKING:
     from gpudbg.sm.engines.step import StepEngine
@@ -98,22 +98,14 @@ def _texture(insn: Any) -> Translated:
     }  # fmt: skip
     if insn.op == "TLD4":
         m["b"] = bindless = names.count("B") > (m["comp"] == "B")
-    axes = len(requests.AXES[dim.removeprefix("ARRAY_")])
-    coordinates = axes + dim.startswith("ARRAY_")
-    more = (lod in requests.WITH_LEVEL) + m["lc"] + m["aoffi"] + 2 * m["ptp"] + m["dc"] + bindless
-    first = o["b"].index
-    second = o["c"].index if isinstance(o.get("c"), Reg) and o["c"].file == "R" else RZ
-    slots: dict[str, Any] = {"d": o["d"], "d2": o["a"], "p": o.get("p")}
-    if insn.op == "TXD":
-        coordinates = axes + bindless + (dim.startswith("ARRAY_") or m["aoffi"])
-        more = 2 * axes
-    if "SCR" in names and insn.op != "TXD":
-        total = coordinates + more
-        one = (total + 1) // 2
+    given = texture_inputs(insn.op, names, dim)
+    counts = given.registers()
+    first = o["a"].index
+    second = o["b"].index if isinstance(o.get("b"), Reg) and o["b"].file == "R" else RZ
+    slots: dict[str, Any] = {"d": o["d"], "d2": o["d2"], "p": o.get("p")}
+    if given.spread:
         m["spread"] = True
-        slots["a"], slots["b"] = _registers(first, one), _registers(second, total - one)
-    else:
-        slots["a"], slots["b"] = _registers(first, coordinates), _registers(second, more)
+    slots["a"], slots["b"] = _registers(first, counts["a"]), _registers(second, counts["b"])
     found = Translated(insn.op, m, slots)
     return found if bindless else _place(found, insn)
 
@@ -124,7 +116,7 @@ def _query(insn: Any) -> Translated:
     name = next(x for x in insn.operands if hasattr(x, "text"))
     bindless = "B" in insn.m
     m = {"b": bindless, "mask": _mask(insn)}
-    slots = {"d": o["d"], "d2": o["a"], "a": o["b"], "query": name}
+    slots = {"d": o["d"], "d2": o["d2"], "a": o["a"], "query": name}
     found = Translated(insn.op, m, slots)
     return found if bindless else _place(found, insn)
 

@@ -83,16 +83,27 @@ def _check(m: WideMachine, operand: object, size: int) -> None:
 def load(m: WideMachine, i: WideInsn) -> None:
     """Load 1 to 32 bytes; 8 and 16 bits are extended by type."""
     if "256" in i.m:
-        address = wide_address(m, i, i.o["addr"])
-        first = m.load(SPACES[i.op], address, 16, False)
-        second = m.load(SPACES[i.op], m.wadd(address, 16), 16, False)
-        write_registers(m, i.o["d"], second)
-        write_registers(m, i.o["a"], first)
+        _load_256(m, i)
         return
     size, signed = size_of(i)
     _check(m, i.o["d"], size)
     values = _where_held(m, i, SPACES[i.op], address_of(m, i), size, signed)
     write_registers(m, i.o["d"], values)
+    write_predicate(m, i, "p", m.true())
+
+
+def _load_256(m: WideMachine, i: WideInsn) -> None:
+    """32 bytes to two groups of registers: the first 16 to those named second; a mask says which of
+    the eight words are kept, in registers without gaps (*inferred* from compiled code)."""
+    address, mask, space = wide_address(m, i, i.o["addr"]), i.o["imm"].value, SPACES[i.op]
+    halves = [
+        _where_held(m, i, space, m.wadd(address, 16 * n) if n else address, 16, False)
+        for n in range(2)
+    ]
+    for n, (slot, words) in enumerate(zip(("d", "d2"), halves, strict=True)):
+        kept = [word for k, word in enumerate(words) if mask >> (4 * n + k) & 1]
+        if kept:
+            write_registers(m, i.o[slot], kept)
     write_predicate(m, i, "p", m.true())
 
 
@@ -114,6 +125,8 @@ def store(m: WideMachine, i: WideInsn) -> None:
     """Store 1 to 32 bytes."""
     if "256" in i.m:
         address = wide_address(m, i, i.o["addr"])
+        if i.o["imm"].value != 0xFF:
+            m.gap(f"{i.op}.256 of some words")
         m.store(SPACES[i.op], address, 16, read_registers(m, i.o["a"], 4))
         m.store(SPACES[i.op], m.wadd(address, 16), 16, read_registers(m, i.o["b"], 4))
         return
