@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from gpudbg.api.device import Device
 from gpudbg.architectures import real
 from gpudbg.hosting.build import built_library
+from gpudbg.hosting.checking import CheckedRuns
 from gpudbg.hosting.launching import Runs
 from gpudbg.hosting.memory import HostDevice
 from gpudbg.hosting.program import HostProgram, found_program
@@ -29,6 +30,7 @@ class Execution:
     Attributes:
         machine: the device.
         runs: carries launches out.
+        checks: does so with checks; None: nobody asked for them.
         notices: what a program's error codes do not say.
     """
 
@@ -40,6 +42,7 @@ class Execution:
         sms: int | None = None,
         engine: str = "auto",
         debug: bool = False,
+        check: bool = False,
     ) -> None:
         """Start a program.
 
@@ -47,6 +50,7 @@ class Execution:
             words: it and its arguments.
             arch, sms, engine: of the device.
             debug: launches wait for a debugger (`gpudbg.hosting.debugging`).
+            check: launches run with checks (`gpudbg.hosting.checking`).
 
         Raises:
             UsageError: no such program or architecture, or nothing to build the library with.
@@ -55,10 +59,13 @@ class Execution:
         library = built_library()
         device = Device(real(arch), num_sms=sms, engine=engine)
         device.gpu.marking = debug
-        self.machine = HostDevice(device, marking=debug)
+        self.machine = HostDevice(device, marking=debug or check)
         self.runs = Runs()
+        self.checks = CheckedRuns() if check else None
         self.notices: list[str] = []
-        self.server = HostServer(self.machine, _postponed if debug else self.runs, self._note)
+        self.server = HostServer(
+            self.machine, _postponed if debug else self.checks or self.runs, self._note
+        )
         self.program = HostProgram(words, library, self.server)
 
     def _note(self, text: str) -> None:

@@ -98,3 +98,10 @@ def test_the_doctor_says_what_is_here(capsys: pytest.CaptureFixture[str]) -> Non
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith("gpudbg exec")
     assert all(" yes " in line or " no " in line for line in lines)
+
+
+def test_checks_of_launches_are_the_exit_code(runtime: Path) -> None:
+    done = run_exec("--check", runtime, "fault")
+    assert "sticky       ok" in done.stdout
+    assert "access outside of what is allocated" in done.stderr
+    assert "1 finding in 8 launches" in done.stderr

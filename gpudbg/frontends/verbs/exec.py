@@ -30,6 +30,12 @@ def parser() -> Parser:
     p.add_argument("--arch", default=DEFAULT_ARCH, help=f"of the GPU (default: {DEFAULT_ARCH})")
     p.add_argument("--sms", type=int, help="streaming multiprocessors of the GPU")
     p.add_argument("--engine", default="auto", choices=("auto", "step", "run"), help="as for `run`")
+    p.add_argument(
+        "--check",
+        action="store_true",
+        help="look for races and other mistakes in each launch; the report goes to standard error, "
+        "and a program that ends with 0 exits 1 for findings, 4 for what cannot be judged",
+    )
     debug = p.add_argument_group("debugging: every launch is a place to stop")
     debug.add_argument("--debug", action="store_true", help="the line console at the first launch")
     debug.add_argument(
@@ -51,8 +57,15 @@ def main(argv: list[str]) -> int:
     if not words:
         raise UsageError("no program to run", "gpudbg exec PROGRAM [ARGUMENT ...]")
     debug = args.debug or args.batch or bool(args.script) or args.stop_at_launch is not None
-    execution = Execution(words, arch=args.arch, sms=args.sms, engine=args.engine, debug=debug)
+    if args.check and debug:
+        raise UsageError("--check runs launches without stops", "leave out one of the two")
+    execution = Execution(
+        words, arch=args.arch, sms=args.sms, engine=args.engine, debug=debug, check=args.check
+    )
     code = _debugged(execution, args) if debug else execution.run()
+    if execution.checks is not None:
+        print("\n".join(execution.checks.lines()), file=sys.stderr)
+        code = code or execution.checks.code
     said = execution.last_words()
     if said:
         print(f"gpudbg: {said}", file=sys.stderr)
