@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 from gpudbg.api.console import commands
 from gpudbg.errors import LoadError, UsageError
-from gpudbg.formats.reading import RECORDING_MAGIC
+from gpudbg.formats.reading import RECORDING_MAGIC, RECORDING_SUFFIX
 from gpudbg.launch.flags import add_launch_flags, launch_parser, parameter_names, read_table
 from gpudbg.launch.opening import Opening
 from gpudbg.loading.programs import SASS_SUFFIX, open_members, open_program, open_programs
@@ -78,10 +78,13 @@ def open_session(
 
 
 def is_recording_file(path: str | os.PathLike[str]) -> bool:
-    """Whether a path names a recording (`gpudbg record`)."""
+    """Whether a path names a recording (`gpudbg record`), by its first bytes or its name."""
     try:
         if not stat.S_ISREG(os.stat(path).st_mode):
             return False
+        if os.fspath(path).endswith(RECORDING_SUFFIX):
+            # A damaged one says so itself.
+            return True
         with open(path, "rb") as file:
             return file.read(len(RECORDING_MAGIC)) == RECORDING_MAGIC
     except (OSError, ValueError):

@@ -9,6 +9,7 @@ from pathlib import Path
 from gpudbg.errors import LoadError
 
 RECORDING_MAGIC = b"gpurec\r\n"
+RECORDING_SUFFIX = ".gpurec"
 """How a recording begins (`gpudbg.formats.recording`)."""
 MOST_STREAMED = 256 << 20
 """Bytes taken from what is no regular file, such as a pipe: a device may go on for ever."""

@@ -12,6 +12,7 @@ import gpudbg
 from gpudbg.debug.provenance import search
 from tests import kernel_cases as kc
 from tests.debug.provenance_oracle import trouble_of
+from tests.engine import machines
 
 FIRST = str(Path("sessions/first_steps/first_steps.cubin"))
 ASKED = ("warp_ops-base-sm_62", "sregs-ids-sm_60")
@@ -113,3 +114,20 @@ def test_why_goes_through_registers_and_memory_to_the_leaves(session: Any) -> No
     assert all(tick is not None and later < tick for tick, later in ticks)
     assert "control: P4" in session.command("why/3/c out[2]").text
     assert session.tick == session.history.end_tick
+
+
+@pytest.mark.parametrize("engine", ["step", "run"])
+def test_readers_of_constants_are_those_that_a_watchpoint_meets(
+    engine: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Operands and, where a register says which, single lanes; in long stretches, too."""
+    monkeypatch.setattr(search, "NEAR", 32)
+    case = next(c for c in kc.cases("sm_50") if c.kernel == "constant_mem")
+    for place in ("c[0x0][0x140]", f"{next(iter(case.symbols))}[1]"):
+        with machines.launch(case, engine) as session:
+            session.watch_at(place, "read")
+            met = [stop for stop in session.events("breakpoint")][-5:]
+            session.command("delete")
+            found = session.execute(f"who-read /5 {place}")
+        assert met
+        assert [row["tick"] + 1 for row in found] == [stop.instructions for stop in met][::-1]

@@ -99,8 +99,11 @@ def test_a_fault_is_recorded_and_opens_elsewhere(
     home = tmp_path / "home"
     shutil.copytree(FAULTY.parent, home)
     monkeypatch.chdir(tmp_path)
-    assert main(["run", str(home / FAULTY.name), "--record-on-fault", "f.gpurec"]) == 3
-    assert "f.gpurec: " in capsys.readouterr().err
+    words = ["run", str(home / FAULTY.name), "--record-on-fault", "f.gpurec", "--jobs", "2"]
+    assert main(words) == 3
+    said = capsys.readouterr().err
+    assert "f.gpurec: " in said
+    assert "takes one host thread" in said
     shutil.rmtree(home)
     assert main(["run", "f.gpurec"]) == 3
     assert "at the end of buffer in (argument 0)" in capsys.readouterr().err
@@ -127,7 +130,11 @@ def test_the_verb_and_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert "is a recording: --grid cannot be chosen" in capsys.readouterr().err
     assert main(["dis", path]) == 2
     assert "is a recording, no program" in capsys.readouterr().err
-    Path(path).write_bytes(Path(path).read_bytes()[:200])
+    data = Path(path).read_bytes()
+    Path(path).write_bytes(b"X" + data[1:])
+    assert main([path]) == 2
+    assert "is no recording" in capsys.readouterr().err
+    Path(path).write_bytes(data[:200])
     assert main([path]) == 2
     assert "at offset" in capsys.readouterr().err
 

@@ -62,7 +62,7 @@ class Provenance(Attached["Inferior"]):
             CommandError: it is no place, or the search was interrupted.
         """
         with self._standing():
-            places = self._places(expression, lanes)
+            places = self._places(expression, how, lanes)
             wanted = self._find(places, how, 0 if lanes else most)
             found = [hit for row in wanted.found for hit in row]
             # In the order of time each leads on to the next.
@@ -81,7 +81,7 @@ class Provenance(Attached["Inferior"]):
         history = self._history
         try:
             with self._standing():
-                places = self._places(expression, False)
+                places = self._places(expression, how, False)
                 found = self._find(places, how, 1).found[0]
                 touch = self._touch(places[0], found[0]) if found else None
                 began = self._beginning(places[0], places[0].lanes) if not found else None
@@ -137,7 +137,7 @@ class Provenance(Attached["Inferior"]):
                 place, lane, before = expression.origin
                 role = expression.role
             else:
-                (place,) = self._places(expression, False)
+                (place,) = self._places(expression, "write", False)
                 lane, role = first_lane(place.lanes), ""
                 before = self._history.replay.present().tick
             slice_ = Slice(self._inferior, self._history, self, control)
@@ -155,7 +155,7 @@ class Provenance(Attached["Inferior"]):
             finally:
                 inferior.focus = focus
 
-    def _places(self, expression: str, lanes: bool) -> list[AskedPlace]:
+    def _places(self, expression: str, how: str, lanes: bool) -> list[AskedPlace]:
         inferior, history = self._inferior, self._history
         here = history.replay.present()
         if inferior.focus is None:
@@ -168,7 +168,7 @@ class Provenance(Attached["Inferior"]):
                 raise CommandError("no warp is there", "`run` or `start` launches the kernel")
             inferior.focus = Focus(warps[0].sm, warps[0].slot, first_lane(warps[0].active))
         warp, lane = inferior.focused(), inferior.lane
-        places = asked_places(inferior, expression, warp, None if lanes else lane)
+        places = asked_places(inferior, expression, how, warp, None if lanes else lane)
         if inferior.grid.total != history.replay.end.tick or history.in_past:
             history.pass_by(here)
         return places

@@ -12,9 +12,11 @@ import numpy as np
 import numpy.typing as npt
 
 from gpudbg.dataclass import dataclass
+from gpudbg.debug.breakpoints.touching import reading
 from gpudbg.debug.provenance.places import AskedPlace, WarpKey, key_of
 from gpudbg.mem.windows import RANK_SHIFT, WINDOW_BYTES
 from gpudbg.sm.observer import Observer
+from gpudbg.sm.selection import Selection
 from gpudbg.sm.trace import KINDS, SPACES
 
 if TYPE_CHECKING:
@@ -259,7 +261,9 @@ class Exact(Observer):
             if pc not in pcs:
                 continue
             if place.space == "constant":
-                self._now.append((number, key_of(warp), pc, lanes, "constant"))
+                found = reading(place.constant, warp, instruction, lanes)
+                if found:
+                    self._now.append((number, key_of(warp), pc, found, "constant"))
             elif key_of(warp) == place.key and lanes & place.lanes:
                 self._now.append((number, place.key, pc, lanes & place.lanes, "register"))
 
@@ -272,7 +276,12 @@ class Exact(Observer):
         for number, mask in self._filter.lanes(warp, space, address, lanes, size):
             self._now.append((number, key_of(warp), self._pc, mask, kind))
 
-    def note(self, warp: WarpState, tick: int) -> None:
+    @property
+    def seen(self) -> bool:
+        """Whether the last instruction touched a place and was not noted yet."""
+        return bool(self._now)
+
+    def note(self, warp: WarpState | None, tick: int) -> None:
         """The instruction was the launch's `tick`-th."""
         for number, key, pc, lanes, kind in self._now:
             last = self.hits[-1] if self.hits else None
@@ -282,3 +291,13 @@ class Exact(Observer):
             else:
                 self.hits.append(Hit(tick - 1, number, key, pc, lanes, kind))
         self._now.clear()
+
+
+class ExactConstants(Exact):
+    """The same of constants alone, where code that reads none of them runs compiled."""
+
+    selects = True
+
+    def selection(self) -> Selection:
+        """What is read."""
+        return Selection(constants=tuple(self._places[n].constant for n in self._registers))

@@ -14,14 +14,14 @@ import numpy as np
 from gpudbg.answers.words import dim
 from gpudbg.dataclass import dataclass
 from gpudbg.debug.values import shared_registers
-from gpudbg.debug.values.access import read, resolve
+from gpudbg.debug.values.access import banked, read, resolve
 from gpudbg.debug.values.context import SHARED_FILES, WarpContext
 from gpudbg.debug.values.lanes import LANES
 from gpudbg.debug.views.format import format_value
 from gpudbg.errors import CommandError
 from gpudbg.expr import evaluate, parse
 from gpudbg.expr.types import TYPES, Array, Scalar
-from gpudbg.isa.operands import Const
+from gpudbg.sm.selection import SelectedConstant
 
 if TYPE_CHECKING:
     from gpudbg.debug.inferior import Inferior
@@ -86,24 +86,24 @@ class AskedPlace:
         return ", ".join(f"{prefix}{number}" for number in self.numbers)
 
     def written_by(self, insn: Instruction) -> bool:
-        """Whether an instruction writes the register."""
-        return self._is_in(insn.writes())
+        """Whether an instruction writes the register; none writes a constant."""
+        return self.space != "constant" and self._is_in(insn.writes())
 
     def read_by(self, insn: Instruction) -> bool:
-        """Whether an instruction reads the register, or the constant as an operand."""
+        """Whether an instruction reads the register, or can read the constant."""
         if self.space == "constant":
-            return any(self._is_const(o) for o in insn.operands if isinstance(o, Const))
+            return self.constant.read_by(insn)
         return self._is_in(insn.reads())
+
+    @property
+    def constant(self) -> SelectedConstant:
+        """Where in its bank a constant is."""
+        return SelectedConstant(self.address >> 32, self.address & 0xFFFFFFFF, self.size)
 
     def _is_in(self, access: Any) -> bool:
         if self.space == "cc":
             return bool(access.cc)
         return not access_of(access, self.space).isdisjoint(self.numbers)
-
-    def _is_const(self, operand: Const) -> bool:
-        bank, offset = self.address >> 32, self.address & 0xFFFFFFFF
-        first, last = operand.offset, operand.offset + 4 * max(operand.count, 1)
-        return operand.bank == bank and first < offset + self.size and offset < last
 
 
 _PREFIXES: Final = {
@@ -140,9 +140,12 @@ def find_warp(grid: Grid, key: WarpKey) -> WarpState | None:
 
 # ---- from an expression ----------------------------------------------------------------
 def asked_places(
-    inferior: Inferior, expression: str, warp: WarpState, lane: int | None
+    inferior: Inferior, expression: str, how: str, warp: WarpState, lane: int | None
 ) -> list[AskedPlace]:
     """The place that an expression names: of a lane, or (None) of all 32, each place once.
+
+    What instructions read as a constant is one where reads are asked about, though it lies in
+    device memory.
 
     Raises:
         CommandError: it is a value and no place, or one that no instruction writes.
@@ -153,7 +156,7 @@ def asked_places(
         raise _no_place(expression)
     mask = warp.valid if lane is None else 1 << lane
     if place.kind == "memory":
-        return _memory(inferior, expression, result, warp, mask)
+        return _memory(inferior, expression, how, result, warp, mask)
     numbers, flag = _register(place, expression)
     space = "cc" if place.kind in ("cc", "flag") else place.kind
     space = "register" if place.kind in ("register", "pair", "apart") else space
@@ -180,7 +183,7 @@ def _register(place: Place, expression: str) -> tuple[tuple[int, ...], str]:
 
 
 def _memory(
-    inferior: Inferior, expression: str, result: Result, warp: WarpState, mask: int
+    inferior: Inferior, expression: str, how: str, result: Result, warp: WarpState, mask: int
 ) -> list[AskedPlace]:
     """The different places of the lanes."""
     place, size = result.place, result.type.size
@@ -191,6 +194,9 @@ def _memory(
     found: dict[tuple[str, int, int], int] = {}
     for lane in (n for n in range(LANES) if mask >> n & 1 and result.valid[n]):
         space, address = resolve(inferior, place.space, int(place.addresses[lane]))
+        at = banked(inferior, address) if space == "global" and how == "read" else None
+        if at is not None:
+            space, address = "constant", at[0] << 32 | at[1]
         if space in ("bank", "const"):
             space = "constant"
         if space not in MEMORY:

@@ -17,8 +17,16 @@ import numpy.typing as npt
 
 from gpudbg.dataclass import dataclass
 from gpudbg.debug.history.replay import Position, Replay, SearchInterruptedError
-from gpudbg.debug.provenance.listening import Exact, Hit, InBatches, MemoryFilter, OfWarps
+from gpudbg.debug.provenance.listening import (
+    Exact,
+    ExactConstants,
+    Hit,
+    InBatches,
+    MemoryFilter,
+    OfWarps,
+)
 from gpudbg.debug.provenance.places import AskedPlace, find_warp, raw_value
+from gpudbg.isa.constant_reads import constant_reads
 from gpudbg.isa.family import decode
 
 if TYPE_CHECKING:
@@ -156,6 +164,15 @@ class Search:
         for number, place in by_code:
             touches = place.written_by if self._how == "write" else place.read_by
             self._registers[number] = frozenset(pc for pc, insn in rows if touches(insn))
+        # Where a register says which constant is read, the pc alone does not.
+        self._pointed = {
+            number
+            for number, place in by_code
+            if place.space == "constant"
+            for pc, insn in rows
+            if pc in self._registers[number]
+            if any(read.base is not None for read in constant_reads(insn))
+        }
         self._filter = MemoryFilter(places, self._how, self._inferior.grid.gpu.layout)
 
     def _can_be_touched(self, wanted: Wanted) -> bool:
@@ -214,8 +231,12 @@ class Search:
         if high.tick - low.tick <= NEAR or self._inferior.grid.fast is None:
             return self._scan_exactly(wanted, high)
         hits: list[Hit] = []
-        if any(wanted.open(n) for n in self._registers):
+        pointed = [n for n in self._pointed if wanted.open(n)]
+        if any(wanted.open(n) for n in self._registers if n not in pointed):
             hits += self._scan_code(wanted, high)
+        if pointed:
+            self._travel(low)
+            hits += self._scan_constants(wanted, high, pointed)
         if any(wanted.open(n) and place.in_accesses for n, place in enumerate(wanted.places)):
             if self._registers:
                 self._travel(low)
@@ -227,9 +248,25 @@ class Search:
         self._replay.scan(high, exact.note, exact)
         return exact.hits
 
+    def _scan_constants(self, wanted: Wanted, high: Position, numbers: list[int]) -> list[Hit]:
+        """Stop at each instruction that can read one."""
+        replay = self._replay
+        nothing = MemoryFilter([], self._how, self._inferior.grid.gpu.layout)
+        chosen = {n: self._registers[n] for n in numbers}
+        exact = ExactConstants(wanted.places, nothing, chosen)
+        asked = {"until": lambda warp: exact.seen, "selected": True}
+        with replay.quiet(exact):
+            while replay.at < high:
+                last = high.tick if high.moves == replay.at.moves else None
+                event = replay.onward(last, asked)
+                if event is not None and event.kind == "interrupted":
+                    raise SearchInterruptedError(event)
+                exact.note(None, replay.at.tick)
+        return exact.hits
+
     def _scan_code(self, wanted: Wanted, high: Position) -> list[Hit]:
         replay, places = self._replay, wanted.places
-        numbers = [n for n in self._registers if wanted.open(n)]
+        numbers = [n for n in self._registers if n not in self._pointed and wanted.open(n)]
         pcs: frozenset[int] = frozenset().union(*(self._registers[n] for n in numbers))
         if not pcs:
             run_to(replay, high)

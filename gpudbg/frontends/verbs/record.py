@@ -11,7 +11,7 @@ from gpudbg.arguments import Parser
 from gpudbg.debug import interrupts, progress_shown
 from gpudbg.debug.stops import Stop
 from gpudbg.frontends.verbs.common import emit
-from gpudbg.frontends.verbs.run import exit_code
+from gpudbg.frontends.verbs.run import exit_code, on_one_thread
 from gpudbg.launch import whole
 
 
@@ -50,6 +50,7 @@ def main(argv: list[str]) -> int:
     p.add_argument("--json", action="store_true")
     args = p.parse_args(argv)
     path = args.recording or str(Path(args.program).with_suffix(".gpurec"))
+    on_one_thread(args)
     session = open_session(args.program, args)
     if not args.json:
         session.output.listeners.append(lambda text: print(text, end="", flush=True))

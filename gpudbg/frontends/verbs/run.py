@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -49,6 +50,8 @@ def main(argv: list[str]) -> int:
     p.add_argument("--quiet", "-q", action="store_true", help="only the exit code")
     p.add_argument("--json", action="store_true")
     args = p.parse_args(argv)
+    if args.record_on_fault:
+        on_one_thread(args)
     session = open_session(args.program, args)
     if not args.json:
         session.output.listeners.append(lambda text: print(text, end="", flush=True))
@@ -70,6 +73,13 @@ def main(argv: list[str]) -> int:
     if any(check.findings for check in checks.values()):
         return exit_code(stop) or EXIT_FINDINGS
     return exit_code(stop)
+
+
+def on_one_thread(args: argparse.Namespace) -> None:
+    """Have a run that is recorded take one host thread: on several it is not the same again."""
+    if args.jobs > 1:
+        print("gpudbg: a run that is recorded takes one host thread", file=sys.stderr)
+        args.jobs = 1
 
 
 def exit_code(stop: Stop) -> int:
