@@ -126,7 +126,7 @@ def test_readers_of_constants_are_those_that_a_watchpoint_meets(
     for place in ("c[0x0][0x140]", f"{next(iter(case.symbols))}[1]"):
         with machines.launch(case, engine) as session:
             session.watch_at(place, "read")
-            met = [stop for stop in session.events("breakpoint")][-5:]
+            met = list(session.events("breakpoint"))[-5:]
             session.command("delete")
             found = session.execute(f"who-read /5 {place}")
         assert met

@@ -82,3 +82,18 @@ def test_whole_session(walk: Controller) -> None:
     printed = walk.wait(lambda r: r["type"] == "target")
     assert "thread 1 has" in printed["payload"]
     assert walk.wait(lambda r: r["message"] == "stopped")["payload"]["reason"] == "exited-normally"
+
+
+def test_backwards(walk: Controller) -> None:
+    """Reverse commands end where the recorded states were."""
+    walk.ask("-break-insert walk.cu:25")
+    first = walk.go("-exec-run")
+    assert "reverse" in walk.ask("-list-target-features")["features"]
+    pcs = [walk.go("-exec-step-instruction")["frame"]["addr"] for _ in range(3)]
+    back = [walk.go("-exec-step-instruction --reverse")["frame"]["addr"] for _ in range(3)]
+    assert back == [*pcs[1::-1], first["frame"]["addr"]]
+    walk.go("-exec-next")
+    assert walk.go("-exec-next --reverse")["frame"]["addr"] == first["frame"]["addr"]
+    stop = walk.go("-exec-continue --reverse")
+    assert stop["reason"] in ("no-history", "breakpoint-hit")
+    assert walk.go("-exec-continue")["frame"]["line"] == "25"

@@ -221,3 +221,22 @@ def test_ctrl_c_at_the_consoles_prompt_drops_what_was_typed(start: Callable[...,
     terminal.expect("$1 = 42")
     terminal.type("quit\r")
     assert terminal.end() == 0
+
+
+def test_a_session_that_goes_backwards(start: Callable[..., Terminal]) -> None:
+    terminal = start("repl", "--plain", str(ROOT / "sessions/first_steps/first_steps.cubin"))
+    terminal.expect("at the entry of block_max")
+    terminal.expect(PROMPT)
+    terminal.say("dbg.run().kind", "'exited'")
+    terminal.say("end = dbg.state_hash(); 'kept'", "'kept'")
+    terminal.say("who-wrote out[2]", "=> ")
+    terminal.say("reverse-stepi 5", "=> ")
+    terminal.say("watch out[2]", "watchpoint 1")
+    terminal.say("continue", "Old value = 0")
+    terminal.say("rc", "Old value = 0")
+    terminal.say("delete 1", "1 deleted")
+    terminal.say("set var $R3 = 7", "R3")
+    terminal.say("stepi", "=> ")
+    terminal.say("info branches", "2")
+    terminal.say("branch 1", "ended after")
+    terminal.say("'same' if dbg.state_hash() == end else 'other'", "'same'")
