@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, BinaryIO
@@ -107,7 +108,7 @@ def _explanations(found: Sequence[WordExplanation]) -> Decoding:
 
 SR_USAGE = "usage: decode sr NAME|NUMBER VALUE... [--spa 5.0|5.3|sm_61]"
 ESR_USAGE = "usage: decode esr --reg NAME|ADDRESS VALUE... [--family Maxwell|sm_52]"
-XID_USAGE = "usage: decode xid [FILE|-]"
+XID_USAGE = "usage: decode xid [FILE|-|LINE]"
 PTX_USAGE = "usage: decode ptx NAME... [--arch sm_80]"
 
 
@@ -186,7 +187,7 @@ def decode_log(data: bytes) -> Decoding:
 
 
 def decode_xid(argv: Sequence[str], stdin: BinaryIO | None = None) -> Decoding:
-    """`decode xid [FILE|-]`: kernel log lines of a file or of standard input.
+    """`decode xid [FILE|-|LINE]`: kernel log lines of a file, of standard input, or given.
 
     Raises:
         UsageError: unknown option or more than one file.
@@ -208,6 +209,10 @@ def stream_xid(argv: Sequence[str], stdin: BinaryIO | None = None) -> Iterator[D
     path = words[0] if words else "-"
     if path == "-":
         yield from _chunks(file_lines(stdin or sys.stdin.buffer, "<stdin>"))
+        return
+    if "NVRM: " in path and not os.path.exists(path):
+        # The log's own words, copied from a terminal.
+        yield from _chunks(path.splitlines())
         return
     with opened(path) as file:
         yield from _chunks(file_lines(file, path))

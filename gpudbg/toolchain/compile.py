@@ -318,6 +318,10 @@ def compile_cuda(source: bytes | str, name: str, options: CompileOptions) -> Com
         notes = [left_out, advice(name, log), _newer_arch(text, name, options)]
         note = "".join(f"\n{name}: {words}" for words in notes if words)
         raise CompileError(f"{name} does not compile\n{log.rstrip()}{note}")
+    if _CODE not in cubin and host is not None and host.deduced.instances:
+        # Instances that do not compile are left out: where that is all of them, this may be why.
+        if newer := _newer_arch(text, name, options):
+            raise CompileError(f"{name}: no instance of its template kernels compiles\n{newer}")
     return Compiled(cubin, log.rstrip(), host, text, left_out)
 
 
@@ -348,14 +352,20 @@ def _compiled(
     return cubin, log, host, left_out
 
 
+_CODE = b".text."
+"""In the name of every section of code."""
+
+
 def _newer_arch(text: str, name: str, options: CompileOptions) -> str:
     """Advice where nobody named an architecture and a newer one compiles."""
     if options.arch is not None or not _ARCH_FUNCTION.search(text):
         return ""
     newer = replace(options, arch=NEWER_ARCH)
     try:
-        compile_cuda(text, name, newer)
+        made = compile_cuda(text, name, newer)
     except CompileError:
+        return ""
+    if _CODE not in made.cubin:
         return ""
     lacks = "arithmetic of half precision, atomics on double, __dp4a"
     return f"--arch {NEWER_ARCH} compiles it; {DEFAULT_ARCH} lacks {lacks}"

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gpudbg.regs.decoders import decode_xid
 from gpudbg.regs.port import LAYOUTS, SmRegister
 from gpudbg.regs.xid import LineKind, decode_line
 from gpudbg.regs.xid_log import decode_lines, split_log
@@ -383,3 +384,13 @@ def test_what_the_log_does_not_say_is_null() -> None:
     assert (got["xid"], got["gpu"], got["pid"], got["process"]) == (31, "0000:01:00", None, None)
     assert got["address"] is got["engine"] is got["client"] is got["access"] is None
     assert got["hints"]
+
+
+def test_a_line_of_the_log_may_be_given_itself() -> None:
+    line = (
+        "NVRM: Xid (PCI:0000:65:00): 31, pid=12, name=python, Ch 00000008, intr 00000000. "
+        "MMU Fault: ENGINE GRAPHICS GPCCLIENT_T1_0 faulted @ 0x7f12_34567000. "
+        "Fault is of type FAULT_PDE ACCESS_TYPE_VIRT_READ"
+    )
+    (found,) = decode_xid([line]).data
+    assert (found["xid"], found["address"], found["pid"]) == (31, "0x7f1234567000", 12)

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gpudbg.errors import CompileError
 from gpudbg.formats.cubin import read_cubin
 from gpudbg.formats.lines import read_lines
 from gpudbg.formats.names import plain_name
@@ -422,3 +423,14 @@ def test_launches_of_member_functions_of_the_host() -> None:
         "fill<double>",
         "fill<int>",
     }
+
+
+def test_why_no_instance_compiles_where_a_newer_architecture_has_one() -> None:
+    text = """
+    template <typename T> __global__ void sum(T *x) { atomicAdd(x, x[1]); }
+    typedef double ft;
+    int main() { ft *p; sum<<<1, 32>>>(p); }
+    """
+    with pytest.raises(CompileError, match=r"no instance .* compiles\n--arch sm_61 compiles it"):
+        compile_cuda(text, "sum.cu", CompileOptions())
+    assert read_cubin(compile_cuda(text, "sum.cu", CompileOptions(arch="sm_61")).cubin).kernels

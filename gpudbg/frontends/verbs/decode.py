@@ -64,7 +64,7 @@ BUILT_IN: dict[str, tuple[Callable[[list[str]], Any], str]] = {
         "NAME VALUE... [--spa 5.0|5.3|sm_61]   a special register's fields; --arch sm_80: names",
     ),
     "esr": (_esr, "--reg NAME|ADDRESS VALUE... [--family sm_52]   an error or debugger register"),
-    "xid": (_xid, "[FILE|-]   kernel-log lines: Xid 13, ESR, MP trap"),
+    "xid": (_xid, "[FILE|-|LINE]   kernel-log lines: Xid 13, ESR, MP trap"),
     "texheader": (_texheader, "HEX... [--layout OLD_V1]   a texture header: 8 words or 64 digits"),
     "sampler": (_sampler, "HEX...   a texture sampler: 8 words or 64 digits"),
     "surface": (_surface, "HEX... --ra X,Y,Z|--at X,Y,Z|--offset N   surface addresses, both ways"),
