@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 
 import pytest
 
-from tests.hosting.cuda import host_program, require_compiler, run_exec
+from gpudbg.hosting.build import built_library
+from gpudbg.toolchain.installed import runtime_headers
+from tests.hosting.cuda import PROGRAMS, host_program, require_compiler, run_exec
 
 
 @pytest.fixture(scope="module")
@@ -105,3 +108,19 @@ def test_checks_of_launches_are_the_exit_code(runtime: Path) -> None:
     assert "sticky       ok" in done.stdout
     assert "access outside of what is allocated" in done.stderr
     assert "1 finding in 8 launches" in done.stderr
+
+
+def test_a_driver_program_in_c(tmp_path: Path) -> None:
+    out = tmp_path / "driver"
+    folders = [word for folder in runtime_headers() for word in ("-I", folder)]
+    words = [require_compiler(), str(PROGRAMS / "driver.c"), *folders, "-o", str(out)]
+    subprocess.run([*words, f"-L{built_library()}", "-lcuda"], check=True)
+    done = run_exec(out)
+    assert done.stdout.splitlines()[1:] == [
+        "0 deadbeef de070707 12341234 5 deadbeef 5 5",
+        "1",
+        "0 1",
+        "200 801",
+    ]
+    (line,) = done.stderr.splitlines()
+    assert "cuGraphCreate" in line

@@ -119,17 +119,19 @@ def fill(
         raise CudaError(INVALID_VALUE)
     whole = (rows - 1) * pitch + across
     found, at = process.machine.span(to, whole)
-    pattern = np.frombuffer(value.to_bytes(8, "little")[:width], np.uint8)
     target = found.writable()
-    line = np.tile(pattern, across // width)
-    if rows == 1 or pitch == across:
-        target[at : at + whole] = np.tile(line, rows)
-        process.machine.mark(found, at, whole)
-        return
-    for row in np.arange(rows):
-        start = at + int(row) * pitch
-        target[start : start + across] = line
-        process.machine.mark(found, start, across)
+    if across % width:
+        raise CudaError(INVALID_VALUE)
+    lines = [(at, whole)] if rows == 1 or pitch == across else _lines(at, pitch, across, rows)
+    for start, size in lines:
+        # Allocations lie at multiples of what is written.
+        target[start : start + size].view(f"<u{width}")[:] = value & (1 << 8 * width) - 1
+        process.machine.mark(found, start, size)
+
+
+def _lines(at: int, pitch: int, across: int, rows: int) -> list[tuple[int, int]]:
+    """Where each row begins, and its bytes."""
+    return [(start, across) for start in np.arange(at, at + rows * pitch, pitch).tolist()]
 
 
 # ---- what an address is ------------------------------------------------------------------
