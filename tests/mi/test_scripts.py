@@ -38,6 +38,17 @@ def test_a_file_of_commands_goes_on_over_stops(tmp_path: Path) -> None:
         assert "[a]" in said
 
 
+def test_a_console_is_told_that_nothing_is_behind() -> None:
+    words = command("-q", "-nx", "-ex", "start", "-ex", "reverse-stepi", "--batch")
+    done = subprocess.run(
+        [*words, "-i=console", str(KERNELS / "walk.cubin")],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+    )
+    assert "\nNo more reverse-execution history" in done.stdout
+
+
 def test_startup_lines_have_no_prompt_between_them() -> None:
     """As in gdb: `-ex` after a run is no line that somebody typed."""
     words = command("-q", "-nx", "-ex", "break 29", "-ex", "run", "-ex", "print 5", "--batch")

@@ -156,6 +156,9 @@ def stop_words(
         out += [f"{line}\n" for line in stop.detail]
         out.append(f"\nCUDA thread hit {word} {number}, ")
         moved = True
+    elif reason["reason"] == "no-history":
+        # As gdb says it, on consoles too: nothing has moved.
+        out += ["\n", *(f"{line}\n" for line in stop.detail)]
     elif switched:
         out.append(place)
     out.append(position_lines(session, moved))
