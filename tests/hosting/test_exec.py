@@ -124,3 +124,17 @@ def test_a_driver_program_in_c(tmp_path: Path) -> None:
     ]
     (line,) = done.stderr.splitlines()
     assert "cuGraphCreate" in line
+
+
+def test_code_for_other_architectures(tmp_path: Path) -> None:
+    """Without PTX it is named and runs with `--arch`; PTX is compiled for the device."""
+    flags = ("--no-cuda-include-ptx=all",)
+    narrow = host_program("runtime.cu", tmp_path / "narrow", *flags, arch="sm_75")
+    done = run_exec(narrow)
+    assert done.returncode == 9
+    assert "no kernel image" in done.stdout
+    (line,) = done.stderr.splitlines()
+    assert "elf for sm_75, nothing for sm_80" in line
+    assert "7.5" in run_exec("--arch", "sm_75", narrow).stdout.splitlines()
+    older = run_exec(host_program("runtime.cu", tmp_path / "older", arch="sm_70"))
+    assert older.returncode == 0, older.stdout + older.stderr
