@@ -59,6 +59,7 @@ def test_results(case: Case) -> None:
         ("sm_80", "atomics_shared"),
         ("sm_90", "warp_ops"),
         ("sm_90", "mbarrier_pipe"),
+        ("sm_90", "cluster_dsmem"),
         ("sm_120", "matmul_tiled"),
     ],
 )
