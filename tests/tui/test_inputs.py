@@ -314,6 +314,14 @@ async def test_an_action_without_an_object_says_so(key: str) -> None:
         assert any(w in screen_text(app)[-1] for w in ("does nothing here", "no fault"))
 
 
+async def test_a_key_at_the_end_of_the_timeline_says_so() -> None:
+    async with started(open_first()) as (app, pilot):
+        await burst(app, pilot, "space", "h", "right")
+        assert "does nothing here" in screen_text(app)[-1]
+        await burst(app, pilot, "left")
+        assert "does nothing here" not in screen_text(app)[-1]
+
+
 async def test_words_of_side_screens_cover_nothing() -> None:
     async with started(open_first(), (80, 24)) as (app, pilot):
         await burst(app, pilot, "h", "d")

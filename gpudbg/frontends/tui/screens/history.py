@@ -21,7 +21,7 @@ from gpudbg.frontends.tui.collect_timeline import changes, chosen, differing, ta
 from gpudbg.frontends.tui.keys import bindings, keys_text
 from gpudbg.frontends.tui.screens.panes import ConsoleScreen
 from gpudbg.frontends.tui.view import Running, ScreenView
-from gpudbg.frontends.tui.widgets.chrome import KeyRow, StopLine
+from gpudbg.frontends.tui.widgets.chrome import StopLine
 from gpudbg.frontends.tui.widgets.history_panes import (
     ChangedPane,
     PastCodePane,
@@ -176,12 +176,9 @@ class HistoryScreen(ConsoleScreen):
         past = self.cursor is not None or (here is not None and here.tick < self.end)
         return ("past",) if past else ()
 
-    def show_keys(self) -> None:
+    def pinned_keys(self) -> tuple[tuple[str, str], ...]:
         """The way back always shows."""
-        super().show_keys()
-        line = self.query_one(KeyRow)
-        line.pinned = ((keys_text(BY_NAME["side.close"].keys, 1), "back"), *line.pinned)
-        line.redraw()
+        return ((keys_text(BY_NAME["side.close"].keys, 1), "back"), *super().pinned_keys())
 
     # ---- travelling ------------------------------------------------------------------------
     @property

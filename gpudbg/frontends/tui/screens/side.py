@@ -51,8 +51,12 @@ class SideScreen(Screen[None]):
         found = key_row(self.SCOPE, table, self.there(), arrows)
         for line in self.query(KeyRow):
             line.keys = tuple((key, word) for key, word, _ in found)
-            line.pinned = ((self.main.gpudbg.key("help"), "help"),)
+            line.pinned = self.pinned_keys()
             line.redraw()
+
+    def pinned_keys(self) -> tuple[tuple[str, str], ...]:
+        """Keys that always show, with their words."""
+        return ((self.main.gpudbg.key("help"), "help"),)
 
     def action_main(self, name: str) -> None:
         """An action of the main screen."""
