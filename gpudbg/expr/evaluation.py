@@ -316,11 +316,12 @@ def _members(found: Result, members: str, context: Context) -> Result:
 
 
 def member(base: Result, name: str, context: Context) -> Result:
-    """A structure's member; through a pointer, of what it points at.
+    """A structure's member; through a pointer or an array, of what it points at.
 
     Raises:
         CommandError: no structure, or it has no such member.
     """
+    base = decayed(base)
     type_, place, addresses = base.type, base.place, base.values
     space = place.space if place is not None else ""
     if isinstance(type_, Pointer):

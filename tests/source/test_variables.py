@@ -276,6 +276,7 @@ def session_at(sample: str, line: int, condition: str) -> DebugSession:
         ("*((int *)arr + 1)", "arr[1]"),
         ("(@local int *)&v.first == &a", "true"),
         ("@local arr", "arr"),
+        ("(&v)->first", "v.first"),
     ],
 )
 def test_casts_of_addresses_keep_the_place(asked: str, same: str) -> None:
