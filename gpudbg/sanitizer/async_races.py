@@ -170,10 +170,10 @@ class AsyncRaceCheck(RaceCheck):
             self._device_fences[clock.number] = clock.tick
 
     def _warp_sync(self, clock: WarpClock, step: ExecutedInstruction) -> None:
-        group = clock.group(step.active)
-        if clock.copies is not None:
-            group.knowledge = clock.published(group, group.lanes)
-        group.known = clock.tick
+        for group in self._met(clock, step):
+            if clock.copies is not None:
+                group.knowledge = clock.published(group, group.lanes)
+            group.known = clock.tick
 
     # ---- groups of copies, fences --------------------------------------------------------
     def _closes(self, clock: WarpClock, step: ExecutedInstruction) -> None:
@@ -220,7 +220,8 @@ class AsyncRaceCheck(RaceCheck):
         self, clock: WarpClock, step: ExecutedInstruction, touch: Touch, facts: Facts
     ) -> None:
         if step.pc in self._handed.strong and not facts.strong:
-            facts = replace(facts, strong=CTA)
+            # Of a cluster's blocks, too: what is around them says no more.
+            facts = replace(facts, strong=GPU if len(step.warp.cta.cluster.ctas) > 1 else CTA)
         for home, part in self._homes(step, touch):
             if home is not None:
                 if home is not step.warp.cta:

@@ -15,6 +15,7 @@ from gpudbg.isa.operands import Imm, Pred, Reg
 from gpudbg.mem.lanes import WARP_SIZE
 from gpudbg.sanitizer.findings import CheckFinding, Severity
 from gpudbg.sanitizer.monitor import ExecutedInstruction, RunCheck
+from gpudbg.sm.convergence.groups import SYNCING
 
 if TYPE_CHECKING:
     from gpudbg.sanitizer.collector import FindingCollector
@@ -32,15 +33,25 @@ _WORDS: Final = {
     "missing_threads": "warps {lanes} of the block ended without coming to the barrier",
     "exited_threads": "lanes {lanes} of the warp ended before the barrier",
     "wrong_count": "the barrier's thread counts do not fit: {lanes}",
+    "came_twice": "lanes {lanes} come a second time before the others have come, and count twice",
     "different_barriers": "threads meet at one barrier number from different instructions",
     "mask": "lane {lanes} comes to a __syncwarp, shuffle or vote whose mask 0x{live:08x} does not "
     "name it",
+    "absent": "lanes {lanes} are in the mask 0x{live:08x} of this __syncwarp, shuffle or vote, and "
+    "go on without coming to it",
     "inactive_lane": "lane {lanes} reads a register of lane {live}, which does not take part",
 }
+_SEEN: Final = (
+    "LDG", "STG", "LDS", "STS", "LD.", "ST.", "ATOM", "RED", "SHFL", "VOTE", "MATCH", "BAR",
+)  # fmt: skip
+"""Beginnings of the names of instructions that lanes do not execute on their way to the end."""
+_BYTES: Final = 16
+"""Of an instruction where lanes have pcs of their own."""
 _NEAR: Final = 128
 """Bytes of code within which a WARPSYNC belongs to the barrier behind it."""
 _NAMES: Final = {
     "split_barrier": "divergent_barrier", "guarded_barrier": "divergent_barrier",
+    "came_twice": "wrong_count", "absent": "mask",
 }  # fmt: skip
 """What a cause is called in findings, where that is not its key in `_WORDS`."""
 _FIXES: Final = {
@@ -54,13 +65,14 @@ _FIXES: Final = {
 
 @dataclass(slots=True)
 class _Phase:
-    """What has come to a barrier in its present phase; `places`: where each warp came first."""
+    """What has come to a barrier in its present phase; `places`: where each warp came first, and
+    which of its lanes have come."""
 
     warps: set[int] = field(default_factory=set)
     counts: set[int | None] = field(default_factory=set)
     first: ExecutedInstruction | None = None
     mode: str = ""
-    places: dict[int, int] = field(default_factory=dict)
+    places: dict[int, tuple[int, int]] = field(default_factory=dict)
 
 
 class BarrierCheck(RunCheck):
@@ -95,10 +107,13 @@ class BarrierCheck(RunCheck):
         phase = self._phases.setdefault(key, _Phase())
         phase.warps.add(warp.index)
         phase.counts.add(count)
-        came_from = phase.places.setdefault(warp.index, step.pc)
+        came_from = phase.places.get(warp.index, (step.pc, 0))
+        phase.places[warp.index] = (came_from[0], came_from[1] | arrival.lanes)
         if phase.first is None:
             phase.first, phase.mode = step, arrival.mode
-        elif came_from != step.pc and self._for_whole_warps(step):
+        elif came_from[1] & arrival.lanes:
+            self._add(step, "error", "came_twice", lanes=_ranges(came_from[1] & arrival.lanes))
+        elif came_from[0] != step.pc and self._for_whole_warps(step):
             self._add(step, "error", "split_barrier", **parts)
         elif phase.first.pc != step.pc and "ARV" not in (arrival.mode, phase.mode):
             self._add(step, "note", "different_barriers")
@@ -149,6 +164,8 @@ class BarrierCheck(RunCheck):
             if "COLLECTIVE" not in insn.text():
                 self._gathered[warp.cta.number, warp.index] = pc, lanes
             self._masked(warp, pc, insn, lanes)
+        if warp.has_groups and warp.groups.passed & lanes and insn.text().startswith(_SEEN):
+            self._absent(warp, lanes & warp.groups.passed)
         if insn.op != "SHFL" or not lanes:
             return
         sources = shuffle_sources(warp, insn)
@@ -159,6 +176,16 @@ class BarrierCheck(RunCheck):
             if source != lane and not lanes >> source & 1:
                 step = ExecutedInstruction(warp, pc, insn, warp.active, lanes)
                 self._add(step, "error", "inactive_lane", lane, lanes=lane, live=source)
+
+    def _absent(self, warp: WarpState, lanes: int) -> None:
+        """Lanes do something else while others wait for them in a WARPSYNC."""
+        warp.groups.passed &= ~lanes
+        for group in warp.groups.parked:
+            if group.state == SYNCING and group.place & lanes:
+                pc = group.pc - _BYTES
+                step = ExecutedInstruction(warp, pc, None, group.lanes, group.lanes)
+                missing = _ranges(group.place & lanes)
+                self._add(step, "error", "absent", lanes=missing, live=group.place)
 
     def _masked(self, warp: WarpState, pc: int, insn: Any, lanes: int) -> None:
         """Lanes at a WARPSYNC, which is what the mask of `__syncwarp` and others becomes."""
@@ -213,6 +240,14 @@ def shuffle_sources(warp: WarpState, insn: Any) -> npt.NDArray[np.int64] | None:
     }[mode]
     found: npt.NDArray[np.int64] = np.where(good, source, lane)
     return found
+
+
+def sync_masks(warp: WarpState, insn: Any) -> list[int] | None:
+    """The masks of a WARPSYNC by lane; None: it is another instruction, or they are not known."""
+    if insn.op != "WARPSYNC" or "COLLECTIVE" in insn.text():
+        return None
+    found = _values(warp, insn.o.get("a"))
+    return None if found is None else found.tolist()
 
 
 def _words(insn: Any) -> list[str]:

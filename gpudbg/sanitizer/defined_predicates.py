@@ -93,13 +93,13 @@ def _result(
     if insn.op != "ISETP" or compare is None or {"X", "EX"} & set(name):
         return None
     kind = np.uint32 if "U32" in name else np.int32
-    sides = [_word(warp, insn.o.get(slot), constants) for slot in ("a", "b")]
+    sides = [word_of(warp, insn.o.get(slot), constants) for slot in ("a", "b")]
     if any(side is None for side in sides):
         return None
     return pack(compare(*(np.asarray(side, np.uint32).view(kind) for side in sides)))
 
 
-def _word(warp: WarpState, operand: Any, constants: ConstantBanks | None) -> Any:
+def word_of(warp: WarpState, operand: Any, constants: ConstantBanks | None) -> Any:
     """An operand's value by lane; None: not known here."""
     if isinstance(operand, Imm):
         return np.full(32, int(operand.value) & 0xFFFFFFFF, np.uint32)

@@ -10,7 +10,6 @@ where an undefined one is added to memory.  Copies are silent, as in valgrind an
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import field
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -18,10 +17,19 @@ import numpy.typing as npt
 
 from gpudbg.bits import lanes_of
 from gpudbg.dataclass import dataclass
-from gpudbg.isa.operands import PT, RZ, Address, Imm, Pred, Reg
+from gpudbg.isa.operands import PT, RZ, Access, Address, Reg
 from gpudbg.mem.lanes import FULL, bools
 from gpudbg.mem.windows import RANK_SHIFT, WINDOW_BYTES
-from gpudbg.sanitizer.barriers import shuffle_sources
+from gpudbg.sanitizer.defined_bits import (
+    ALL,
+    BITWISE,
+    SUMS,
+    U8,
+    U32,
+    Shadow,
+    exact_bits,
+    lanes_with,
+)
 from gpudbg.sanitizer.defined_predicates import undefined_results
 from gpudbg.sanitizer.facts import data_of
 from gpudbg.sanitizer.findings import CheckFinding, Severity
@@ -35,12 +43,6 @@ if TYPE_CHECKING:
     from gpudbg.sanitizer.places import AccessPlaces
     from gpudbg.sm.state import Cta, WarpState
 
-U32 = npt.NDArray[np.uint32]
-U8 = npt.NDArray[np.uint8]
-
-ALL: Final = np.uint32(0xFFFFFFFF)
-_MOVES: Final = frozenset(("MOV", "MOV32I"))
-_BITWISE: Final = frozenset(("LOP", "LOP32I", "LOP3"))
 _FLOW: Final = frozenset(
     ("BRA", "BRX", "JMP", "JMX", "EXIT", "SYNC", "BRK", "CONT", "RET", "BREAK")
 )
@@ -64,28 +66,6 @@ class ValueOrigin:
     space: str
     address: int | None
     size: int
-
-
-@dataclass(slots=True)
-class Shadow:
-    """What is undefined of a warp's registers.
-
-    Attributes:
-        bits: undefined bits, (256, 32).
-        derived: bits of lanes, by register: arithmetic made the value.
-        origin: index into the list of origins, (256, 32); 0: the register itself.
-        predicates: mask of lanes in which each is undefined.
-        sources: origin of each predicate.
-        uniform: uniform registers that are undefined, and the origin of each.
-    """
-
-    bits: U32
-    derived: npt.NDArray[np.uint32]
-    origin: npt.NDArray[np.int32]
-    predicates: list[int]
-    sources: list[int]
-    uniform: dict[int, int] = field(default_factory=dict)
-    local: dict[int, U8] = field(default_factory=dict)
 
 
 class GlobalShadow:
@@ -131,6 +111,7 @@ class DefinednessCheck(RunCheck):
         registers: report registers that nobody has written, too.
         at_load: report the load of an undefined byte, whatever becomes of it.
         constants: of the launch, where comparisons with them are to be followed.
+        system_shared: bytes at the begin of shared memory that are not the kernel's.
     """
 
     def __init__(
@@ -142,11 +123,12 @@ class DefinednessCheck(RunCheck):
         *,
         at_load: bool = False,
         constants: ConstantBanks | None = None,
+        system_shared: int = 0,
     ) -> None:
         self._findings, self._places, self._memory = findings, places, memory
         self._global, self._at_load = shared, at_load
         self._warps: dict[int, Shadow] = {}
-        self._constants = constants
+        self._constants, self._system_shared = constants, system_shared
         self._carried: dict[tuple[int, ...], int] = {}
         self._shared: dict[int, U8] = {}
         self._origins: list[ValueOrigin] = [ValueOrigin(0, "register", None, 4)]
@@ -173,6 +155,7 @@ class DefinednessCheck(RunCheck):
         found = self._shared.get(cta.number)
         if found is None:
             found = self._shared[cta.number] = np.ones(cta.shared.size + 16, np.uint8)
+            found[: self._system_shared] = 0
         return found
 
     # ---- before an instruction -----------------------------------------------------------
@@ -216,7 +199,7 @@ class DefinednessCheck(RunCheck):
 
     def _register(self, shadow: Shadow, warp: WarpState, pc: int, operand: Reg, lanes: int) -> None:
         for index in operand.registers():
-            bad = _lanes(shadow.bits[index]) & lanes
+            bad = lanes_with(shadow.bits[index]) & lanes
             if bad:
                 first = next(iter(lanes_of(bad)))
                 self._decides("address", warp, pc, bad, int(shadow.origin[index, first]))
@@ -227,21 +210,25 @@ class DefinednessCheck(RunCheck):
         if not writes.registers and not writes.predicates and not writes.uniform:
             return
         chosen = bools(lanes)
-        exact = _exact(shadow, warp, insn, lanes)
+        bits, origin = self._sources(shadow, insn)
+        if not bits.any():
+            _define(shadow, writes, chosen, lanes)
+            return
+        exact = exact_bits(shadow, warp, insn, lanes, self._constants)
         if exact is not None:
             tested = np.zeros(32, np.uint32)
-            origin: Any = 0
-            for index, (bits, derived, origin) in exact.items():
-                _put(shadow, index, bits, derived, origin, chosen, lanes)
-                tested = tested | np.asarray(bits, np.uint32)
-            # The predicate of a bitwise operation tests its result; a shuffle's tells of lanes.
-            bad = _lanes(tested) if insn.op in _BITWISE else 0
-            _put_predicates(shadow, writes.predicates, bad, origin, lanes)
+            source: Any = 0
+            for index, (moved, derived, source) in exact.items():
+                _put(shadow, index, moved, derived, source, chosen, lanes)
+                tested = tested | np.asarray(moved, np.uint32)
+            # The predicate of a bitwise operation tests its result, a sum's is its carry, a
+            # shuffle's tells of lanes.
+            bad = lanes_with(tested) if insn.op in BITWISE or insn.op in SUMS else 0
+            _put_predicates(shadow, writes.predicates, bad, source, lanes)
             return
-        bits, origin = self._sources(shadow, insn)
-        spoilt = _lanes(bits)
+        spoilt = lanes_with(bits)
         if spoilt and writes.predicates and not writes.registers:
-            compared = _lanes(self._sources(shadow, insn, predicates=False)[0])
+            compared = lanes_with(self._sources(shadow, insn, predicates=False)[0])
             results = undefined_results(warp, insn, shadow.predicates, compared, self._constants)
             if results is not None:
                 for slot, bad in zip(("p", "q"), results, strict=True):
@@ -249,7 +236,7 @@ class DefinednessCheck(RunCheck):
                     _put_predicates(shadow, (written,), bad & spoilt, origin, lanes)
                 return
         made = np.where(bits != 0, ALL, np.uint32(0))
-        derived = _lanes(made)
+        derived = lanes_with(made)
         for index in writes.uniform:
             shadow.uniform.pop(index, None)
             if derived & lanes:
@@ -478,7 +465,7 @@ class DefinednessCheck(RunCheck):
         shadow = self._shadow(step.warp)
         data = data_of(step.insn)
         if isinstance(data, Reg) and not data.is_zero:
-            bad = _lanes(shadow.bits[data.index]) & touch.lanes
+            bad = lanes_with(shadow.bits[data.index]) & touch.lanes
             if bad:
                 lane = next(iter(lanes_of(bad)))
                 origin = int(shadow.origin[data.index, lane])
@@ -536,9 +523,17 @@ def _wanted(bits: int, size: int) -> bool:
     return bool(bits & (1 << 8 * min(size, 4)) - 1)
 
 
-def _lanes(bits: U32) -> int:
-    """Lanes in which any bit is set."""
-    return int.from_bytes(np.packbits(bits != 0, bitorder="little").tobytes(), "little")
+def _define(shadow: Shadow, writes: Access, chosen: Any, lanes: int) -> None:
+    """All results are defined."""
+    for index in writes.uniform:
+        shadow.uniform.pop(index, None)
+    for index in writes.registers:
+        if index < RZ:
+            np.copyto(shadow.bits[index], 0, where=chosen)
+            shadow.derived[index] &= ~np.uint32(lanes)
+    for index in writes.predicates:
+        if index < PT:
+            shadow.predicates[index] &= ~lanes
 
 
 def _put(
@@ -561,170 +556,3 @@ def _put_predicates(
         if bad & lanes:
             first = next(iter(lanes_of(bad & lanes)))
             shadow.sources[index] = int(np.broadcast_to(origin, 32)[first])
-
-
-# ---- instructions that move bits -----------------------------------------------------------
-Rows = dict[int, tuple[Any, int, Any]]
-
-
-def _exact(shadow: Shadow, warp: WarpState, insn: Any, lanes: int) -> Rows | None:
-    """What is undefined of the results, by register; None: any undefined bit spoils all."""
-    destination = insn.o.get("d")
-    if not isinstance(destination, Reg) or destination.count != 1 or destination.file != "R":
-        return None
-    op = insn.op
-    if op in _MOVES or (op == "IMAD" and ".MOV" in insn.text()):
-        # The source: `b` on sm_50 to sm_62, `a` from sm_70 on, `c` of an IMAD.
-        source = next((insn.o[s] for s in ("c", "b", "a") if isinstance(insn.o.get(s), Reg)), None)
-        if source is not None and source.file != "R":
-            return None
-        return {destination.index: _of(shadow, source)}
-    if op in ("SEL", "FSEL"):
-        return _select(shadow, warp, insn, destination.index)
-    if op == "SHFL":
-        return _shuffle(shadow, warp, insn, destination.index, lanes)
-    if op in _BITWISE:
-        return _bitwise(shadow, warp, insn, destination.index)
-    if op in ("SHL", "SHR") and isinstance(insn.o.get("b"), Imm):
-        return _shift(shadow, insn, destination.index)
-    if op == "PRMT":
-        return _permute(shadow, insn, destination.index)
-    if op in ("S2R", "CS2R", "LDC", "P2R") and not insn.reads().registers:
-        return {destination.index: (0, 0, 0)} if op != "P2R" else None
-    return None
-
-
-def _of(shadow: Shadow, operand: Any) -> tuple[Any, int, Any]:
-    if isinstance(operand, Reg) and operand.file == "R" and not operand.is_zero:
-        index = operand.index
-        return shadow.bits[index].copy(), int(shadow.derived[index]), shadow.origin[index].copy()
-    return 0, 0, 0
-
-
-def _select(shadow: Shadow, warp: WarpState, insn: Any, index: int) -> Rows | None:
-    chooser = next((o for s, o in insn.o.items() if isinstance(o, Pred) and s != "p"), None)
-    if chooser is None or chooser.file != "P":
-        return None
-    held = FULL if chooser.index == PT else int(warp.predicates[chooser.index])
-    if chooser.index != PT and shadow.predicates[chooser.index]:
-        return None
-    take = bools(held ^ (FULL if chooser.neg else 0))
-    a, b = _of(shadow, insn.o.get("a")), _of(shadow, insn.o.get("b"))
-    mask = _lanes(take.astype(np.uint32))
-    made = np.where(take, a[0], b[0]).astype(np.uint32)
-    return {index: (made, a[1] & mask | b[1] & ~mask, np.where(take, a[2], b[2]))}
-
-
-def _shuffle(shadow: Shadow, warp: WarpState, insn: Any, index: int, lanes: int) -> Rows | None:
-    sources = shuffle_sources(warp, insn)
-    if sources is None:
-        return None
-    bits, derived, origin = _of(shadow, insn.o.get("a"))
-    if isinstance(bits, int):
-        return {index: (0, 0, 0)}
-    # What a lane that does not take part gives is another check's finding.
-    part = bools(lanes)[sources]
-    moved = bools(derived)[sources] & part
-    return {
-        index: (
-            np.where(part, bits[sources], 0).astype(np.uint32),
-            _lanes(moved.astype(np.uint32)),
-            origin[sources],
-        )
-    }
-
-
-def _number(warp: WarpState, operand: Any) -> U32 | None:
-    if isinstance(operand, Imm):
-        return np.full(32, int(operand.value) & 0xFFFFFFFF, np.uint32)
-    if isinstance(operand, Reg):
-        row = warp.rows[operand.index]
-        return None if row is None else row
-    return None
-
-
-def _bitwise(shadow: Shadow, warp: WarpState, insn: Any, index: int) -> Rows | None:
-    if insn.op == "LOP3":
-        return _lookup(shadow, warp, insn, index)
-    slots = [s for s in ("a", "b", "c") if isinstance(insn.o.get(s), Reg | Imm)]
-    if len(slots) != 2:
-        return None
-    (a, ua), (b, ub) = ((_number(warp, insn.o[s]), _of(shadow, insn.o[s])) for s in slots)
-    if a is None or b is None:
-        return None
-    text = insn.text()
-    a = ~a if insn.o[slots[0]].inv else a
-    b = ~b if insn.o[slots[1]].inv else b
-    if insn.o[slots[0]] == insn.o[slots[1]] and ".XOR" in text:
-        return {index: (0, 0, 0)}
-    if ".AND" in text:
-        bits = (ua[0] & (b | ub[0])) | (ub[0] & (a | ua[0]))
-    elif ".OR" in text:
-        bits = (ua[0] & (~b | ub[0])) | (ub[0] & (~a | ua[0]))
-    elif ".PASS_B" in text:
-        return {index: ub}
-    else:
-        bits = np.asarray(ua[0] | ub[0], np.uint32)
-    origin = np.where(np.asarray(ua[0]) != 0, ua[2], ub[2])
-    return {index: (np.asarray(bits, np.uint32), ua[1] | ub[1], origin)}
-
-
-def _lookup(shadow: Shadow, warp: WarpState, insn: Any, index: int) -> Rows | None:
-    """LOP3: a bit is undefined where the table gives another one for other undefined bits."""
-    table, given = insn.o.get("imm"), [insn.o.get(s) for s in ("a", "b", "c")]
-    if not isinstance(table, Imm) or any(isinstance(o, Reg) and o.file != "R" for o in given):
-        return None
-    values = [_number(warp, operand) for operand in given]
-    if any(value is None for value in values):
-        return None
-    undefined = [_of(shadow, operand) for operand in given]
-    found, first = np.zeros(32, np.uint32), None
-    for choice in range(8):
-        chosen = [
-            np.asarray(v ^ u[0] if choice >> n & 1 else v, np.uint32)
-            for n, (v, u) in enumerate(zip(values, undefined, strict=True))
-        ]
-        made = np.zeros(32, np.uint32)
-        for row in range(8):
-            if int(table.value) >> row & 1:
-                a, b, c = (v if row >> 2 - n & 1 else ~v for n, v in enumerate(chosen))
-                made |= a & b & c
-        first = made if first is None else first
-        found |= made ^ first
-    origin: Any = 0
-    for bits_of, _, source in undefined:
-        origin = np.where(np.asarray(bits_of) != 0, source, origin)
-    derived = undefined[0][1] | undefined[1][1] | undefined[2][1]
-    return {index: (found, derived, origin)}
-
-
-def _shift(shadow: Shadow, insn: Any, index: int) -> Rows | None:
-    count = int(insn.o["b"].value)
-    bits, derived, origin = _of(shadow, insn.o.get("a"))
-    if isinstance(bits, int) or count > 31:
-        return {index: (0, 0, 0)} if isinstance(bits, int) else None
-    text = insn.text()
-    if insn.op == "SHL":
-        made = bits << np.uint32(count)
-    elif ".U32" in text:
-        made = bits >> np.uint32(count)
-    else:
-        made = (bits.view(np.int32) >> np.int32(count)).view(np.uint32)
-    return {index: (made, derived, origin)}
-
-
-def _permute(shadow: Shadow, insn: Any, index: int) -> Rows | None:
-    selector = insn.o.get("b")
-    if not isinstance(selector, Imm) or len(insn.text().split()[0].split(".")) > 1:
-        return None
-    a, c = _of(shadow, insn.o.get("a")), _of(shadow, insn.o.get("c"))
-    rows = [np.broadcast_to(np.asarray(x[0], np.uint32), 32) for x in (a, c)]
-    made = np.zeros(32, np.uint32)
-    for n in range(4):
-        pick = int(selector.value) >> 4 * n & 15
-        byte = rows[pick >> 2 & 1] >> np.uint32(8 * (pick & 3)) & np.uint32(0xFF)
-        if pick & 8:
-            byte = np.where(byte & 0x80, np.uint32(0xFF), np.uint32(0))
-        made |= (byte << np.uint32(8 * n)).astype(np.uint32)
-    origin = np.where(rows[0] != 0, a[2], c[2])
-    return {index: (made, a[1] | c[1], origin)}

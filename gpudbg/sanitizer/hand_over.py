@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from gpudbg.dataclass import dataclass
+from gpudbg.isa.operands import Reg
 
 _STORES: Final = frozenset(("STS", "ATOMS"))
 _LOADS: Final = frozenset(("LDS", "ATOMS", "LDG", "ATOMG", "LD", "ATOM"))
@@ -82,3 +83,35 @@ def _followed_by(instructions: Sequence[tuple[int, Any]], n: int) -> str:
             if goal is not None and earliest <= goal <= start:
                 return "loop"
     return ""
+
+
+def masks_of_converged(instructions: Sequence[tuple[int, Any]]) -> dict[int, int]:
+    """Where lanes with masks of their own (tiles) come to a `__syncwarp`: the register that holds
+    the masks, by code address of what stands before its NOP.
+
+    That is a WARPSYNC of the register, or a `BRA.CONV`, which goes to the NOP where all lanes of
+    the masks are together; a call of a WARPSYNC stands behind it.
+
+    Args:
+        instructions: (pc, instruction) in order.
+    """
+    at = {pc: n for n, (pc, _) in enumerate(instructions)}
+    found = {}
+    for n, (pc, insn) in enumerate(instructions):
+        if insn.op == "WARPSYNC" and isinstance(insn.o.get("a"), Reg):
+            found[pc] = insn.o["a"].index
+        if insn.op != "BRA" or ".CONV" not in insn.text():
+            continue
+        calls = [(p, i) for p, i in instructions[n + 1 : n + 4] if i.op == "CALL"]
+        goal = calls[0][1].target(calls[0][0]) if calls else None
+        if goal is None or goal not in at:
+            continue
+        written = {r for _, i in instructions[n + 1 : n + 4] for r in i.writes().registers}
+        for _, called in instructions[at[goal] : at[goal] + _NEAR]:
+            mask = called.o.get("a")
+            if called.op == "WARPSYNC" and isinstance(mask, Reg):
+                if mask.index not in written:
+                    found[pc] = mask.index
+                break
+            written |= called.writes().registers
+    return found

@@ -8,15 +8,16 @@ from typing import TYPE_CHECKING, Any, Final
 
 from gpudbg.bits import lanes_of
 from gpudbg.mem.faults import NULL_BYTES
+from gpudbg.mem.lanes import pack
 from gpudbg.sanitizer.findings import CheckFinding
-from gpudbg.sanitizer.monitor import ExecutedInstruction, RunCheck
+from gpudbg.sanitizer.monitor import ExecutedInstruction, RunCheck, Touch
 from gpudbg.sm.syscalls import FIRST_ARGUMENT
 
 if TYPE_CHECKING:
     from gpudbg.mem.device import Allocation, DeviceMemory
     from gpudbg.mem.faults import MemoryFault
     from gpudbg.sanitizer.collector import FindingCollector
-    from gpudbg.sanitizer.findings import FindingAccess
+    from gpudbg.sanitizer.findings import FindingAccess, Severity
     from gpudbg.sanitizer.places import AccessPlaces
     from gpudbg.sm.state import WarpState
 
@@ -41,10 +42,46 @@ class MemoryCheck(RunCheck):
         places: AccessPlaces,
         memory: DeviceMemory,
         heap: HeapSites,
+        system_shared: int = 0,
     ) -> None:
-        """Args: heap: where blocks of the heap were made and freed."""
+        """
+        Args:
+            heap: where blocks of the heap were made and freed.
+            system_shared: bytes at the begin of shared memory that are not the kernel's.
+        """
         self._findings, self._places, self._memory = findings, places, memory
-        self._heap = heap
+        self._heap, self._system_shared = heap, system_shared
+
+    def executed(self, step: ExecutedInstruction) -> None:
+        if not self._system_shared:
+            return
+        for touch in step.touches:
+            if touch.space == "shared" and touch.lanes:
+                below = pack(touch.addresses < self._system_shared) & touch.lanes
+                if below:
+                    self._below(step, touch, below)
+
+    def _below(self, step: ExecutedInstruction, touch: Touch, lanes: int) -> None:
+        """Lanes touch what is before the kernel's shared memory."""
+        lane = next(iter(lanes_of(lanes)))
+        address = int(touch.addresses[lane])
+
+        def make() -> CheckFinding:
+            one = self._places.access(
+                touch.kind, step.pc, step.warp, lane, address=address, size=touch.size
+            )
+            where = (
+                f"{one.place}: {touch.size}-byte {touch.kind} at shared[0x{address:x}], "
+                f"{self._system_shared - address} bytes before the kernel's shared memory, which "
+                f"begins at 0x{self._system_shared:x}"
+            )
+            return CheckFinding(
+                "out_of_bounds", "error", "before_start", "shared", None, (one,), where=where,
+                fix=_FIXES["before_start"],
+            )  # fmt: skip
+
+        key = ("out_of_bounds", "before_start", step.pc)
+        self._findings.add(key, make, lanes.bit_count())
 
     def refused(
         self, step: ExecutedInstruction, fault: MemoryFault, access: str, size: int
@@ -169,17 +206,22 @@ def report_leaks(
     blocks: Iterable[Allocation],
     made: Mapping[Allocation, FindingAccess],
 ) -> None:
-    """Allocations of kernels that were not freed."""
+    """Report allocations of kernels that were not freed.
+
+    A kernel that has read freed memory may have lost its pointers there: a note.
+    """
+    kept = {f.kind: f for f in findings.sorted()}.get("use_after_free")
+    lost = kept is not None and any(a.kind == "load" for a in kept.accesses)
     for block in blocks:
         site = made.get(block)
         key = ("leak", site.pc if site is not None else 0)
         if not findings.seen(key, 1, block.size):
-            findings.add(key, partial(_leak, block, site))
+            findings.add(key, partial(_leak, block, site, "note" if lost else "error"))
 
 
-def _leak(block: Allocation, site: FindingAccess | None) -> CheckFinding:
+def _leak(block: Allocation, site: FindingAccess | None, severity: Severity) -> CheckFinding:
     where = f"{site.place} allocates what nobody frees" if site is not None else block.name
     return CheckFinding(
-        "leak", "error", "", "global", None, (site,) if site is not None else (),
+        "leak", severity, "", "global", None, (site,) if site is not None else (),
         bytes=block.size, allocation=block.name, where=where, fix="free() on every path",
     )  # fmt: skip

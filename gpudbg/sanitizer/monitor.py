@@ -16,11 +16,12 @@ import numpy.typing as npt
 from gpudbg.bits import lanes_of
 from gpudbg.dataclass import dataclass
 from gpudbg.mem.lanes import pack
-from gpudbg.mem.windows import WINDOW_BYTES
+from gpudbg.mem.windows import RANK_SHIFT, WINDOW_BYTES
 from gpudbg.sm.observer import Observer
 
 if TYPE_CHECKING:
     from gpudbg.mem.faults import MemoryFault
+    from gpudbg.mem.windows import AddressLayout
     from gpudbg.sm.asynchronous.events import AsyncEvent
     from gpudbg.sm.barriers.phase import Arrival
     from gpudbg.sm.events import WarpFault
@@ -140,9 +141,9 @@ class Monitor(Observer):
 
     looks_only = True
 
-    def __init__(self, checks: Sequence[RunCheck], window: int) -> None:
-        """Args: window: where shared memory is in generic addresses, local memory behind it."""
-        self._window = window
+    def __init__(self, checks: Sequence[RunCheck], layout: AddressLayout) -> None:
+        """Args: layout: where shared memory is in generic addresses."""
+        self._layout = layout
         self._step: ExecutedInstruction | None = None
         self._before = _hooks(checks, "before")
         self._executed = _hooks(checks, "executed")
@@ -166,10 +167,14 @@ class Monitor(Observer):
             step.touches.append(Touch(space, kind, size, lanes, where))
             return
         # Loads and stores come by space; generic atomics do not.
-        into = where - np.uint64(self._window)
-        shared = pack(into < WINDOW_BYTES) & lanes
-        if shared:
-            step.touches.append(Touch("shared", kind, size, shared, into))
+        into = where - np.uint64(self._layout.shared_window)
+        shared = pack(into < self._layout.shared_bytes) & lanes
+        own = shared & pack(into >> np.uint64(RANK_SHIFT) == warp.cta.rank)
+        if own:
+            offsets = into & np.uint64(WINDOW_BYTES - 1)
+            step.touches.append(Touch("shared", kind, size, own, offsets))
+        if shared & ~own:
+            step.touches.append(Touch("cluster", kind, size, shared & ~own, into))
         if lanes & ~shared:
             step.touches.append(Touch("global", kind, size, lanes & ~shared, where))
 

@@ -12,8 +12,9 @@ accesses are ordered.  From sm_70 on, and with `portable`, only `__syncwarp` ord
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import field
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,6 +22,7 @@ import numpy as np
 from gpudbg.bits import lanes_of
 from gpudbg.dataclass import dataclass
 from gpudbg.mem.windows import RANK_SHIFT, WINDOW_BYTES
+from gpudbg.sanitizer.barriers import sync_masks
 from gpudbg.sanitizer.clocks import EMPTY, Knowledge, Row, Rows, joined
 from gpudbg.sanitizer.facts import CTA, GPU, NONE, Facts, data_of, facts_of
 from gpudbg.sanitizer.monitor import ExecutedInstruction, RunCheck, Touch
@@ -44,6 +46,8 @@ if TYPE_CHECKING:
     from gpudbg.sm.barriers.phase import Arrival
     from gpudbg.sm.state import Cta, WarpState
 
+_NEAR = 8
+"""Instructions of a warp from a branch to what it goes to."""
 MOST_WARPS = 64
 """Warps that a CTA can have: a warp's number in the grid is its CTA's times this, plus its own."""
 
@@ -73,6 +77,8 @@ class RaceCheck(RunCheck):
         emulated: pcs of loads that belong to an atomic the compiler made of compare-and-swap.
         volatile_data: volatile accesses race as others do.
         portable_only: findings are notes of what only lock-step orders.
+        masks: of branches to a `__syncwarp` of lanes that are together, by pc, the register with
+            the lanes' masks.
     """
 
     def __init__(
@@ -85,8 +91,10 @@ class RaceCheck(RunCheck):
         emulated: frozenset[int] = frozenset(),
         volatile_data: bool = False,
         portable_only: bool = False,
+        masks: Mapping[int, int] = MappingProxyType({}),
     ) -> None:
         self._memory = memory
+        self._masks = masks
         self._reports = RaceReports(findings, places, memory, portable_only=portable_only)
         self._lock_step, self._emulated = lock_step, emulated
         self._volatile_data = volatile_data
@@ -94,6 +102,8 @@ class RaceCheck(RunCheck):
         self._warps: dict[int, WarpClock] = {}
         self._phases: dict[tuple[int, int], Phase] = {}
         self._waits: dict[int, list[tuple[tuple[int, int], int]]] = {}
+        self._gathered: dict[int, dict[int, int]] = {}
+        self._converged: dict[int, tuple[int, list[int] | None]] = {}
         self._shared: dict[int, dict[int, Cell]] = {}
         self._global: dict[int, Cell] = {}
         self._released: dict[Hashable, list[Release]] = {}
@@ -125,11 +135,18 @@ class RaceCheck(RunCheck):
                 # They go on: the barrier let them.
                 self._complete(key)
                 break
+        gathered = self._gathered.get(clock.number)
+        for mask in [m for m, lanes in gathered.items() if lanes & step.active] if gathered else ():
+            # Those who came to a WARPSYNC go on.
+            del gathered[mask]  # type: ignore[union-attr]
         facts = facts_of(step.insn)
         if self._lock_step:
             group = clock.group(step.active)
             group.known = clock.tick
         clock.tick += 1
+        if step.pc in self._masks:
+            row = step.warp.rows[self._masks[step.pc]]
+            self._converged[clock.number] = clock.tick, None if row is None else row.tolist()
         if not step.lanes:
             return
         if facts.fence:
@@ -146,7 +163,27 @@ class RaceCheck(RunCheck):
 
     def _warp_sync(self, clock: WarpClock, step: ExecutedInstruction) -> None:
         """Lanes have come to know of one another."""
-        clock.group(step.active).known = clock.tick
+        for group in self._met(clock, step):
+            group.known = clock.tick
+
+    def _met(self, clock: WarpClock, step: ExecutedInstruction) -> list[ClockGroup]:
+        """Lanes that meet at a WARPSYNC by their masks, with those of the same mask that have come
+        before and wait."""
+        by_mask: dict[int, int] = {}
+        masks = sync_masks(step.warp, step.insn)
+        if step.insn.op == "NOP":
+            tick, held = self._converged.pop(clock.number, (0, None))
+            masks = held if clock.tick - tick < _NEAR else None
+        if masks is None:
+            return [clock.group(step.active)]
+        for lane in lanes_of(step.lanes):
+            by_mask[masks[lane]] = by_mask.get(masks[lane], 0) | 1 << lane
+        waiting = self._gathered.setdefault(clock.number, {})
+        found = []
+        for mask, lanes in by_mask.items():
+            waiting[mask] = waiting.get(mask, 0) | lanes
+            found.append(clock.group(waiting[mask]))
+        return found
 
     def _fence(self, clock: WarpClock, step: ExecutedInstruction, scope: int) -> None:
         if self._lock_step:

@@ -32,7 +32,7 @@ from gpudbg.sanitizer.findings import (
     PerfSite,
     Severity,
 )
-from gpudbg.sanitizer.hand_over import hand_overs
+from gpudbg.sanitizer.hand_over import hand_overs, masks_of_converged
 from gpudbg.sanitizer.launch_plan import Begin, LaunchPlan
 from gpudbg.sanitizer.mbarrier_findings import MbarrierFindings
 from gpudbg.sanitizer.memory import HeapSites, MemoryCheck, report_leaks
@@ -55,6 +55,7 @@ from gpudbg.sanitizer.symbol_addresses import (
 from gpudbg.sanitizer.symbol_bounds import SymbolBoundsCheck
 from gpudbg.sanitizer.views import ViewCheck, promised, storage_of
 from gpudbg.sanitizer.warpgroups import PRODUCTS, WarpgroupCheck
+from gpudbg.sm.launch import system_shared
 
 if TYPE_CHECKING:
     from gpudbg.debug.session import DebugSession
@@ -438,7 +439,7 @@ class _Run:
         if self.settings.performance:
             members.append(performance)
         layout = self.launches.program.device.gpu.layout
-        monitor: Monitor | RefusedMonitor = Monitor(members, layout.shared_window)
+        monitor: Monitor | RefusedMonitor = Monitor(members, layout)
         if self._only_refused(session, members):
             monitor = RefusedMonitor(members, lambda pc: dict(_code(session)).get(pc))
         with self.launches.stopper.watching(session), session.subscribe(monitor):
@@ -475,9 +476,10 @@ class _Run:
     ) -> list[RunCheck]:
         settings, findings = self.settings, self.findings
         memory = self.launches.program.device.gpu.memory
+        below = system_shared(session.launch.kernel, self.launches.program.device.arch)
         members: list[RunCheck] = [sites]
         if "memory" in settings.checks:
-            members.append(MemoryCheck(findings, places, memory, sites))
+            members.append(MemoryCheck(findings, places, memory, sites, below))
             members += self._views(session, places)
             symbols = self._symbol_accesses(session)
             if symbols is None or symbols[1]:
@@ -494,7 +496,7 @@ class _Run:
             beside = AsyncRaceCheck(
                 findings, places, memory, emulated=emulated_atomics(code), handed=hand_overs(code),
                 volatile_data=settings.volatile_data, races="race" in settings.checks, sync=sync,
-                before=self.unfinished,
+                before=self.unfinished, masks=masks_of_converged(code),
             )  # fmt: skip
             self.unfinished.append(beside)
             members += [beside, *self._groups(session, places, code)]
@@ -523,6 +525,7 @@ class _Run:
                     shadow,
                     at_load=settings.at_load,
                     constants=session.grid.launched.constants,
+                    system_shared=below,
                 )
             )
         if "sync" in settings.checks:

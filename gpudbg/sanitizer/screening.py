@@ -27,9 +27,10 @@ from gpudbg.mem.local import LocalMemory
 from gpudbg.mem.pages import address_of
 from gpudbg.sanitizer.assignment import reads_unwritten
 from gpudbg.sanitizer.facts import GPU, facts_of
+from gpudbg.sanitizer.hand_over import masks_of_converged
 from gpudbg.sm.engines.llvm import build
 from gpudbg.sm.engines.llvm.runtime import screening as code
-from gpudbg.sm.launch import limits_of
+from gpudbg.sm.launch import limits_of, system_shared
 from gpudbg.sm.observer import Observer
 
 if TYPE_CHECKING:
@@ -120,7 +121,7 @@ def can_screen(session: DebugSession, instructions: Code, checks: Sequence[str])
             return False
         if insn.op == "ATOMS" and "ARRIVE" in insn.text():
             return False
-    if _pages(session)[1] > _MOST_PAGES:
+    if _pages(session)[1] > _MOST_PAGES or masks_of_converged(reached):
         return False
     kernel = session.launch.kernel
     return "init" not in checks or not reads_unwritten(
@@ -183,6 +184,9 @@ class Screening(Observer):
         fields |= {
             "races": "race" in checks, "definedness": "init" in checks, "barriers": "sync" in checks
         }  # fmt: skip
+        if "memory" in checks:
+            kernel, arch = session.launch.kernel, session.grid.gpu.arch
+            fields["system_shared"] = system_shared(kernel, arch)
         fields |= self._places(session)
         fields |= self._flags(session, instructions, emulated, volatile_data)
         rows = [(a.base, a.end, self._keep(row.copy())) for a, row in undefined]
@@ -245,6 +249,7 @@ class Screening(Observer):
             strong |= pc in emulated and not volatile_data
             value = code.STRONG * strong | code.READ_ONLY * facts.read_only
             value |= code.WEAK * (atomic and not strong)
+            value |= code.ALL_LANES * (insn.op == "WARPSYNC")
             flags[(pc - image.base) >> 3] = value
         return {"code": image.base, "flags": self._keep(flags)}
 

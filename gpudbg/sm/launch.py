@@ -228,6 +228,13 @@ def reserved_shared(kernel: Kernel, arch: str) -> int:
     return RESERVED_SHARED if used else 0
 
 
+def system_shared(kernel: Kernel, arch: str) -> int:
+    """Bytes at the begin of a block's shared memory that are the system's and that nothing of the
+    kernel uses (sm_90 and later)."""
+    used = any("RESERVED_SMEM" in name for name, _ in kernel.attributes)
+    return 0 if used or age(arch)[0] < 90 else RESERVED_SHARED
+
+
 _USETMAXREG = (0x9C8, 0x3C8)
 """Opcodes of USETMAXREG with a number, and with a register."""
 

@@ -58,15 +58,17 @@ class Groups:
         running: whether the warp's pc and mask are a group's; else nobody can run.
         exclusive: of the running group.
         backward_count: backward branches of the running group while others wait.
+        passed: lanes that have gone on although others wait for them in a WARPSYNC.
     """
 
-    __slots__ = ("_now", "_saved", "backward_count", "exclusive", "parked", "running")
+    __slots__ = ("_now", "_saved", "backward_count", "exclusive", "parked", "passed", "running")
 
     def __init__(self) -> None:
         self.parked: list[Group] = []
         self.running = True
         self.exclusive = False
         self.backward_count = 0
+        self.passed = 0
         self._now: list[list[Activation | None]] = [[None] * 32 for _ in range(BARRIERS)]
         self._saved: dict[tuple[int, int], list[Activation]] = {}
 
@@ -81,11 +83,8 @@ class Groups:
         def twin(a: Activation | None) -> Activation | None:
             return None if a is None else copied(a)
 
-        made.running, made.exclusive, made.backward_count = (
-            self.running,
-            self.exclusive,
-            self.backward_count,
-        )
+        made.running, made.exclusive = self.running, self.exclusive
+        made.backward_count, made.passed = self.backward_count, self.passed
         made.parked = [replace(g, activation=twin(g.activation)) for g in self.parked]
         made._now = [[twin(a) for a in row] for row in self._now]
         made._saved = {key: [copied(a) for a in row] for key, row in self._saved.items()}
@@ -344,6 +343,7 @@ class Groups:
         for group in self.parked:
             held = group.activation
             if held is not None and not held.members & ~held.waiting & ~syncing:
+                self.passed |= held.waiting
                 return self._go_on_alone(held)
         return []
 

@@ -30,7 +30,7 @@ FIELDS: Final = (
     "shared_bytes", "ctas", "slots", "warps", "last_valid", "code", "flags", "lock_step",
     "window", "window_bytes", "local_window", "undefined", "undefined_count", "local",
     "local_stride", "local_low", "local_start", "local_bytes", "races", "definedness", "barriers",
-    "found", "found_at", "found_address",
+    "system_shared", "found", "found_at", "found_address",
 )  # fmt: skip
 """Words that the function is given and returns, 64 bits each:
 
@@ -45,15 +45,17 @@ window, window_bytes, local_window: where shared and local memory are in generic
 undefined, undefined_count: rows of (begin, end, bytes that are not 0 where undefined).
 local and the rest: bytes that were written of local memory, a byte of bits for a word of a lane.
 races, definedness, barriers: whether to look for them.
+system_shared: bytes at the begin of shared memory that nobody may touch.
 found, found_at, found_address: reasons (`REASONS`) that were found, pc and address of the first.
 """
 FIELD: Final = {name: 8 * n for n, name in enumerate(FIELDS)}
-REASONS: Final = ("race", "undefined", "barrier", "shuffle", "too_long")
+REASONS: Final = ("race", "undefined", "barrier", "shuffle", "too_long", "reserved")
 STRONG: Final = 1
 READ_ONLY: Final = 2
 WEAK: Final = 4
+ALL_LANES: Final = 8
 """Flags of an instruction: its accesses are strong for the whole GPU; it reads through the path of
-memory that nobody writes; its atomics are not strong for the whole GPU."""
+memory that nobody writes; its atomics are not strong for the whole GPU; it asks for all lanes."""
 
 PAGE_SHIFT: Final = 12
 GRANULE_BYTES: Final = 24
@@ -265,6 +267,9 @@ class Screen:
             self._found("barrier", pc)
         with self._when(which.equals(SYNCS.index("warp")) & whole):
             own.store(32, self._tick(state, pc).trunc(32), _SYNCED)
+        asks = (self._flags(pc) & ALL_LANES).differs(0) & self._barriers
+        with self._when(which.equals(SYNCS.index("warp")) & ~whole & asks):
+            self._found("barrier", pc)
         with self._when(which.equals(SYNCS.index("masked_warp")) & self._barriers):
             self._found("barrier", pc)
         with self._when(which.equals(SYNCS.index("shuffle")) & lanes.differs(-1) & self._barriers):
@@ -400,6 +405,8 @@ class Screen:
             with self._when(shared):
                 ir.unless(str(((number << 2) >= self._field("shared_bytes")).ref), head)
                 assert row.made is not None
+                with self._when((number << 2) < self._field("system_shared")):
+                    self._found("reserved", row.pc, number << 2)
                 place.set(row.made.shared + number * GRANULE_BYTES)
             with self._when(~shared):
                 page = (number >> PAGE_SHIFT - 2) - self._field("first_page")
