@@ -1,0 +1,12 @@
+// Lanes and blocks that meet otherwise than they should, beside clean twins; one kernel a verdict of test_meetings.py.
+typedef unsigned u32;
+#define K extern "C" __global__ void
+#define T int t = threadIdx.x
+#define TILE unsigned m = 0xffffu << (t & 16)
+K tiles(const int *in, int *out) { __shared__ int s[64]; T; TILE; s[t] = in[t]; __syncwarp(m); out[t] = s[t ^ 15]; }
+K tiles_across(const int *in, int *out) { __shared__ int s[64]; T; TILE; s[t] = in[t]; __syncwarp(m); out[t] = s[t ^ 31]; }
+K vote(const int *in, int *out) { T; u32 m = 0; if (t < 16) m = __ballot_sync(0xffff, in[t] > 3); out[t] = m; }
+K vote_absent(const int *in, int *out) { T; u32 m = 0; if (t < 16) m = __ballot_sync(0xffffff, in[t] > 3); out[t] = m; }
+K twice(const int *in, int *out) { T; if (t < 32) { asm volatile("bar.arrive 1, 96;" ::: "memory"); asm volatile("bar.arrive 2, 64;" ::: "memory"); asm volatile("bar.arrive 1, 96;" ::: "memory"); } else { asm volatile("bar.sync 2, 64;" ::: "memory"); asm volatile("bar.sync 1, 96;" ::: "memory"); } out[t] = t; }
+K halves(const unsigned short *in, int *out) { unsigned short c = 0; unsigned char d = 3; for (int i = 0; i < 12; i++) { c += in[i]; d ^= (unsigned char)c; if (d & 4) c++; } out[threadIdx.x] = c * d; }
+K below(const int *in, int *out) { __shared__ int s[64]; T; s[t] = in[t]; __syncthreads(); out[t] = s[t - (in[1] == 1)]; }
