@@ -546,6 +546,7 @@ VERBS: dict[str, tuple[tuple[str, ...], ...]] = {
         ),
     ),
     "demo --list": (("demo", "--list", "--json"),),
+    "doctor": (("doctor", "--json"),),
     "export surface": (
         (
             "export",
