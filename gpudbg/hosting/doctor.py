@@ -24,12 +24,12 @@ class Diagnosis:
     Attributes:
         name: what it is for.
         works: whether it is here.
-        words: where it is, or what to install.
+        detail: where it is, or what to install.
     """
 
     name: str
     works: bool
-    words: str
+    detail: str
 
 
 def diagnoses() -> list[Diagnosis]:

@@ -105,7 +105,7 @@ decoded: the value in words; of an instruction set: number of forms
 depth: extent in z
 depth_compare: whether it compares depths
 depth_function: how it compares them
-detail: further lines
+detail: further lines; of what doctor looks for, where it is or what to install
 details: other values that have a name in a log line, as printed
 device: GPU number
 did: what the clamp made of the access
@@ -354,6 +354,7 @@ window: the ticks that are shown: [first, after the last]
 without_semantics: mnemonic -> forms that stop the machine with their name
 word: the 64 bits of the instruction
 words: what the lanes do
+works: whether what doctor looks for is here
 writer: who wrote it last
 writes: what the instruction writes
 written: whether the instruction writes it

@@ -24,5 +24,5 @@ def main(argv: list[str]) -> int:
         return EXIT_CLEAN
     width = max(len(row.name) for row in rows)
     for row in rows:
-        print(f"{row.name:{width}}  {'yes' if row.works else 'no ':3}  {row.words}")
+        print(f"{row.name:{width}}  {'yes' if row.works else 'no ':3}  {row.detail}")
     return EXIT_CLEAN
