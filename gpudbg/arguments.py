@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import difflib
+from collections.abc import Callable, Iterable
 from typing import NoReturn
 
 from gpudbg.errors import UsageError
@@ -36,3 +37,26 @@ def integer(text: str) -> int:
         return int(text, 16)
     except ValueError:
         raise argparse.ArgumentTypeError(f"{text!r} is not a number") from None
+
+
+def whole(least: int, most: int | None = None) -> Callable[[str], int]:
+    """An argparse type: a whole number in a range; argparse names the flag where it is none."""
+
+    def read(text: str) -> int:
+        try:
+            value = int(text, 0)
+        except ValueError:
+            raise argparse.ArgumentTypeError(f"{text!r} is not a whole number") from None
+        if value < least or (most is not None and value > most):
+            words = f"at least {least}" if most is None else f"between {least} and {most}"
+            raise argparse.ArgumentTypeError(f"{value} is not {words}")
+        return value
+
+    return read
+
+
+def suggest(name: str, known: Iterable[str]) -> str:
+    """`; did you mean 'x'?` for the nearest known name, else the known names listed."""
+    known = list(known)
+    close = difflib.get_close_matches(name, known, 1)
+    return f"did you mean '{close[0]}'?" if close else "known: " + ", ".join(known)

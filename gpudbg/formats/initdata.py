@@ -19,13 +19,13 @@ output x XOR (x >> 16), one per element.
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from gpudbg.arguments import suggest
 from gpudbg.dataclass import dataclass
 from gpudbg.errors import LoadError, UsageError
 from gpudbg.formats.reading import read_bytes
@@ -87,13 +87,6 @@ class Init:
     path: str | None = None
     array: Array | None = None
     given: bool = True
-
-
-def suggest(name: str, known: Iterable[str]) -> str:
-    """`; did you mean 'x'?` for the nearest known name, else the known names listed."""
-    known = list(known)
-    close = difflib.get_close_matches(name, known, 1)
-    return f"did you mean '{close[0]}'?" if close else "known: " + ", ".join(known)
 
 
 def dtype_of(name: str) -> np.dtype[Any]:

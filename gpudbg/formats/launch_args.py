@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import field
 
+from gpudbg.arguments import suggest
 from gpudbg.dataclass import dataclass
 from gpudbg.errors import UsageError
 from gpudbg.formats import launch_text as text
-from gpudbg.formats.initdata import suggest
 from gpudbg.formats.launch import (
     Arg,
     BufferArg,

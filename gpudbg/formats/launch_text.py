@@ -38,6 +38,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from gpudbg.arguments import suggest
 from gpudbg.dataclass import dataclass
 from gpudbg.errors import GpudbgError, UsageError
 from gpudbg.formats.initdata import (
@@ -50,7 +51,6 @@ from gpudbg.formats.initdata import (
     dtype_of,
     load_file,
     make_init,
-    suggest,
 )
 from gpudbg.formats.launch import (
     IMAGE_DIMS,

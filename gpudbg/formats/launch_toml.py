@@ -59,6 +59,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, TypeVar
 
+from gpudbg.arguments import suggest
 from gpudbg.errors import LoadError, UsageError
 from gpudbg.formats import launch_text as text
 from gpudbg.formats.initdata import (
@@ -68,7 +69,6 @@ from gpudbg.formats.initdata import (
     dtype_of,
     load_file,
     make_init,
-    suggest,
 )
 from gpudbg.formats.launch import (
     IMAGE_OPTIONS,

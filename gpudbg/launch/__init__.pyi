@@ -1,5 +1,4 @@
 from .flags import program_first as program_first
-from .flags import whole as whole
 from .form import LaunchForm as LaunchForm
 from .opening import Opening as Opening
 from .prepare import kernel_name as kernel_name

@@ -5,84 +5,36 @@ from __future__ import annotations
 import argparse
 import copy
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from gpudbg.architectures import real
 from gpudbg.errors import UsageError
-from gpudbg.formats.initdata import suggest
 from gpudbg.formats.launch_text import split_name
-from gpudbg.formats.program import SUPPORTED_ARCHS
-from gpudbg.options import FLAGS, MAX_INTEGER, OptionKind, OptionScope, OptionSpec
+from gpudbg.options import (
+    FLAGS,
+    OptionKind,
+    OptionScope,
+    add_compiler_options,
+    add_launch_options,
+)
 from gpudbg.sm.schedule.plan import SchedulePlan
-from gpudbg.toolchain.options import add_compile_flags
 
 if TYPE_CHECKING:
     from gpudbg.formats.launch import Launch
     from gpudbg.formats.program import Program
 
 
-def whole(least: int, most: int | None = None) -> Callable[[str], int]:
-    """An argparse type: a whole number in a range; argparse names the flag where it is none."""
-
-    def read(text: str) -> int:
-        try:
-            value = int(text, 0)
-        except ValueError:
-            raise argparse.ArgumentTypeError(f"{text!r} is not a whole number") from None
-        if value < least or (most is not None and value > most):
-            words = f"at least {least}" if most is None else f"between {least} and {most}"
-            raise argparse.ArgumentTypeError(f"{value} is not {words}")
-        return value
-
-    return read
-
-
 def add_launch_flags(parser: argparse.ArgumentParser) -> None:
     """The launch table as flags, the same on every verb that launches."""
-    group = parser.add_argument_group("launch (flags win over PROG.toml)")
-    for option in FLAGS:
-        _add_flag(group, option)
-    group.add_argument(
-        "--schedule", dest="seed", type=_schedule, metavar="FILE", default=argparse.SUPPRESS,
-        help="a schedule that `gpudbg check --schedules` has found: a file, or as 3:17,40",
-    )  # fmt: skip
-    add_compile_flags(parser)
-
-
-def _add_flag(group: argparse._ArgumentGroup, option: OptionSpec) -> None:
-    """One option as a flag."""
-    names = [f"--{option.flag}", *([f"-{option.short}"] if option.short else [])]
-    more: dict[str, Any] = {"help": option.help, "default": option.default}
-    match option.kind:
-        case OptionKind.WHOLE:
-            most = None if option.most >= MAX_INTEGER else option.most
-            more |= {"type": whole(option.least, most), "metavar": option.metavar}
-        case OptionKind.TEXTS:
-            more |= {"action": "append", "default": [], "metavar": option.metavar}
-        case OptionKind.TEXT:
-            more |= {"metavar": option.metavar}
-        case OptionKind.ARCH:
-            more |= {"type": _arch, "metavar": "sm_NN"}
-        case OptionKind.CHOICE:
-            more |= {"choices": option.choices}
-    group.add_argument(*names, **more)
+    add_launch_options(parser, schedule={"type": _schedule, "default": argparse.SUPPRESS})
+    add_compiler_options(parser)
 
 
 def _schedule(text: str) -> int:
     """The value of --schedule, as a seed."""
     return SchedulePlan.read(text).seed
-
-
-def _arch(text: str) -> str:
-    """The value of --arch: sm_80, or compute_80 as compilers write it."""
-    arch = real(text)
-    if arch not in SUPPORTED_ARCHS:
-        near = suggest(arch, SUPPORTED_ARCHS)
-        raise argparse.ArgumentTypeError(f"unknown architecture '{text}' ({near})")
-    return arch
 
 
 class FlagParser(argparse.ArgumentParser):

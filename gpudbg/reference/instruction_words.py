@@ -9,9 +9,9 @@ from gpudbg.answers import Listing
 from gpudbg.arguments import Parser, integer
 from gpudbg.dataclass import dataclass
 from gpudbg.errors import DecodeError
-from gpudbg.formats.program import SUPPORTED_ARCHS
 from gpudbg.isa import volta
 from gpudbg.isa.operands import Access
+from gpudbg.options import add_verb_options
 from gpudbg.regs.decoders import Decoding
 
 
@@ -22,11 +22,7 @@ def decode_insn(words: list[str]) -> Decoding:
         UsageError: a word that is no number of the architecture's width.
     """
     p = Parser(prog="gpudbg decode insn")
-    p.add_argument("word", nargs="+", type=_word, help="0x…, or all its hex digits")
-    p.add_argument(
-        "--arch", default="sm_50", choices=tuple(dict.fromkeys((*SUPPORTED_ARCHS, *volta.ARCHS)))
-    )
-    p.add_argument("--pc", type=integer, help="its byte address (default: the first one)")
+    add_verb_options(p, "decode insn", word={"type": _word})
     args = p.parse_args(words)
     rows: list[ExplainedWord] = []
     wide = args.arch in volta.ARCHS

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gpudbg.answers import Card
-from gpudbg.arguments import Parser, integer
+from gpudbg.arguments import Parser
 from gpudbg.errors import UsageError
 from gpudbg.mem.surface import VIEWS, layout_of
 from gpudbg.mem.surface_bounds import CLAMPS, DIMS
@@ -16,6 +16,7 @@ from gpudbg.mem.surface_text import (
     layout_data,
     usual_dim,
 )
+from gpudbg.options import add_verb_options
 from gpudbg.regs.decoders import Decoding
 from gpudbg.regs.texfields import VERSIONS
 from gpudbg.regs.texformats import BY_NAME, TEXTURE_TYPES
@@ -35,27 +36,17 @@ def _parser() -> Parser:
         prog="gpudbg decode surface",
         description="Where coordinates of a surface lie, and what lies at an offset.",
     )
-    p.add_argument("header", nargs="*", help="the texture header: eight words or 64 digits")
-    p.add_argument("--width", type=int, help="describe the surface instead")
-    p.add_argument("--height", type=int, default=1)
-    p.add_argument("--depth", type=int, default=1, help="slices or layers")
-    p.add_argument("--format", default="R32", choices=[n for n, f in BY_NAME.items() if f.bytes])
-    p.add_argument("--version", default="BLOCKLINEAR", choices=VERSIONS, metavar="VERSION")
-    p.add_argument("--texture-type", default="TWO_D", choices=TEXTURE_TYPES, metavar="TYPE")
-    p.add_argument("--block-height", type=int, default=1, help="GOBs of a block, 1 to 32")
-    p.add_argument("--block-depth", type=int, default=1)
-    p.add_argument("--pitch", type=int, default=0)
-    p.add_argument("--base", type=integer, default=0, help="address of the surface")
-    what = p.add_mutually_exclusive_group()
-    what.add_argument("--ra", metavar="X[,Y[,Z]]", help="values of Ra, Ra+1, Ra+2")
-    what.add_argument("--at", metavar="X[,Y[,Z]]", help="coordinates, x in texels")
-    what.add_argument("--offset", type=integer, help="a byte offset from the surface's start")
-    what.add_argument("--address", type=integer, help="a device address")
-    p.add_argument("--dim", choices=tuple(DIMS), help="of the instruction; default by the header")
-    p.add_argument("--size", default="32", help="of the access: " + " ".join(SIZES))
-    p.add_argument("--ba", action="store_true", help="x of --ra counts bytes")
-    p.add_argument("--clamp", default="NEAR", choices=CLAMPS)
-    p.add_argument("--view", default="vm", choices=VIEWS, help="of --offset and --address")
+    add_verb_options(
+        p,
+        "decode surface",
+        format={"choices": [name for name, found in BY_NAME.items() if found.bytes]},
+        version={"choices": VERSIONS},
+        texture_type={"choices": TEXTURE_TYPES},
+        dim={"choices": tuple(DIMS)},
+        size={"help": " ".join(SIZES)},
+        clamp={"choices": CLAMPS},
+        view={"choices": VIEWS},
+    )
     return p
 
 
@@ -63,9 +54,6 @@ def _described(args: Any) -> TextureHeader:
     """A header from flags."""
     if args.width is None:
         raise UsageError("decode surface needs a header or --width", "see --help")
-    for name in ("width", "height", "depth"):
-        if getattr(args, name) < 1:
-            raise UsageError(f"--{name} must be at least 1")
     return encode_header(
         TextureHeader(
             version=args.version,

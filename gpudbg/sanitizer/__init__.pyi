@@ -1,11 +1,9 @@
 from .findings import CHECKS as CHECKS
-from .findings import DEFAULT_CHECKS as DEFAULT_CHECKS
 from .findings import SEVERITIES as SEVERITIES
 from .launch_plan import LaunchPlan as LaunchPlan
 from .merging import merged as merged
 from .report import CheckReport as CheckReport
 from .run import check_plan as check_plan
 from .settings import DEFAULTS as DEFAULTS
-from .settings import WORDS as WORDS
 from .settings import CheckSettings as CheckSettings
 from .stopping import CheckStopper as CheckStopper

@@ -44,8 +44,7 @@ CHECKS: Final[Mapping[str, tuple[str, ...]]] = {
     "leak": ("leak",),
     "hazards": ("hazard",),
 }
-"""Names of the checks, and the kinds of findings each has."""
-DEFAULT_CHECKS: Final = ("memory", "race", "init", "sync", "leak")
+"""Names of the checks (the choices of `checks` in `options`), and the kinds each finds."""
 
 
 @dataclass(frozen=True, slots=True)

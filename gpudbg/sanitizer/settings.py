@@ -1,43 +1,41 @@
-"""What a check looks for and how: one table for `gpudbg.check`, its flags and the checks of a
-session."""
+"""The keywords of `gpudbg.check` as one record; their schema is `options/checking.py`."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Final
+from typing import Any, Final
 
 from gpudbg import validation
 from gpudbg.dataclass import dataclass
 from gpudbg.errors import UsageError
-from gpudbg.sanitizer.findings import CHECKS, DEFAULT_CHECKS, SEVERITIES, Severity
+from gpudbg.options import CHECK_OPTIONS, OptionKind, OptionScope, OptionSpec, check_option
+from gpudbg.sanitizer.findings import Severity
 
-WORDS: Final = {
-    "init": ("use", "load"),
-    "volatile": ("relaxed", "data"),
-    "views": ("error", "warning", "ignore"),
-    "fail_on": SEVERITIES,
-}
-"""Of settings that are words: which there are."""
+
+def _default(name: str) -> Any:
+    """What a keyword is when it is not given; a switch is off."""
+    row = check_option(name)
+    return False if row.kind is OptionKind.SWITCH else row.default
 
 
 @dataclass(frozen=True, slots=True)
 class CheckSettings:
     """The keywords of `gpudbg.check`, which explains them, with their defaults."""
 
-    checks: Sequence[str] = DEFAULT_CHECKS
-    performance: bool = False
-    portability: bool = False
-    init: str = "use"
-    volatile: str = "relaxed"
-    schedules: int = 1
-    seed: int = 0
+    checks: Sequence[str] = _default("checks")
+    performance: bool = _default("performance")
+    portability: bool = _default("portability")
+    init: str = _default("init")
+    volatile: str = _default("volatile")
+    schedules: int = _default("schedules")
+    seed: int = _default("seed")
     suppressions: str | Sequence[str] = ()
-    baseline: str | None = None
-    max_instructions: int | None = None
-    max_findings: int = 1000
-    fail_on: Severity = "warning"
-    views: str | None = None
+    baseline: str | None = _default("baseline")
+    max_instructions: int | None = _default("max_instructions")
+    max_findings: int = _default("max_findings")
+    fail_on: Severity = _default("fail_on")
+    views: str | None = _default("views")
 
     @property
     def at_load(self) -> bool:
@@ -56,20 +54,23 @@ class CheckSettings:
             UsageError: a setting has no such value.
         """
         names = self.checks.split(",") if isinstance(self.checks, str) else self.checks
-        for name in names:
-            _one_of(name, tuple(CHECKS), "checks")
-        for setting, words in WORDS.items():
-            value = getattr(self, setting)
-            if value is not None:
-                _one_of(value, words, setting)
-        validation.whole(self.schedules, "schedules", 1)
-        validation.whole(self.seed, "seed", 0)
+        for row in CHECK_OPTIONS:
+            if row.scope is OptionScope.CHECK:
+                value = names if row.kind is OptionKind.WORDS else getattr(self, row.name)
+                if value is not None or row.default is not None:
+                    _check_value(row, value)
         return replace(self, checks=tuple(dict.fromkeys(names)))
 
 
 DEFAULTS: Final = CheckSettings()
 
 
-def _one_of(value: object, allowed: Sequence[str], name: str) -> None:
-    if value not in allowed:
-        raise UsageError(f"{name}: {value!r} is none of {', '.join(allowed)}")
+def _check_value(row: OptionSpec, value: Any) -> None:
+    """Refuse a value that an option cannot have."""
+    if row.kind is OptionKind.WHOLE:
+        validation.whole(value, row.name, row.least)
+    elif row.choices:
+        for word in value if row.kind is OptionKind.WORDS else (value,):
+            if word not in row.choices:
+                allowed = ", ".join(row.choices)
+                raise UsageError(f"{row.name}: {word!r} is none of {allowed}")

@@ -1,5 +1,4 @@
 from .options import CompileOptions as CompileOptions
-from .options import add_compile_flags as add_compile_flags
 from .options import flag_options as flag_options
 from .options import is_source as is_source
 from .signatures import known as known

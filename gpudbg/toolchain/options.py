@@ -15,6 +15,7 @@ from typing import Any
 from gpudbg.architectures import real
 from gpudbg.dataclass import dataclass
 from gpudbg.errors import UsageError
+from gpudbg.options import add_compiler_options
 
 SUFFIXES = (".cu", ".ptx")
 """Files that are compiled before they are read."""
@@ -41,35 +42,6 @@ class CompileOptions:
     lineinfo: bool = True
     std: str | None = None
     extra: tuple[str, ...] = ()
-
-
-def add_compile_flags(parser: argparse.ArgumentParser) -> None:
-    """The compiler's flags, the same on every verb that takes a program."""
-    group = parser.add_argument_group("compiling .cu and .ptx")
-    group.add_argument(
-        "-I",
-        dest="include_dirs",
-        action="append",
-        default=[],
-        metavar="DIR",
-        help="look for headers here",
-    )
-    group.add_argument(
-        "-D",
-        dest="defines",
-        action="append",
-        default=[],
-        metavar="NAME[=VALUE]",
-        help="define a macro",
-    )
-    group.add_argument("-G", dest="debug_code", action="store_true", help="unoptimised, debuggable")
-    group.add_argument(
-        "-lineinfo", "--lineinfo", action="store_true", help="a line table (default)"
-    )
-    group.add_argument("--std", "-std", metavar="c++NN", help="language, such as c++17")
-    group.add_argument(
-        "--nvcc-option", action="append", default=[], metavar="WORD", help="any other option"
-    )
 
 
 def flag_options(args: argparse.Namespace, arch: str | None = None) -> CompileOptions:
@@ -102,8 +74,7 @@ def word_options(words: Sequence[str], arch: str | None = None) -> CompileOption
         UsageError: a flag without its value, or an architecture that contradicts `arch`.
     """
     parser = _Words(prog="options", add_help=False, allow_abbrev=False)
-    add_compile_flags(parser)
-    parser.add_argument("-arch", "--gpu-architecture", dest="arch")
+    add_compiler_options(parser, words=True)
     args, rest = parser.parse_known_args([os.fspath(w) for w in words])
     args.arch, arch = real(args.arch), real(arch)
     if args.arch and arch and args.arch != arch:

@@ -14,7 +14,8 @@ from gpudbg.arguments import Parser
 from gpudbg.assembler import MAX_FILE_BYTES, SassProgram, assemble_file, text_of
 from gpudbg.errors import EXIT_CLEAN, EXIT_FINDINGS, LoadError, UsageError
 from gpudbg.frontends.verbs.common import emit
-from gpudbg.loading import RUN, read_bytes
+from gpudbg.loading import read_bytes
+from gpudbg.options import add_verb_options
 from gpudbg.textlines import opened
 
 if TYPE_CHECKING:
@@ -29,24 +30,7 @@ def main(argv: list[str]) -> int:
         epilog=(assembler.__doc__ or "").partition("A .sass file\n")[2].partition("\n")[2],
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    p.add_argument("file", help="the .sass file; - is standard input")
-    p.add_argument(
-        "-o", "--output", metavar="PROG.bin", help="write the raw bundles of one function"
-    )
-    p.add_argument("--cubin", metavar="PROG.cubin", help="write a cubin")
-    p.add_argument(
-        "--from",
-        dest="template",
-        metavar="OTHER.cubin",
-        help="with --cubin: everything but the code (parameters, data, symbols) is that file's",
-    )
-    p.add_argument("--toml", action="store_true", help="with -o: a launch table beside it")
-    p.add_argument("--kernel", "-k", metavar="NAME", help="the function that -o writes")
-    p.add_argument("--arch", choices=RUN, help="architecture, against the file's own")
-    p.add_argument(
-        "--check", action="store_true", help="report hazards; exit code 1 when there are"
-    )
-    p.add_argument("--json", action="store_true", help="what was made, and hazards, as JSON")
+    add_verb_options(p, "asm")
     args = p.parse_args(argv)
     if args.template and not args.cubin:
         raise UsageError("--from needs --cubin")

@@ -6,6 +6,7 @@ from gpudbg.api import cache_answer, cache_words
 from gpudbg.arguments import Parser
 from gpudbg.errors import EXIT_CLEAN
 from gpudbg.frontends.verbs.common import emit
+from gpudbg.options import add_verb_options
 
 
 def main(argv: list[str]) -> int:
@@ -15,8 +16,7 @@ def main(argv: list[str]) -> int:
         description="The cache of compiled kernels: where it is, how large, and clearing it. "
         + cache_words(),
     )
-    p.add_argument("action", nargs="?", choices=("show", "clear"), default="show")
-    p.add_argument("--json", action="store_true")
+    add_verb_options(p, "cache")
     args = p.parse_args(argv)
     emit(cache_answer(args.action == "clear"), args.json)
     return EXIT_CLEAN

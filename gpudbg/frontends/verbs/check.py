@@ -17,12 +17,9 @@ from xml.etree import ElementTree as Xml
 from gpudbg.api import add_launch_flags, device_for, open_program
 from gpudbg.arguments import Parser
 from gpudbg.errors import LoadError, UsageError
-from gpudbg.launch import Opening, whole
+from gpudbg.launch import Opening
+from gpudbg.options import add_verb_options
 from gpudbg.sanitizer import (
-    CHECKS,
-    DEFAULT_CHECKS,
-    DEFAULTS,
-    WORDS,
     CheckReport,
     CheckSettings,
     CheckStopper,
@@ -149,42 +146,8 @@ def _parser() -> Parser:
         # `-o` names the report here; what a launch puts out is not shown.
         conflict_handler="resolve",
     )
-    p.add_argument("programs", nargs="+", metavar="PROGRAM", help="files, or folders of them")
     add_launch_flags(p)
-    p.add_argument(
-        "--checks", default=",".join(DEFAULT_CHECKS), metavar="A,B",
-        help=f"of {', '.join(CHECKS)}; default: all but hazards",
-    )  # fmt: skip
-    p.add_argument("--quick", action="store_true", help="bad accesses alone, on compiled code")
-    p.add_argument(
-        "--views", choices=WORDS["views"],
-        help="what accesses outside of a view are; default: stores errors, loads warnings",
-    )  # fmt: skip
-    p.add_argument("--performance", action="store_true", help="count bank conflicts and sectors")
-    p.add_argument("--portability", action="store_true", help="note what only lock-step orders")
-    p.add_argument("--init", choices=WORDS["init"], default=DEFAULTS.init)
-    p.add_argument("--volatile", choices=WORDS["volatile"], default=DEFAULTS.volatile)
-    p.add_argument(
-        "--schedules",
-        type=whole(1),
-        default=DEFAULTS.schedules,
-        metavar="N",
-        help="search so many schedules",
-    )
-    p.add_argument("--write-schedule", metavar="FILE", help="write the schedule that shows a fault")
-    p.add_argument("--suppressions", metavar="FILE", help="rules: `kind[:cause] glob` a line")
-    p.add_argument("--baseline", metavar="FILE", help="findings that are known")
-    p.add_argument("--write-baseline", metavar="FILE", help="write the findings as known ones")
-    p.add_argument("--format", choices=tuple(_FORMATS), default="text")
-    p.add_argument("-o", dest="report", metavar="FILE", help="write the report there")
-    p.add_argument("--fail-on", choices=WORDS["fail_on"], default=DEFAULTS.fail_on)
-    p.add_argument("--max-instructions", type=whole(1), metavar="N")
-    p.add_argument("--max-findings", type=whole(1), default=DEFAULTS.max_findings, metavar="N")
-    p.add_argument(
-        "--dask", metavar="ADDRESS",
-        help="fan out on a Dask cluster at this address, or on one of this machine (local)",
-    )  # fmt: skip
-    p.add_argument("--timeout", type=whole(1), metavar="SECONDS")
+    add_verb_options(p, "check")
     return p
 
 

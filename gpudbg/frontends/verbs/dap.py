@@ -5,6 +5,7 @@ from __future__ import annotations
 from gpudbg.arguments import Parser
 from gpudbg.frontends.dap.main import on_port, on_streams
 from gpudbg.frontends.loopback import port_number
+from gpudbg.options import add_verb_options
 
 
 def main(argv: list[str]) -> int:
@@ -14,7 +15,7 @@ def main(argv: list[str]) -> int:
         description="The Debug Adapter Protocol on standard input and output, as editors start it. "
         "docs/editors/vscode has an extension for VS Code and a launch.json.",
     )
-    p.add_argument("--port", help="listen on this port of the loopback instead; 0: a free one")
+    add_verb_options(p, "dap")
     args = p.parse_args(argv)
     if args.port is None:
         return on_streams()

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from gpudbg.api import add_launch_flags, open_session
 from gpudbg.arguments import Parser
 from gpudbg.errors import CommandError
 from gpudbg.frontends.starting import collect_again
 from gpudbg.frontends.verbs.common import has_screen
+from gpudbg.options import add_verb_options
 
 
 def parser() -> Parser:
@@ -21,21 +19,8 @@ def parser() -> Parser:
         prog="gpudbg",
         description="Debug a GPU program on an emulated SM; no GPU is needed.",
     )
-    p.add_argument("program", help="a cubin, or raw words with PROG.toml beside them")
     add_launch_flags(p)
-    script = p.add_argument_group("scripted sessions")
-    script.add_argument(
-        "--batch", action="store_true", help="no terminal UI; end after the commands"
-    )
-    script.add_argument("-x", dest="script", action=Step, metavar="FILE", help="a file of commands")
-    script.add_argument("-ex", dest="script", action=Step, metavar="COMMAND", help="one command")
-    script.add_argument(
-        "--allow-shell", action="store_true", help="let `shell`, `make` and `pipe` run programs"
-    )
-    script.add_argument("--json", action="store_true", help="answers as JSON, one object a line")
-    script.add_argument(
-        "--console", action="store_true", help="the line console, not the terminal UI"
-    )
+    add_verb_options(p, "tui")
     return p
 
 
@@ -71,18 +56,3 @@ def main(argv: list[str]) -> int:
         console.interact(sys.stdin)
     code = console.exit_code()
     return code or (2 if failed else 0)
-
-
-class Step(argparse.Action):
-    """Collects -x and -ex in the order they were given."""
-
-    def __call__(
-        self,
-        parser: argparse.ArgumentParser,
-        namespace: argparse.Namespace,
-        values: str | Sequence[Any] | None,
-        option_string: str | None = None,
-    ) -> None:
-        steps = list(getattr(namespace, self.dest) or [])
-        steps.append((option_string, values))
-        setattr(namespace, self.dest, steps)

@@ -10,15 +10,13 @@ from gpudbg.arguments import Parser
 from gpudbg.debug import COMMANDS, FIRST, SCRIPT, docstring, stories, summary
 from gpudbg.errors import EXIT_CLEAN, UsageError
 from gpudbg.frontends.verbs.common import emit, has_screen
+from gpudbg.options import add_verb_options
 
 
 def parser() -> Parser:
     """The verb's arguments."""
     p = Parser(prog="gpudbg demo", description="Open a shipped program and its story.")
-    p.add_argument("name", nargs="?", default=FIRST)
-    p.add_argument("--list", action="store_true", help="list the stories")
-    p.add_argument("--json", action="store_true", help="with --list: the same as JSON")
-    p.add_argument("--headless", action="store_true", help="play it as text, no terminal UI")
+    add_verb_options(p, "demo", name={"default": FIRST})
     return p
 
 

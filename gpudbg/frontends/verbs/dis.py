@@ -15,37 +15,16 @@ from gpudbg.debug.views import dumps
 from gpudbg.errors import EXIT_CLEAN
 from gpudbg.frontends.verbs.common import emit
 from gpudbg.listing import ListingOptions, listed_functions, listed_texts, offset_range
-from gpudbg.loading import LISTED, call_plugin, known_plugins, read_bytes
-from gpudbg.toolchain import add_compile_flags, flag_options
+from gpudbg.loading import call_plugin, known_plugins, read_bytes
+from gpudbg.options import add_compiler_options, add_verb_options
+from gpudbg.toolchain import flag_options
 
 
 def parser() -> argparse.ArgumentParser:
     """The verb's flags."""
     p = Parser(prog="gpudbg dis", description="Disassemble a cubin, or raw instruction words.")
-    p.add_argument("program")
-    p.add_argument("--kernel", "-k", action="append", metavar="NAME", help="only this function")
-    p.add_argument("--range", metavar="START:END", help="only these offsets, END excluded")
-    p.add_argument("--raw", action="store_true", help="the file is bare 32-byte bundles")
-    p.add_argument("--arch", choices=LISTED, help="architecture (of raw words)")
-    p.add_argument(
-        "--control",
-        choices=("hex", "fields", "none"),
-        default="hex",
-        help="control words: as words (default), decoded beside each instruction, or not at all",
-    )
-    p.add_argument("--no-bytes", action="store_true", help="leave the words out")
-    p.add_argument("--source", "-s", action="store_true", help="interleave source lines")
-    p.add_argument("--blocks", action="store_true", help="mark basic blocks and their edges")
-    p.add_argument("--cfg", choices=("text", "dot"), help="the control-flow graph instead")
-    p.add_argument("--braces", action="store_true", help="mark dual-issue pairs, as nvdisasm does")
-    p.add_argument(
-        "--directives",
-        action="store_true",
-        help="add registers, parameters and data, so that `gpudbg asm` gives the same program",
-    )
-    p.add_argument("--json", action="store_true", help="the same as JSON")
-    p.add_argument("--isa", metavar="NAME", help="an instruction set that a plugin adds")
-    add_compile_flags(p)
+    add_verb_options(p, "dis")
+    add_compiler_options(p)
     return p
 
 

@@ -8,6 +8,7 @@ from gpudbg.arguments import Parser
 from gpudbg.errors import EXIT_CLEAN
 from gpudbg.frontends.verbs.common import emit_json
 from gpudbg.hosting import diagnoses
+from gpudbg.options import add_verb_options
 
 
 def main(argv: list[str]) -> int:
@@ -16,7 +17,7 @@ def main(argv: list[str]) -> int:
         prog="gpudbg doctor",
         description="What gpudbg needs for host programs and their compilers, and what is here.",
     )
-    p.add_argument("--json", action="store_true")
+    add_verb_options(p, "doctor")
     args = p.parse_args(argv)
     rows = diagnoses()
     if args.json:

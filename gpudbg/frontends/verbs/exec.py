@@ -9,14 +9,12 @@ from typing import TYPE_CHECKING
 
 from gpudbg.arguments import Parser
 from gpudbg.errors import UsageError
-from gpudbg.frontends.verbs.debug import Step
 from gpudbg.hosting import Execution, HostLaunches
+from gpudbg.options import add_verb_options
 
 if TYPE_CHECKING:
     from gpudbg.debug import DebugSession
     from gpudbg.frontends.console.console import Console
-
-DEFAULT_ARCH = "sm_80"
 
 
 def parser() -> Parser:
@@ -27,26 +25,7 @@ def parser() -> Parser:
         description="Run a program that uses CUDA; its kernels run on an emulated GPU. "
         "The program keeps its standard input and output, and its exit code is the result.",
     )
-    p.add_argument("--arch", default=DEFAULT_ARCH, help=f"of the GPU (default: {DEFAULT_ARCH})")
-    p.add_argument("--sms", type=int, help="streaming multiprocessors of the GPU")
-    p.add_argument("--engine", default="auto", choices=("auto", "step", "run"), help="as for `run`")
-    p.add_argument(
-        "--check",
-        action="store_true",
-        help="look for races and other mistakes in each launch; the report goes to standard error, "
-        "and a program that ends with 0 exits 1 for findings, 4 for what cannot be judged",
-    )
-    debug = p.add_argument_group("debugging: every launch is a place to stop")
-    debug.add_argument("--debug", action="store_true", help="the line console at the first launch")
-    debug.add_argument(
-        "--batch", action="store_true", help="end after the commands; the program runs on"
-    )
-    debug.add_argument("-x", dest="script", action=Step, metavar="FILE", help="a file of commands")
-    debug.add_argument("-ex", dest="script", action=Step, metavar="COMMAND", help="one command")
-    debug.add_argument(
-        "--stop-at-launch", type=int, metavar="N", help="stop first at the Nth launch, from 1"
-    )
-    p.add_argument("words", nargs=argparse.REMAINDER, metavar="PROGRAM [ARGUMENT ...]")
+    add_verb_options(p, "exec")
     return p
 
 

@@ -12,9 +12,7 @@ from gpudbg.debug.stops import BreakpointStop, ExitStop, Stop
 from gpudbg.errors import EXIT_CLEAN, UsageError
 from gpudbg.frontends.verbs.common import emit
 from gpudbg.frontends.verbs.run import exit_code
-from gpudbg.launch import whole
-
-KINDS = ("surface", "texture")
+from gpudbg.options import add_verb_options
 
 
 @typed_row
@@ -33,16 +31,8 @@ def main(argv: list[str]) -> int:
         prog="gpudbg export",
         description="Run a kernel, to its end or to a place, and write a surface to a file.",
     )
-    p.add_argument("kind", choices=KINDS)
-    p.add_argument("program")
-    p.add_argument("name", help="the surface, as the launch table or argument names it")
-    p.add_argument("file", help="ends in .png (a picture) or .npy (the whole array)")
     add_launch_flags(p)
-    p.add_argument("--until", metavar="PLACE", help="stop there instead of running to the end")
-    p.add_argument("--slice", type=whole(0), default=0, help="layer, face or z slice of a picture")
-    p.add_argument("--zoom", type=whole(1), default=1, help="pixels across per texel of a picture")
-    p.add_argument("--max-instructions", type=whole(1), metavar="N")
-    p.add_argument("--json", action="store_true", help="the file and how the run ended, as JSON")
+    add_verb_options(p, "export")
     args = p.parse_args(argv)
     if not args.file.endswith((".png", ".npy")):
         raise UsageError(f"{args.file}: the name must end in .png or .npy")

@@ -5,7 +5,8 @@ from __future__ import annotations
 from gpudbg.arguments import Parser
 from gpudbg.errors import EXIT_CLEAN, UsageError
 from gpudbg.frontends.verbs.common import emit, emit_json
-from gpudbg.toolchain import add_compile_flags, flag_options
+from gpudbg.options import add_compiler_options, add_verb_options
+from gpudbg.toolchain import flag_options
 
 
 def main(argv: list[str]) -> int:
@@ -14,21 +15,8 @@ def main(argv: list[str]) -> int:
         prog="gpudbg info",
         description="What a program contains: kernels, registers, parameters, memory, lines.",
     )
-    p.add_argument(
-        "program",
-        help="a program; or `isa` (what the model covers), `schema` (of --json), `policy` (what it "
-        "assumes), `engine`, `special` (registers), `nsight` (the path of a cuda-gdb)",
-    )
-    p.add_argument("words", nargs="*", help="of policy and special: what to look for")
-    p.add_argument("--kernel", "-k", metavar="NAME", help="only this kernel")
-    p.add_argument(
-        "--launch",
-        action="store_true",
-        help="print a launch table to start from (gpudbg info PROG --launch > PROG.toml)",
-    )
-    p.add_argument("--json", action="store_true")
-    p.add_argument("--arch", default=None, help="of a source file; with `isa`: one architecture")
-    add_compile_flags(p)
+    add_verb_options(p, "info")
+    add_compiler_options(p)
     args = p.parse_args(argv)
     if args.program == "isa":
         from gpudbg.reference import isa_answer

@@ -11,6 +11,7 @@ from gpudbg.answers import Listing
 from gpudbg.arguments import Parser
 from gpudbg.errors import EXIT_CLEAN, EXIT_GAP
 from gpudbg.frontends.verbs.common import emit, exit_code
+from gpudbg.options import add_verb_options
 from gpudbg.plugin import PATH_VARIABLE, PluginInfo, Registry, discover
 
 
@@ -68,9 +69,7 @@ def _result_of(verb: Callable[[list[str]], object], argv: list[str]) -> object:
 def main(argv: list[str]) -> int:
     """Run the verb."""
     p = Parser(prog="gpudbg plugins", description="List plugins.")
-    p.add_argument("--plugin", action="append", default=[], metavar="PATH", help="also look here")
-    p.add_argument("--check", action="store_true", help="import everything that they add")
-    p.add_argument("--json", action="store_true")
+    add_verb_options(p, "plugins")
     args = p.parse_args(argv)
     found = registry(tuple(args.plugin))
     if args.check:

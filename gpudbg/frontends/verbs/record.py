@@ -12,7 +12,7 @@ from gpudbg.debug import interrupts, progress_shown
 from gpudbg.debug.stops import Stop
 from gpudbg.frontends.verbs.common import emit
 from gpudbg.frontends.verbs.run import exit_code, on_one_thread
-from gpudbg.launch import whole
+from gpudbg.options import add_verb_options
 
 
 @typed_row
@@ -39,15 +39,8 @@ def main(argv: list[str]) -> int:
         description="Run a kernel to its end and write a recording of the launch: a file that "
         "`gpudbg FILE.gpurec` opens on any machine, with all of its past.",
     )
-    p.add_argument("program")
     add_launch_flags(p)
-    p.add_argument(
-        "-o", dest="recording", metavar="FILE.gpurec", help="the recording (default: PROG.gpurec)"
-    )
-    p.add_argument(
-        "--max-instructions", type=whole(1), metavar="N", help="stop after N warp instructions"
-    )
-    p.add_argument("--json", action="store_true")
+    add_verb_options(p, "record")
     args = p.parse_args(argv)
     path = args.recording or str(Path(args.program).with_suffix(".gpurec"))
     on_one_thread(args)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gpudbg.api import add_launch_flags, open_session
 from gpudbg.arguments import Parser
+from gpudbg.options import add_verb_options
 
 
 def main(argv: list[str]) -> int:
@@ -13,11 +14,8 @@ def main(argv: list[str]) -> int:
         description="A Python prompt with dbg (the session), program, device and np in scope. "
         "Uses IPython where it is installed.",
     )
-    p.add_argument("program", help="a cubin, a .cu or .ptx file, or any other program")
     add_launch_flags(p)
-    p.add_argument("--plain", action="store_true", help="the built-in prompt, not IPython")
-    p.add_argument("--no-rc", action="store_true", help="no .gpudbgrc files")
-    p.add_argument("--trust", action="store_true", help="trust ./.gpudbgrc as it is now")
+    add_verb_options(p, "repl")
     args = p.parse_args(argv)
     session = open_session(args.program, args, may_wait=True)
     from gpudbg.frontends.repl.app import run_repl

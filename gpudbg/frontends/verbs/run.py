@@ -16,7 +16,7 @@ from gpudbg.debug import CHECKS, engine_trouble, interrupts, progress_shown
 from gpudbg.debug.stops import ExitStop, Stop, StopCard
 from gpudbg.errors import EXIT_CLEAN, EXIT_FAULT, EXIT_FINDINGS
 from gpudbg.frontends.verbs.common import emit
-from gpudbg.launch import whole
+from gpudbg.options import add_verb_options
 
 if TYPE_CHECKING:
     from gpudbg.debug import DebugSession
@@ -30,25 +30,9 @@ FINDINGS = Format(
 def main(argv: list[str]) -> int:
     """Run the verb."""
     p = Parser(prog="gpudbg run", description="Run a kernel to its end and show its outputs.")
-    p.add_argument("program")
     add_launch_flags(p)
-    p.add_argument(
-        "--max-instructions", type=whole(1), metavar="N", help="stop after N warp instructions"
-    )
-    p.add_argument(
-        "--check",
-        action="append",
-        default=[],
-        metavar="NAME",
-        help="watch for mistakes; " + "; ".join(f"{n}: {k.help}" for n, k in CHECKS.items()),
-    )
-    p.add_argument(
-        "--record-on-fault",
-        metavar="FILE.gpurec",
-        help="where the kernel fails, write a recording that `gpudbg FILE.gpurec` opens",
-    )
-    p.add_argument("--quiet", "-q", action="store_true", help="only the exit code")
-    p.add_argument("--json", action="store_true")
+    words = "; ".join(f"{name}: {kind.help}" for name, kind in CHECKS.items())
+    add_verb_options(p, "run", check={"help": words})
     args = p.parse_args(argv)
     if args.record_on_fault:
         on_one_thread(args)

@@ -16,6 +16,7 @@ from gpudbg.arguments import Parser
 from gpudbg.debug.stops import EVERY_STOP, Stop
 from gpudbg.errors import EXIT_CLEAN, EXIT_FAULT, EXIT_FINDINGS, GpudbgError, UsageError
 from gpudbg.frontends.verbs.common import exit_code
+from gpudbg.options import add_verb_options
 
 _LOOKED_AT = 1 << 20
 """Bytes of a script that are looked at before it runs."""
@@ -30,7 +31,7 @@ def main(argv: list[str]) -> int:
         "ends with an exception, 2 when it misuses gpudbg, 3 when one of its launches faulted, "
         "4 when it meets a gap of the model.",
     )
-    p.add_argument("file", metavar="FILE.py")
+    add_verb_options(p, "script")
     # Whatever follows the file is the script's, flags included.
     head = argv[: 1 + next((i for i, a in enumerate(argv) if not a.startswith("-")), len(argv))]
     args = p.parse_args(head)

@@ -9,6 +9,7 @@ import gpudbg
 from gpudbg.arguments import Parser
 from gpudbg.errors import UsageError
 from gpudbg.frontends.loopback import port_number
+from gpudbg.options import add_verb_options
 
 DEFAULT_PORT = 8000
 INSTALL = "pip install 'gpudbg[serve]' brings it"
@@ -24,10 +25,7 @@ def main(argv: list[str]) -> int:
         "without which nothing is served; every page is a session of its own.",
         allow_abbrev=False,
     )
-    p.add_argument("--host", default="127.0.0.1", help="where to listen (default: this machine)")
-    p.add_argument(
-        "--port", default=str(DEFAULT_PORT), help=f"default {DEFAULT_PORT}; 0: a free one"
-    )
+    add_verb_options(p, "serve")
     args, words = p.parse_known_args(argv)
     if not words:
         raise UsageError("gpudbg serve: no program is named", "gpudbg serve PROG, or: serve demo")
