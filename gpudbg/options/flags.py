@@ -42,7 +42,7 @@ def add_options(
 
 
 def _keywords(row: OptionSpec) -> dict[str, Any]:
-    """What argparse is told of a row."""
+    """Keywords for argparse that a row stands for."""
     given: dict[str, Any] = {"default": row.default, "metavar": row.metavar or None}
     if row.count:
         given["nargs"] = row.count

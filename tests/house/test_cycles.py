@@ -37,6 +37,7 @@ LARGEST = {
     "launch": 1,
     "listing": 1,
     "loading": 1,
+    "options": 1,
     "reference": 1,
     "symbols": 1,
     "toolchain": 1,
