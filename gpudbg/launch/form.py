@@ -28,11 +28,14 @@ from gpudbg.formats.launch import (
 from gpudbg.formats.launch_toml import flag_launch
 from gpudbg.formats.program import Kernel, Program
 from gpudbg.launch.tensor_maps import TYPE, is_tensor_map, proposed_tensor, rank_of_copies
+from gpudbg.sm.launch import RESERVED_SHARED
 from gpudbg.toolchain.signatures import Parameter, known
 
 BLOCK = 64
 BLOCKS = 2
 RAMP = "arange(start=0, step=1)"
+SHARED_PER_THREAD = 16
+"""Bytes: an element of any type for each thread."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +118,7 @@ def propose(program: Program, kernel: Kernel) -> Launch:
         kernel=kernel.name,
         grid=",".join(map(str, significant(proposed_grid(kernel)))),
         block=",".join(map(str, block)),
+        shared_bytes=proposed_shared(program, kernel) or None,
         args=[f"{row.name}={text}" for row, text in proposed_arguments(program, kernel)],
         parameters=[row.name for row in known(program, kernel)],
     )
@@ -132,6 +136,17 @@ def proposed_block(kernel: Kernel) -> tuple[int, ...]:
         return kernel.required_threads
     limit = kernel.max_threads
     return (min(BLOCK, prod(limit)) if limit else BLOCK,)
+
+
+def proposed_shared(program: Program, kernel: Kernel) -> int:
+    """Bytes of dynamic shared memory: for a kernel that has `extern __shared__` memory alone.
+
+    Of such a kernel the file has a section of shared memory with nothing in it.
+    """
+    section = program.sections.get(f".nv.shared.{kernel.name}")
+    if section is None or kernel.shared_static_bytes not in (0, RESERVED_SHARED):
+        return 0
+    return SHARED_PER_THREAD * prod(proposed_block(kernel))
 
 
 def proposed_arguments(program: Program, kernel: Kernel) -> list[tuple[Parameter, str]]:

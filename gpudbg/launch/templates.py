@@ -5,7 +5,13 @@ from __future__ import annotations
 from math import prod
 
 from gpudbg.formats.program import Kernel, Program
-from gpudbg.launch.form import RAMP, proposed_arguments, proposed_block, proposed_grid
+from gpudbg.launch.form import (
+    RAMP,
+    proposed_arguments,
+    proposed_block,
+    proposed_grid,
+    proposed_shared,
+)
 from gpudbg.toolchain.signatures import Parameter
 
 ZEROS = 'init = { rule = "zeros" }'
@@ -34,6 +40,9 @@ def template(program: Program, kernel: Kernel) -> list[str]:
     ]
     if kernel.cluster:
         out.append(f"cluster = {list(kernel.cluster)}   # as it was compiled")
+    shared = proposed_shared(program, kernel)
+    if shared:
+        out.append(f"shared_bytes = {shared}   # dynamic: as many as the kernel's host code gives")
     tensors = [row.name for row, text in rows if text.startswith("tensor:")]
     if tensors:
         out.append(f"# {', '.join(tensors)}: tensor maps; give shape, box, type and swizzle as the")

@@ -14,9 +14,11 @@ from gpudbg.cli import main
 from gpudbg.debug.session import DebugSession
 from gpudbg.debug.views.arguments import argument_doubts
 from gpudbg.formats.program import Kernel, Param
+from gpudbg.launch.form import propose
 from gpudbg.launch.templates import template
 from gpudbg.toolchain.signatures import from_text, parameters
 from tests.launching import FIRST
+from tests.repl.test_hostfiles import needs_nvrtc
 from tests.tui.helpers import open_kernel
 
 SOURCE = """
@@ -103,6 +105,25 @@ def test_the_table_asks_for_the_block_the_kernel_requires() -> None:
     assert "block = [8, 4, 1]" in template(loaded, asked)
     assert "count = 64" in template(loaded, asked)
     assert "block = 48" in template(loaded, replace(kernel(), max_threads=(16, 3, 1)))
+
+
+@needs_nvrtc
+@pytest.mark.parametrize("arch", ["sm_52", "sm_90"])
+def test_dynamic_shared_memory_is_proposed(arch: str) -> None:
+    """Without it the kernel would fault at once."""
+    own = "__global__ void rev(float *x) { extern __shared__ float s[]; s[threadIdx.x] = *x;"
+    loaded = gpudbg.compile(
+        own + " __syncthreads(); x[threadIdx.x] = s[63 - threadIdx.x]; }", arch=arch
+    )
+    kernel = loaded.program.kernels[next(iter(loaded.program.kernels))]
+    assert propose(loaded.program, kernel).shared_bytes == 1024
+    assert any(line.startswith("shared_bytes = 1024 ") for line in template(loaded.program, kernel))
+    assert (
+        propose(
+            gpudbg.load(FIRST).program, gpudbg.load(FIRST).program.kernels["block_max"]
+        ).shared_bytes
+        == 0
+    )
 
 
 @pytest.mark.parametrize(
