@@ -24,6 +24,7 @@ import types
 import typing
 import zlib
 from collections.abc import Mapping
+from functools import cache
 from typing import Any, Final
 
 import construct as cs
@@ -407,10 +408,16 @@ def _tuple(value: Any, parts: tuple[Any, ...], where: str) -> tuple[Any, ...]:
 def _record(value: Any, wanted: type, where: str) -> Any:
     if not isinstance(value, dict):
         raise ValueError(f"{where} is no object")
-    hints = typing.get_type_hints(wanted)
+    hints = _hints(wanted)
     if set(value) != set(hints):
         odd = sorted(set(value) ^ set(hints))
         raise ValueError(f"{where}: {odd[0]!r} is missing or unknown")
     return wanted(
         **{name: _typed(value[name], hint, f"{where}.{name}") for name, hint in hints.items()}
     )
+
+
+@cache
+def _hints(wanted: type) -> dict[str, Any]:
+    """The types of a record's fields; a recording has thousands of some records."""
+    return typing.get_type_hints(wanted)

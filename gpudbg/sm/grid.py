@@ -302,8 +302,8 @@ class Grid:
         stepping = self.sms[warp.sm].trap.stepping and not warp.in_trap
         stops = frozenset(breakpoints) or None
         event = self._advance(warp, 1 if stepping else count, before, stops, until)
-        if event is None and stepping:
-            event = self._stepped(warp, before)
+        if stepping and (event is None or event.kind == "step"):
+            event = self._stepped(warp, before) or event
         if event is None and self._interrupted():
             event = self.event("interrupted", warp, before)
         return event or self.event("step", warp, before)
@@ -441,8 +441,9 @@ class Grid:
             event = self._advance(
                 warp, 1 if stepping else count, before, stops, until, self.schedule.left
             )
-            if stepping and event is None:
-                event = self._stepped(warp, before)
+            if stepping and (event is None or event.kind == "step"):
+                # Also where `until` ends the run there: the instruction is done.
+                event = self._stepped(warp, before) or event
             if event is not None:
                 return event
 
@@ -686,11 +687,14 @@ class Grid:
             self.warp_done(warp)
         if outcome == "until":
             return self.event("step", warp, before)
-        if outcome == "fault":
-            return self._faulted(warp, before)
-        if outcome == "trap":
-            return self._trapped(warp, before)
-        return None
+        if outcome not in ("fault", "trap"):
+            return None
+        counted = warp.executed
+        event = self._faulted(warp, before) if outcome == "fault" else self._trapped(warp, before)
+        if event is None and until is not None and warp.executed > counted and until(warp):
+            # The engine has not shown an instruction that the handler's unit completed.
+            return self.event("step", warp, before)
+        return event
 
     def _stepped(self, warp: WarpState, before: int) -> StopEvent | None:
         """Single-step mode, after an instruction of code outside the handler."""

@@ -27,13 +27,15 @@ def main() -> int:
     wrong = 0
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "x.gpurec"
-        edited("run", path)
-        data = path.read_bytes()
+        seen = edited("run", path)
+        data, right = path.read_bytes(), seen[max(seen)]
         for number in range(options.count):
-            trouble = outcome(data, number, options.seed)
+            trouble = outcome(data, number, options.seed, right)
             wrong += bool(trouble)
             if trouble:
                 print(trouble, flush=True)
+            if number % 500 == 499:
+                print(f"{number + 1} mutants, {wrong} wrong", flush=True)
         launches = [*(of_case(case) for case in kc.cases()), *special()]
         for number in range(options.seed, options.seed + options.walks):
             draw = random.Random(number)
@@ -42,6 +44,8 @@ def main() -> int:
             wrong += bool(trouble)
             if trouble:
                 print(trouble, flush=True)
+            if (number - options.seed) % 25 == 24:
+                print(f"{number + 1 - options.seed} walks", flush=True)
     print(f"{options.count} mutants, {options.walks} walks, {wrong} wrong")
     return int(wrong > 0)
 

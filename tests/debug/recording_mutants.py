@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import random
+import signal
 from typing import Any
 
 import gpudbg
@@ -12,6 +13,8 @@ from gpudbg.api.recordings import resume
 from gpudbg.errors import LoadError
 from gpudbg.formats.recording import Recording, decode, encode
 
+SECONDS = 30
+"""A mutant that takes longer hangs."""
 _NUMBERS = (0, 1, -1, 2, 255, 1 << 31, (1 << 32) - 1, 1 << 40, 1 << 63, 1 << 70)
 
 
@@ -62,15 +65,35 @@ def _other(value: Any, draw: random.Random) -> Any:
     return draw.choice([None, [], {}, 0, ""])
 
 
-def outcome(data: bytes, number: int, seed: int) -> str:
-    """ "" where a mutant is refused, or opens; else what went wrong."""
+class TooLongError(Exception):
+    """A mutant has taken more than `SECONDS`."""
+
+
+def outcome(data: bytes, number: int, seed: int, right: str = "") -> str:
+    """ "" where a mutant is refused, or opens; else what went wrong.
+
+    Args:
+        right: the state hash of the recording; a mutant whose hashes were not made right is
+            refused, or comes to that.
+    """
     draw = random.Random(seed * 1_000_003 + number)
-    change = with_bytes_changed if number % 2 else with_values_changed
+    forged = number % 2 == 0
+    change = with_values_changed if forged else with_bytes_changed
+    before = signal.signal(signal.SIGALRM, _too_long)
+    signal.alarm(SECONDS)
     try:
-        session = resume(decode(change(data, draw), "mutant"))
+        with resume(decode(change(data, draw), "mutant")) as session:
+            if right and not forged and session.state_hash() != right:
+                return f"mutant {number}, seed {seed}: opens in another state"
     except (LoadError, gpudbg.UsageError):
         return ""
     except Exception as error:
         return f"mutant {number}, seed {seed}: {type(error).__name__}: {error}"
-    session.close()
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
     return ""
+
+
+def _too_long(number: int, frame: Any) -> None:
+    raise TooLongError(f"more than {SECONDS} s")

@@ -435,3 +435,11 @@ def test_a_step_of_a_block_whose_warp_stands_at_a_trap_follows_the_order() -> No
     assert session.tick > tick
     session.goto(session.history.end_tick)
     assert session.finished
+
+
+def test_single_steps_of_the_past_do_not_go_on_at_the_present() -> None:
+    """A run behind a recorded step stayed in single-step mode; and where a run in the past was to
+    stop after such a step, it left out the entry into the handler."""
+    story = of_story("trap_counter")
+    for seed in (8115, 35):
+        assert not walk(story, "run", seed)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,10 @@ import numpy as np
 import pytest
 
 import gpudbg
+from gpudbg.api.recordings import resume
 from gpudbg.cli import main
+from gpudbg.errors import LoadError
+from gpudbg.formats.recording import Recording, decode, encode
 from tests import kernel_cases as kc
 from tests.debug.history_walks import of_case, recorded_walk
 from tests.debug.recording_mutants import outcome
@@ -90,6 +94,31 @@ def test_damaged_recordings_are_refused(tmp_path: Path) -> None:
     edited("step", tmp_path / "x.gpurec")
     data = (tmp_path / "x.gpurec").read_bytes()
     assert [words for n in range(120) if (words := outcome(data, n, 0))] == []
+
+
+@pytest.mark.parametrize(
+    ("part", "change", "words"),
+    [
+        ("moves", {"who": (0, 30)}, "no block is in place 30 of SM 0 to be stepped"),
+        ("edits", {"tick": 1 << 31}, "does not come to instruction"),
+    ],
+    ids=["a block that is not there", "an instruction that never comes"],
+)
+def test_moves_that_cannot_be_done_are_refused(
+    part: str, change: dict[str, Any], words: str, tmp_path: Path
+) -> None:
+    """Hashes fit: a step of no block ended in no message, one of a warp that has exited in none
+    either, as it was made for ever."""
+    edited("run", tmp_path / "x.gpurec")
+    made = decode((tmp_path / "x.gpurec").read_bytes(), "forged")
+    rows = list(getattr(made.launch, part))
+    kinds = [getattr(row, "kind", "") for row in rows]
+    at = len(rows) - 1 if part == "edits" else kinds.index("step_cta")
+    rows[at] = replace(rows[at], **change)
+    parts: dict[str, Any] = {part: tuple(rows)}
+    launch = replace(made.launch, **parts)
+    with pytest.raises(LoadError, match=words):
+        resume(decode(encode(Recording(launch, made.sections)), "forged"))
 
 
 def test_a_fault_is_recorded_and_opens_elsewhere(

@@ -589,7 +589,7 @@ def again(grid: Grid, move: Move, to: int | None) -> StopEvent:
             return grid.run_warp(warp, ENDLESS if to is None else to - grid.total)
         count = 1 if move.single else ENDLESS
         event = grid.step_warp(warp, count, None, move.through)
-        while event.kind == "step" and to is not None and grid.total < to:
+        while event.kind == "step" and event.executed and to is not None and grid.total < to:
             event = grid.step_warp(warp, count, None, move.through)
         return event
     finally:
