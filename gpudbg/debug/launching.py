@@ -8,6 +8,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Protocol
 
 from gpudbg.debug.attached import Attached, Owner
+from gpudbg.debug.stops.stop import ExitStop
 from gpudbg.debug.symbols import Symbols
 from gpudbg.errors import GpudbgError
 from gpudbg.formats.launch import MissingArguments
@@ -99,7 +100,7 @@ class LaunchControl(Attached[Owner]):
                 if source.stands(len(list(self._breakpoints))):
                     return stop
             stop = self._runner.run_to_stop(most)
-            if stop.kind != "exited":
+            if not isinstance(stop, ExitStop):
                 return stop
 
     def plan(self, opening: Opening) -> None:

@@ -72,7 +72,7 @@ def test_members_are_assigned_and_told_apart(session: DebugSession) -> None:
         with pytest.raises(CommandError):
             session.command(f"print {text}")
     assert session.command("ptype cfg").lines == (
-        "type = struct Cfg {", "    float scale;", "    int n;", "    float [3] v;", "}",
+        "type = struct Cfg {", "    float scale;", "    int n;", "    float v[3];", "}",
     )  # fmt: skip
 
 

@@ -50,7 +50,7 @@ def test_results(case: Case) -> None:
     assert not check(case, outcome)
 
 
-@pytest.mark.in_turn(2)
+@pytest.mark.in_turn(1)
 @pytest.mark.parametrize(
     ("arch", "kernel"),
     [

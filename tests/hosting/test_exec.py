@@ -126,6 +126,7 @@ def test_a_driver_program_in_c(tmp_path: Path) -> None:
     assert "cuGraphCreate" in line
 
 
+@pytest.mark.full(instead="test_a_runtime_program_runs_as_it_is")
 def test_code_for_other_architectures(tmp_path: Path) -> None:
     """Without PTX it is named and runs with `--arch`; PTX is compiled for the device."""
     flags = ("--no-cuda-include-ptx=all",)

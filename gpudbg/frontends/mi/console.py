@@ -96,17 +96,17 @@ def go_on(bridge: Bridge, ui: Ui, player: Player) -> Answer:
     """Carry out what is left of a script; what lets the program run keeps the rest for its stop.
 
     Raises:
-        MiError, GpudbgError: what failed, naming file and line.
+        GpudbgError: what failed, naming file and line.
     """
     while (line := player.next()) is not None:
         try:
             answer = plain_line(bridge, ui, line.text)
-        except GpudbgError as error:
-            raise player.failed(error) from None
         except MiError as error:
             if not player.scripted:
                 raise
             raise player.failed(CommandError(error.message)) from None
+        except GpudbgError as error:
+            raise player.failed(error) from None
         if player.scripted:
             ui.repeat = ""
         if answer.kind == "killed" and player.scripted:

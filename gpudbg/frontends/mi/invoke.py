@@ -51,10 +51,6 @@ def carry_out(bridge: Bridge, ui: Ui, name: str, text: str) -> Answer:
         if name.startswith("interpreter-exec"):
             ui.stream("&", f"{e}\n")
         raise
-    except MiError as e:
-        if name.startswith("interpreter-exec"):
-            ui.stream("&", f"{e.message}\n")
-        raise
     finally:
         bridge.go_on(paused)
     return fields if isinstance(fields, Answer) else Answer("done", fields or {})

@@ -6,13 +6,14 @@ import re
 from dataclasses import field
 
 from gpudbg.dataclass import dataclass
+from gpudbg.errors import GpudbgError
 
 _TOKEN = re.compile(r"\s*([0-9]*)")
 _OCTALS = re.compile(r"(?:\\[0-7]{1,3})+")
 _SIMPLE = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v", "e": "\x1b"}
 
 
-class MiError(Exception):
+class MiError(GpudbgError):
     """An `^error` answer.
 
     Attributes:
@@ -22,7 +23,6 @@ class MiError(Exception):
 
     def __init__(self, message: str, code: str | None = None) -> None:
         super().__init__(message)
-        self.message = message
         self.code = code
 
 

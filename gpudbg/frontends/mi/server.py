@@ -18,7 +18,6 @@ from gpudbg.frontends.mi.commands.families import load as load_mi
 from gpudbg.frontends.mi.commands.registry import Answer
 from gpudbg.frontends.mi.console import go_on, is_command, run_console
 from gpudbg.frontends.mi.dispatch import answer_line
-from gpudbg.frontends.mi.parser import MiError
 from gpudbg.frontends.mi.ui import Event, Ui
 from gpudbg.frontends.mi.words import version_lines
 
@@ -140,8 +139,7 @@ class Server:
         try:
             answer = work()
         except Exception as e:
-            text = e.message if isinstance(e, MiError) else str(error_for_user(e))
-            self.first.stream("&", f"{text}\n")
+            self.first.stream("&", f"{error_for_user(e)}\n")
             return
         bridge.breakpoint_changes()
         bridge.mark_selection()
