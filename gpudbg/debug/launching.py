@@ -25,7 +25,13 @@ if TYPE_CHECKING:
 
 
 class LaunchSource(Protocol):
-    """Where launches come from, where nobody types `run`: a host program."""
+    """Where launches come from, where nobody types `run`: a host program.
+
+    Attributes:
+        over: it has ended; `run` needs it started again.
+    """
+
+    over: bool
 
     def next(self, stop: Stop | None) -> Launchable | None:
         """The next launch; None after the last one.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpudbg.errors import EXIT_CLEAN, EXIT_FINDINGS, EXIT_GAP, GpudbgError
+from gpudbg.errors import EXIT_CLEAN, EXIT_FAULT, EXIT_FINDINGS, EXIT_GAP, GpudbgError
 from gpudbg.hosting.cuda_errors import CudaError
 from gpudbg.hosting.launching import (
     FAILED,
@@ -16,13 +16,14 @@ from gpudbg.hosting.launching import (
     session_of,
 )
 from gpudbg.sanitizer.launch_plan import LaunchPlan
+from gpudbg.sanitizer.report import CheckReport
 from gpudbg.sanitizer.run import check_plan
+from gpudbg.sanitizer.settings import CheckSettings
 
 if TYPE_CHECKING:
     from gpudbg.api.programs import LoadedProgram
     from gpudbg.debug.session import DebugSession
     from gpudbg.hosting.process import HostProcess, LaunchRequest
-    from gpudbg.sanitizer.report import CheckReport
 
 
 BAD_ACCESSES = frozenset(("out_of_bounds", "misaligned", "use_after_free"))
@@ -33,11 +34,13 @@ class CheckedRuns:
     """Carries launches out to their end, with checks.
 
     Attributes:
+        settings: what is looked for.
         reports: of launches that have findings, or could not be judged.
         checked: launches so far.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, settings: CheckSettings | None = None) -> None:
+        self.settings = settings or CheckSettings()
         self.reports: list[CheckReport] = []
         self.checked = 0
         self._known: set[str] = set()
@@ -56,7 +59,7 @@ class CheckedRuns:
 
         self.checked += 1
         try:
-            report = check_plan(LaunchPlan(loaded, [session]))
+            report = check_plan(LaunchPlan(loaded, [session]), self.settings)
         except GpudbgError as error:
             process.sticky = FAILED
             raise CudaError(FAILED, f"{request.function.kernel.name}: {error}") from error
@@ -67,7 +70,7 @@ class CheckedRuns:
             # The check reports such an access in place of the stop.
             process.sticky = ILLEGAL_ADDRESS
         new = {f.fingerprint for f in report.findings} - self._known
-        if new or report.exit_code == EXIT_GAP:
+        if new or report.exit_code in (EXIT_GAP, EXIT_FAULT):
             self.reports.append(report)
             self._known |= new
 
@@ -75,16 +78,21 @@ class CheckedRuns:
     def code(self) -> int:
         """What the program ends with where it says 0 itself."""
         codes = {report.exit_code for report in self.reports}
-        if codes & {EXIT_FINDINGS, 3}:
+        if codes & {EXIT_FINDINGS, EXIT_FAULT}:
             return EXIT_FINDINGS
         return EXIT_GAP if EXIT_GAP in codes else EXIT_CLEAN
 
-    def lines(self) -> list[str]:
-        """The reports as text, and a line that counts them."""
-        made = [line for report in self.reports for line in report.lines()]
+    def clean(self) -> CheckReport:
+        """The report where no launch has anything in it."""
+        return CheckReport(launches_run=self.checked, schedules_run=1)
+
+    def summary(self) -> str:
+        """What was found, in one line; "" where all is well."""
         count = f"{self.checked} launch" + ("es" if self.checked != 1 else "")
-        found = sum(len(report.findings) for report in self.reports)
-        return [
-            *made,
-            f"gpudbg exec: {found or 'no'} finding{'' if found == 1 else 's'} in {count}",
-        ]
+        found = [finding for report in self.reports for finding in report.findings]
+        gaps = [report.gap for report in self.reports if report.gap]
+        if found:
+            words = f"{len(found)} finding{'' if len(found) == 1 else 's'} in {count}"
+            first, kernel = found[0], found[0].function
+            return f"{words}: {first.explain()[0]}{', in ' if kernel else ''}{kernel}"
+        return f"a launch of {count} cannot be judged: {gaps[0]}" if gaps else ""

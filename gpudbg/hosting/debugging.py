@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gpudbg.errors import UsageError
 from gpudbg.hosting.cuda_errors import CudaError
 from gpudbg.hosting.launching import HostLaunch, begin, code_of, is_assert, session_of
 
@@ -18,12 +19,14 @@ class HostLaunches:
 
     Attributes:
         stop_at: number of the launch to stop at; None: at each, while there are no breakpoints.
+        over: the program has ended.
     """
 
     def __init__(self, execution: Execution, stop_at: int | None = None) -> None:
         self._execution = execution
         self._launch: HostLaunch | None = None
         self.stop_at = stop_at
+        self.over = False
 
     def first(self) -> DebugSession | None:
         """A session at the first launch to stop at; None where the program makes none."""
@@ -68,6 +71,8 @@ class HostLaunches:
     def finished(self) -> str:
         """What is said after the last launch."""
         program = self._execution.program
+        program.drain()
+        self.over = True
         launches = self._execution.machine.launches
         count = f"{launches} launch" + ("es" if launches != 1 else "")
         return f"{program.path} ended with exit code {program.code} after {count}"
@@ -99,3 +104,17 @@ class HostLaunches:
         self._execution.runs(launch.process, launch.request)
         self._launch = None
         self._execution.server.complete()
+
+
+def open_host_program(execution: Execution) -> DebugSession:
+    """A session at a program's first launch; its device goes with it.
+
+    Raises:
+        UsageError: the program launches nothing.
+    """
+    session = HostLaunches(execution).first()
+    if session is None:
+        program = execution.program
+        execution.close()
+        raise UsageError(f"{program.path} ended with exit code {program.code} and launched nothing")
+    return session

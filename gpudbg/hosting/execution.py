@@ -18,6 +18,7 @@ from gpudbg.hosting.server import HostServer, Postponed
 if TYPE_CHECKING:
     from gpudbg.debug.stops.stop import Stop
     from gpudbg.hosting.process import HostProcess, LaunchRequest
+    from gpudbg.sanitizer.settings import CheckSettings
 
 
 def _postponed(process: HostProcess, request: LaunchRequest) -> None:
@@ -42,7 +43,8 @@ class Execution:
         sms: int | None = None,
         engine: str = "auto",
         debug: bool = False,
-        check: bool = False,
+        check: CheckSettings | None = None,
+        captured: bool = False,
     ) -> None:
         """Start a program.
 
@@ -50,7 +52,9 @@ class Execution:
             words: it and its arguments.
             arch, sms, engine: of the device.
             debug: launches wait for a debugger (`gpudbg.hosting.debugging`).
-            check: launches run with checks (`gpudbg.hosting.checking`).
+            check: launches run with these checks (`gpudbg.hosting.checking`).
+            captured: what the program prints goes where the device's output goes, and it has no
+                standard input: a front end has both.
 
         Raises:
             UsageError: no such program or architecture, or nothing to build the library with.
@@ -59,14 +63,16 @@ class Execution:
         library = built_library()
         device = Device(real(arch), num_sms=sms, engine=engine)
         device.gpu.marking = debug
-        self.machine = HostDevice(device, marking=debug or check)
+        self.machine = HostDevice(device, marking=debug or check is not None)
         self.runs = Runs()
-        self.checks = CheckedRuns() if check else None
+        self.checks = None if check is None else CheckedRuns(check)
         self.notices: list[str] = []
         self.server = HostServer(
             self.machine, _postponed if debug else self.checks or self.runs, self._note
         )
-        self.program = HostProgram(words, library, self.server)
+        self.server.echo = not captured
+        shown = device.gpu.output.write if captured else None
+        self.program = HostProgram(words, library, self.server, shown)
 
     def _note(self, text: str) -> None:
         if text not in self.notices:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import codecs
 import os
 import shutil
 import signal
 import struct
 import subprocess
-from collections.abc import Sequence
+import threading
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,6 +19,8 @@ from gpudbg.hosting.build import FIRST_LIBRARY
 if TYPE_CHECKING:
     from gpudbg.hosting.server import HostServer
 
+DRAIN = 2.0
+"""Seconds to wait for output of processes that a program has left behind."""
 FD = "GPUDBG_EXEC_FD"
 ELF = b"\x7fELF"
 _MACHINE = {3: "32-bit x86", 40: "32-bit ARM", 183: "ARM64", 243: "RISC-V", 62: "x86-64"}
@@ -30,13 +34,20 @@ class HostProgram:
         process: the child.
     """
 
-    def __init__(self, words: Sequence[str], library: Path, server: HostServer) -> None:
+    def __init__(
+        self,
+        words: Sequence[str],
+        library: Path,
+        server: HostServer,
+        shown: Callable[[str], None] | None = None,
+    ) -> None:
         """Start it.
 
         Args:
             words: program and arguments.
             library: the folder of the stand-in library.
             server: takes its calls.
+            shown: gets what it prints, where standard input and output are somebody else's.
 
         Raises:
             UsageError: it is not there or cannot be started.
@@ -52,12 +63,34 @@ class HostProgram:
         environment[FD] = str(broker.fileno())
         try:
             self.process = subprocess.Popen(
-                list(words), env=environment, pass_fds=[broker.fileno()], executable=self.path
+                list(words),
+                env=environment,
+                pass_fds=[broker.fileno()],
+                executable=self.path,
+                stdin=None if shown is None else subprocess.DEVNULL,
+                stdout=None if shown is None else subprocess.PIPE,
             )
         except OSError as error:
             raise UsageError(f"{words[0]} cannot be started: {error.strerror}") from None
+        self._reader: threading.Thread | None = None
+        if shown is not None:
+            self._reader = threading.Thread(target=self._read, args=[shown], daemon=True)
+            self._reader.start()
         self._pidfd = os.pidfd_open(self.process.pid)
         server.watch(self._pidfd, self.finished)
+
+    def _read(self, shown: Callable[[str], None]) -> None:
+        """Hand on what it prints."""
+        assert self.process.stdout is not None
+        decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        file = self.process.stdout.fileno()
+        while data := os.read(file, 1 << 16):
+            shown(decoder.decode(data))
+
+    def drain(self) -> None:
+        """Wait until all that it printed has been handed on."""
+        if self._reader is not None:
+            self._reader.join(timeout=DRAIN)
 
     def finished(self) -> bool:
         """Whether it has ended."""

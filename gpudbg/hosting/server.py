@@ -34,6 +34,7 @@ class HostServer:
         machine: the device.
         broker: where processes announce themselves.
         connected: processes so far.
+        echo: programs print what the device prints, among their own output.
     """
 
     def __init__(
@@ -50,6 +51,7 @@ class HostServer:
         self.broker = Broker()
         self.launch = launch
         self.connected = 0
+        self.echo = True
         self._notice = notice
         self._selector = selectors.DefaultSelector()
         self._selector.register(self.broker.mine, selectors.EVENT_READ, self._connect)
@@ -137,7 +139,7 @@ class HostServer:
     def _output(self) -> bytes:
         """What the device has printed since the last answer."""
         pieces = self.machine.device.gpu.output.pieces
-        if len(pieces) == self._printed:
+        if len(pieces) == self._printed or not self.echo:
             return b""
         new = "".join(pieces[self._printed :])
         self._printed = len(pieces)

@@ -86,11 +86,27 @@ FLAGS_OF_RUNS = (
     ),
     _flag(
         "exec", "check", SWITCH,
-        "look for races and other mistakes in each launch; the report goes to standard error, "
-        "and a program that ends with 0 exits 1 for findings, 4 for what cannot be judged",
+        "look for races and other mistakes in each launch: standard error gets one line; a program "
+        "that ends with 0 exits 1 for findings, 4 for what cannot be judged",
+    ),
+    _flag("exec", "checks", TEXT, "those of --check, as for `check`", metavar="A,B"),
+    _flag("exec", "suppressions", TEXT, "of --check: rules of what counts not", metavar="FILE"),
+    _flag(
+        "exec", "report", TEXT, "write what --check finds there",
+        spelled=("--report", "-o"), metavar="FILE",
     ),
     _flag(
-        "exec", "debug", SWITCH, "the line console at the first launch", group=_EVERY_LAUNCH,
+        "exec", "format", CHOICE, "of the report",
+        choices=("text", "json", "sarif", "junit", "github"), default="text",
+    ),
+    _flag(
+        "exec", "debug", SWITCH, "the terminal UI, or the console, at the first launch",
+        group=_EVERY_LAUNCH,
+    ),
+    _flag("exec", "console", SWITCH, "the console, not the terminal UI", group=_EVERY_LAUNCH),
+    _flag(
+        "exec", "interpreter", TEXT, "GDB/MI on standard input and output", short="i",
+        group=_EVERY_LAUNCH, metavar="mi",
     ),
     _flag(
         "exec", "batch", SWITCH, "end after the commands; the program runs on",

@@ -127,6 +127,7 @@ def begin(
         gpu.output,
         gpu.heap,
         syscalls.function_of,
+        module.fetched.setdefault(config.registers, {}),
     )
     covered = special.coverage if special.shader_type == "pixel" else ()
     engine.images = ImageUnit(gpu.images, grid, config.warps, covered)

@@ -30,6 +30,7 @@ from gpudbg.sm.schedule.step import DEFAULT_QUANTUM
 from gpudbg.sm.trap.options import TrapOptions
 
 if TYPE_CHECKING:
+    from gpudbg.sm.engines.step import Bound
     from gpudbg.sm.grid import Grid as Grid
     from gpudbg.sm.launch import Dim
     from gpudbg.sm.trap.handler import Handler
@@ -174,6 +175,7 @@ class Module:
         stepped: code address of a kernel -> instructions of launches without compiled code.
         grid_barriers: kernel -> whether its blocks wait for the whole grid.
         growing: kernel -> whether its stack grows while it runs.
+        fetched: registers of a warp -> instructions by pc, as the step engine has decoded them.
     """
 
     gpu: Gpu
@@ -185,6 +187,7 @@ class Module:
     stepped: Counter[int] = field(default_factory=Counter)
     grid_barriers: dict[str, bool] = field(default_factory=dict)
     growing: dict[str, bool] = field(default_factory=dict)
+    fetched: dict[int, dict[int, Bound]] = field(default_factory=dict)
 
     def kernel(self, name: str) -> Kernel:
         """The kernel of that name.

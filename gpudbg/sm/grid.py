@@ -540,7 +540,8 @@ class Grid:
         launched = self.launched
         self.traps.handler = placed
         self.owned += placed.owned
-        launched.code = self.engine.code = placed.image
+        launched.code = placed.image
+        self.engine.replace_code(placed.image)
         if self.fast is not None and not self.total:
             self.fast.renew()
         launched.handler_banks = ConstantBanks({**launched.constants.banks, **placed.banks})

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -103,11 +105,20 @@ def test_the_doctor_says_what_is_here(capsys: pytest.CaptureFixture[str]) -> Non
     assert all(" yes " in line or " no " in line for line in lines)
 
 
-def test_checks_of_launches_are_the_exit_code(runtime: Path) -> None:
-    done = run_exec("--check", runtime, "fault")
-    assert "sticky       ok" in done.stdout
-    assert "access outside of what is allocated" in done.stderr
-    assert "1 finding in 8 launches" in done.stderr
+def test_checks_of_launches_are_one_line_a_report_and_the_exit_code(tmp_path: Path) -> None:
+    program = host_program("checked.cu", tmp_path / "checked")
+    clean = run_exec("--check", program)
+    assert (clean.returncode, clean.stderr) == (0, "")
+    assert clean.stdout == "block 0 says 3\nblock 1 says 3\n"
+    report = tmp_path / "report.txt"
+    found = run_exec("--check", "--report", report, program, "race")
+    assert found.returncode == 1
+    assert found.stdout == clean.stdout
+    (line,) = found.stderr.splitlines()
+    assert "3 findings in 2 launches" in line
+    assert "data race" in report.read_text()
+    assert run_exec("--check", "--checks", "memory", program, "race").returncode == 0
+    assert run_exec("--check", program, "race", "7").returncode == 7
 
 
 def test_a_driver_program_in_c(tmp_path: Path) -> None:
@@ -139,3 +150,56 @@ def test_code_for_other_architectures(tmp_path: Path) -> None:
     assert "7.5" in run_exec("--arch", "sm_75", narrow).stdout.splitlines()
     older = run_exec(host_program("runtime.cu", tmp_path / "older", arch="sm_70"))
     assert older.returncode == 0, older.stdout + older.stderr
+
+
+def test_an_mi_client_starts_the_program_again(tmp_path: Path) -> None:
+    program = host_program("checked.cu", tmp_path / "mi")
+    with subprocess.Popen(
+        [sys.executable, "-m", "gpudbg", "exec", "--interpreter=mi3", str(program), "race", "3"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    ) as client:
+        assert client.stdin is not None
+        assert client.stdout is not None
+
+        def until(words: str) -> str:
+            """What comes up to a line."""
+            seen = ""
+            for line in client.stdout or ():
+                seen += line
+                if words in line:
+                    return seen
+            raise AssertionError(seen)
+
+        for number in range(2):
+            if not number:
+                print("-break-insert race", file=client.stdin, flush=True)
+                assert 'func="race(int*)"' in until("^done")
+            print("-exec-run", file=client.stdin, flush=True)
+            stop = until("*stopped")
+            assert '@"block 1 says 3\\n"' in stop
+            assert 'reason="breakpoint-hit"' in stop
+            print("-exec-continue", file=client.stdin, flush=True)
+            assert 'reason="exited-normally"' in until("*stopped")
+        print("-gdb-exit", file=client.stdin, flush=True)
+        assert "^exit" in client.stdout.read()
+
+
+def test_the_terminal_ui_shows_a_launch_and_what_the_program_prints(tmp_path: Path) -> None:
+    import pexpect
+
+    program = host_program("checked.cu", tmp_path / "drawn")
+    words = ["-m", "gpudbg", "exec", "--debug", str(program)]
+    environment = os.environ | {"TERM": "xterm-256color", "HOME": str(tmp_path)}
+    screen = pexpect.spawn(
+        sys.executable, words, dimensions=(45, 150), env=environment, encoding="utf-8", timeout=60
+    )
+    screen.expect("say")
+    screen.send("c")
+    screen.expect("ended")
+    screen.send("q")
+    screen.expect(pexpect.EOF)
+    screen.close()
+    assert screen.exitstatus == 0

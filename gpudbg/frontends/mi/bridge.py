@@ -82,6 +82,7 @@ class Bridge(Opened):
         target: a target was selected or the program was started.
         run: what the engine's thread does, or None.
         waiting: the script that goes on when the program stops.
+        opener: makes the session of a path and its arguments.
     """
 
     def __init__(self, events: queue.SimpleQueue[Event], is_command: Callable[[str], bool]) -> None:
@@ -108,6 +109,7 @@ class Bridge(Opened):
         self.registers_seen: dict[int, dict[int, str]] = {}
         self.host = BridgeHost(self, is_command)
         self.waiting: Player | None = None
+        self.opener: Callable[[str, list[str]], DebugSession] = open_target
         self.terminal: int | None = None
         self.cwd = os.getcwd()
         self._rows: dict[int, tuple[Any, ...]] = {}
@@ -180,8 +182,10 @@ class Bridge(Opened):
         self.path = None
         full = str(Path(self.cwd) / path)
         try:
-            session = open_target(full, self.arguments)
+            session = self.opener(full, self.arguments)
         except UsageError as e:
+            if self.opener is not open_target:
+                raise
             # The file is good and its launch is not: `run` says it again.
             read_target(full, self.arguments)
             self.path = full
@@ -217,10 +221,10 @@ class Bridge(Opened):
             raise MiError("The program is already being run.")
         if self.path is None:
             raise MiError("No executable specified, use `target exec'.")
-        if self.session is None or self.opened_with != self.arguments:
+        if self.session is None or self.opened_with != self.arguments or self._over():
             self.open(self.path)
         if self.session is None:
-            open_target(self.path, self.arguments)
+            self.opener(self.path, self.arguments)
         session = self.loaded()
         self.end_process()
         session.restart()
@@ -230,6 +234,11 @@ class Bridge(Opened):
         self.notify("thread-group-started", {"id": shown.GROUP, "pid": os.getpid()})
         self._threads()
         return session
+
+    def _over(self) -> bool:
+        """Whether the launches came from a program that has ended."""
+        source = None if self.session is None else self.session.launching.source
+        return source is not None and source.over
 
     def end_process(self, code: str | None = "0") -> None:
         """Tell that the threads and the group have gone."""
@@ -553,7 +562,9 @@ class Bridge(Opened):
     def _launch_is_over(self, session: DebugSession) -> None:
         from gpudbg.debug.views import output_lines
 
-        for text in output_lines(session):
+        # What a host program had on the device has gone with it.
+        lines = [] if self._over() else output_lines(session)
+        for text in lines:
             self.say(f"{text}\n")
         self.say(f"[{INFERIOR} exited normally]\n")
         self.end_process()

@@ -8,16 +8,21 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
 from dataclasses import field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from gpudbg.dataclass import dataclass
 from gpudbg.errors import UsageError
 from gpudbg.frontends.mi.bridge import interpreter_kind
 from gpudbg.frontends.mi.parser import MiError
 from gpudbg.frontends.mi.server import Server, interrupts
-from gpudbg.frontends.mi.ui import Ui
+from gpudbg.frontends.mi.ui import Kind, Ui
 from gpudbg.launch import program_first
+
+if TYPE_CHECKING:
+    from gpudbg.debug import DebugSession
 
 FLAGS = {
     **dict.fromkeys(("q", "quiet", "silent"), "quiet"),
@@ -140,20 +145,44 @@ def startup_lines(args: CommandLine) -> list[str]:
     return lines + args.late
 
 
+def interpreter_of(name: str) -> tuple[Kind, int]:
+    """Kind and MI version of an interpreter's name.
+
+    Raises:
+        UsageError: no such interpreter.
+    """
+    try:
+        return interpreter_kind(name)
+    except MiError as e:
+        raise UsageError(e.message, "mi, mi2, mi3, mi4 or console") from None
+
+
 def main(argv: list[str]) -> int:
     """Run gdb's command line."""
     args = parse_arguments(argv)
     if args.configuration:
         print("This GDB was configured as follows:\n   configure --host=sm-emulator")
         return 0
-    try:
-        kind, version = interpreter_kind(args.interpreter)
-    except MiError as e:
-        raise UsageError(e.message, "mi, mi2, mi3, mi4 or console") from None
+    kind, version = interpreter_of(args.interpreter)
     if args.listen is not None:
         from gpudbg.frontends.mi.listen import listen
 
         return listen(args.listen, startup_lines(args))
+    serve(args, kind, version)
+    return 0
+
+
+def serve(
+    args: CommandLine,
+    kind: Kind,
+    version: int,
+    opener: Callable[[str, list[str]], DebugSession] | None = None,
+) -> None:
+    """Serve the client at standard input and output.
+
+    Args:
+        opener: makes sessions, where a program is no GPU program.
+    """
     # Records go to the real standard output; anything printed by mistake must not break them.
     out = os.dup(1)
     os.dup2(2, 1)
@@ -163,9 +192,10 @@ def main(argv: list[str]) -> int:
         ui.quiet_terminal()
     server = Server(ui)
     server.bridge.host.scope.shell = args.shell
+    if opener is not None:
+        server.bridge.opener = opener
     if args.batch:
         server.bridge.settings.set("gather", "off")
     sys.stdout.flush()
     with interrupts(server.bridge):
         server.serve(startup_lines(args), args.quiet, args.batch)
-    return 0

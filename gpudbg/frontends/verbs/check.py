@@ -40,9 +40,9 @@ def main(argv: list[str]) -> int:
         reports = _fanned_out(paths, args)
     else:
         reports = _all(paths, args) if len(paths) > 1 else [_checked(paths[0], args)]
-    text = _FORMATS[args.format](reports)
+    text = FORMATS[args.format](reports)
     if args.report:
-        _write(args.report, text)
+        write_report(args.report, text)
         if args.format != "text":
             print("\n".join(r.lines()[-1] for r in reports))
     else:
@@ -51,7 +51,7 @@ def main(argv: list[str]) -> int:
         _write_schedule(args.write_schedule, reports)
     if args.write_baseline:
         known = sorted({f.fingerprint for r in reports for f in r.findings})
-        _write(args.write_baseline, json.dumps(known, indent=1) + "\n")
+        write_report(args.write_baseline, json.dumps(known, indent=1) + "\n")
     codes = {r.exit_code for r in reports}
     return next(code for code in _WORST if code in codes)
 
@@ -62,7 +62,7 @@ def _write_schedule(path: str, reports: Sequence[CheckReport]) -> None:
     if shown is None:
         print("gpudbg: no schedule to write: all leave the same results", file=sys.stderr)
     else:
-        _write(path, json.dumps(shown.to_json(), indent=1) + "\n")
+        write_report(path, json.dumps(shown.to_json(), indent=1) + "\n")
 
 
 PROGRAMS: Final = (".cubin", ".cu", ".ptx", ".fatbin", ".sass")
@@ -233,12 +233,18 @@ def _github(reports: Sequence[CheckReport]) -> str:
     return "".join(report.to_github() for report in reports)
 
 
-_FORMATS: Final[dict[str, Callable[[Sequence[CheckReport]], str]]] = {
+FORMATS: Final[dict[str, Callable[[Sequence[CheckReport]], str]]] = {
     "text": _text, "json": _json, "sarif": _sarif, "junit": _junit, "github": _github,
 }  # fmt: skip
+"""How reports are written, by name."""
 
 
-def _write(path: str, text: str) -> None:
+def write_report(path: str, text: str) -> None:
+    """Write a file.
+
+    Raises:
+        UsageError: it cannot be written.
+    """
     try:
         Path(path).write_text(text, encoding="utf-8")
     except OSError as error:

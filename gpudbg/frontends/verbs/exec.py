@@ -9,12 +9,16 @@ from typing import TYPE_CHECKING
 
 from gpudbg.arguments import Parser
 from gpudbg.errors import UsageError
-from gpudbg.hosting import Execution, HostLaunches
+from gpudbg.frontends.verbs.check import FORMATS, write_report
+from gpudbg.frontends.verbs.common import has_screen
+from gpudbg.hosting import Execution, HostLaunches, found_program, open_host_program
 from gpudbg.options import add_verb_options
+from gpudbg.sanitizer import DEFAULTS, CheckSettings
 
 if TYPE_CHECKING:
     from gpudbg.debug import DebugSession
     from gpudbg.frontends.console.console import Console
+    from gpudbg.hosting import CheckedRuns
 
 
 def parser() -> Parser:
@@ -35,20 +39,102 @@ def main(argv: list[str]) -> int:
     words = args.words[1:] if args.words[:1] == ["--"] else args.words
     if not words:
         raise UsageError("no program to run", "gpudbg exec PROGRAM [ARGUMENT ...]")
-    debug = args.debug or args.batch or bool(args.script) or args.stop_at_launch is not None
+    asked = args.debug, args.console, args.batch, args.script, args.stop_at_launch
+    debug = any(asked)
     if args.check and debug:
         raise UsageError("--check runs launches without stops", "leave out one of the two")
+    if args.report and not args.check:
+        raise UsageError("--report is written by --check", "add --check")
+    if args.interpreter:
+        return _served(args, words)
+    screen = debug and not (args.batch or args.console) and has_screen()
+    settings = CheckSettings(
+        checks=args.checks or DEFAULTS.checks, suppressions=args.suppressions or ()
+    ).validated()
     execution = Execution(
-        words, arch=args.arch, sms=args.sms, engine=args.engine, debug=debug, check=args.check
+        words,
+        arch=args.arch,
+        sms=args.sms,
+        engine=args.engine,
+        debug=debug,
+        check=settings if args.check else None,
+        captured=screen,
     )
+    if screen:
+        return _drawn(execution, args)
     code = _debugged(execution, args) if debug else execution.run()
     if execution.checks is not None:
-        print("\n".join(execution.checks.lines()), file=sys.stderr)
         code = code or execution.checks.code
-    said = execution.last_words()
+        _report(execution.checks, args)
+    said = _said(execution, args)
     if said:
         print(f"gpudbg: {said}", file=sys.stderr)
     return code
+
+
+def _report(checks: CheckedRuns, args: argparse.Namespace) -> None:
+    """Write what checks found to the file that the flags name."""
+    if args.report:
+        write_report(args.report, FORMATS[args.format](checks.reports or [checks.clean()]))
+
+
+def _said(execution: Execution, args: argparse.Namespace) -> str:
+    """The line at the end."""
+    checks = execution.checks
+    found = "" if checks is None else checks.summary()
+    if not found:
+        return execution.last_words()
+    return f"{found} ({args.report or '`--report FILE` writes the report'})"
+
+
+def _served(args: argparse.Namespace, words: list[str]) -> int:
+    """GDB/MI: a client that starts the program, as often as it likes."""
+    from gpudbg.frontends.mi.main import CommandLine, interpreter_of, serve
+
+    made: list[Execution] = []
+
+    def opened(path: str, given: list[str]) -> DebugSession:
+        for earlier in made:
+            earlier.close()
+        made[:] = [
+            Execution(
+                [path, *given],
+                arch=args.arch,
+                sms=args.sms,
+                engine=args.engine,
+                debug=True,
+                captured=True,
+            )
+        ]
+        return open_host_program(made[0])
+
+    kind, version = interpreter_of(args.interpreter)
+    steps = [t if k == "-ex" else f"source {t}" for k, t in args.script or []]
+    program = [found_program(words[0]), *words[1:]]
+    line = CommandLine(batch=args.batch, late=steps, program=program)
+    try:
+        serve(line, kind, version, opened)
+    finally:
+        for execution in made:
+            execution.close()
+    return 0
+
+
+def _drawn(execution: Execution, args: argparse.Namespace) -> int:
+    """The terminal UI at the first launch; what the program prints is in its output pane."""
+    from gpudbg.frontends.tui.app import run_app
+
+    launches = HostLaunches(execution, args.stop_at_launch)
+    try:
+        session = launches.first()
+        if session is None:
+            sys.stdout.write(execution.machine.device.gpu.output.text)
+            return execution.program.code
+        steps = [t if k == "-ex" else f"source {t}" for k, t in args.script or []]
+        code = run_app(session, steps)
+        return execution.program.code if launches.over else code
+    finally:
+        execution.close()
 
 
 def _debugged(execution: Execution, args: argparse.Namespace) -> int:

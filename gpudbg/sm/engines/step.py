@@ -150,7 +150,10 @@ class StepEngine(ValueOps, AsyncOps):
         output: DeviceOutput | None = None,
         heap: Heap | None = None,
         system_function: Callable[[str], Function | None] = lambda name: None,
+        fetched: dict[int, Bound] | None = None,
     ) -> None:
+        """Args: fetched: instructions that launches of the same code, whose warps have as many
+        registers, have bound already; more are added."""
         self.output = output or DeviceOutput()
         self.heap = heap or Heap(0)
         self._system_function = system_function
@@ -166,10 +169,14 @@ class StepEngine(ValueOps, AsyncOps):
         self._layout = layout_of(code.program.arch)
         self._turn_points = TURN_POINTS[self._layout.has_control_words]
         self._functions = registry.table(code.program.arch)
-        self._bound: dict[int, Bound] = {}
+        self._bound: dict[int, Bound] = {} if fetched is None else fetched
         self._writes: list[tuple[int, U32]] = []
         self._pc = self._next = self.exec = 0
         self.turn_over = self.polled = self.yielded = False
+
+    def replace_code(self, code: CodeImage) -> None:
+        """Execute other code from now on, at the same addresses."""
+        self.code, self._bound = code, {}
 
     def let_go(self) -> None:
         """Forget the last warp, and the error with the frames it came through."""
