@@ -11,7 +11,7 @@ import pytest
 
 import gpudbg
 from gpudbg.errors import UsageError
-from gpudbg.frontends.verbs.check import _FORMATS
+from gpudbg.frontends.verbs.check import FORMATS
 from gpudbg.options import OPTIONS, OptionKind, OptionScope, OptionSpec, check_option
 from gpudbg.sanitizer.findings import CHECKS, SEVERITIES, Severity
 from gpudbg.sanitizer.settings import DEFAULTS, CheckSettings
@@ -57,7 +57,7 @@ def test_words_of_a_check_are_those_it_knows() -> None:
     assert check_option("checks").choices == tuple(CHECKS)
     assert check_option("fail_on").choices == SEVERITIES == get_args(Severity)
     (formats,) = [row for row in OPTIONS if row.name == "format" and "check" in row.verbs]
-    assert formats.choices == tuple(_FORMATS)
+    assert formats.choices == tuple(FORMATS)
 
 
 @pytest.mark.parametrize("row", [r for r in CHECKED if r.choices or r.kind is OptionKind.WHOLE])
