@@ -203,3 +203,13 @@ def test_the_terminal_ui_shows_a_launch_and_what_the_program_prints(tmp_path: Pa
     screen.expect(pexpect.EOF)
     screen.close()
     assert screen.exitstatus == 0
+
+
+def test_processes_and_contexts_end_as_with_cuda(tmp_path: Path) -> None:
+    done = run_exec(host_program("ends.cu", tmp_path / "ends"))
+    assert done.returncode == 0
+    lines = done.stdout.splitlines()
+    assert lines[:2] == ["64 5", "0 64"]
+    assert lines[-1] == "cudaErrorAssert"
+    assert "Assertion `threadIdx.x < n` failed" in lines[2]
+    assert len(done.stderr.splitlines()) == 1
