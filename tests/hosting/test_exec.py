@@ -188,7 +188,7 @@ def test_an_mi_client_starts_the_program_again(tmp_path: Path) -> None:
 
 
 def test_the_terminal_ui_shows_a_launch_and_what_the_program_prints(tmp_path: Path) -> None:
-    import pexpect
+    import pexpect  # type: ignore[import-untyped]
 
     program = host_program("checked.cu", tmp_path / "drawn")
     words = ["-m", "gpudbg", "exec", "--debug", str(program)]
