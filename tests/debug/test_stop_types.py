@@ -14,8 +14,9 @@ import pytest
 
 import gpudbg
 from gpudbg.api.opening import launch_parser, open_session
+from gpudbg.debug.stops.headlines import NAMES
 from gpudbg.debug.stops.maker import BY_EVENT
-from gpudbg.frontends.tui.stop_words import WORDS
+from gpudbg.frontends.tui.stop_words import ROLES
 from gpudbg.sm import events
 from tests.launching import open_story
 
@@ -132,7 +133,7 @@ def test_a_stop_without_a_kind_cannot_be_made() -> None:
 def test_tables_know_every_type() -> None:
     kinds = {kind("").kind for kind in every()}
     assert kinds == set(get_args(gpudbg.StopKind))
-    assert set(WORDS) == set(every())
+    assert set(ROLES) == set(NAMES) == set(every())
     assert set(BY_EVENT) == set(get_args(events.StopKind))
     assert all(made("").kind == kind for kind, made in BY_EVENT.items())
 

@@ -9,9 +9,9 @@ from textual.pilot import Pilot
 from textual.widgets import Input
 
 import gpudbg
+from gpudbg.debug.pictures import TimelinePicture, take_timeline, warp_of
 from gpudbg.debug.trace.timeline import BARRIER, RUNS
 from gpudbg.frontends.tui.app import GpudbgApp
-from gpudbg.frontends.tui.collect_timeline import TimelinePicture, take, warp_of
 from gpudbg.frontends.tui.past import Past
 from gpudbg.frontends.tui.screens.ask import AskScreen
 from gpudbg.frontends.tui.screens.history import HistoryScreen
@@ -81,7 +81,7 @@ def picture(
     session = recorded(*lines)
     view = view_of(session)
     tick = view.tick if cursor is None else cursor
-    return session, view, take(session, view, view, [view], tick, window, cells, 64, [4])
+    return session, view, take_timeline(session, view, view, [view], tick, window, cells, 64, [4])
 
 
 def test_columns_and_ticks_are_each_others_inverse() -> None:
@@ -133,7 +133,7 @@ def test_stops_tell_what_was_not_recorded() -> None:
         session.cont()
         views.append(view_of(session))
     now = views[-1]
-    p = take(session, now, now, views, now.tick, None, 60, 64, [4])
+    p = take_timeline(session, now, now, views, now.tick, None, 60, 64, [4])
     assert (p.first, p.recording) == (None, False)
     known = {n for n, state in enumerate(p.tracks[0].track.states) if state != "?"}
     assert known == {p.column(v.tick) for v in views if v.tick and v.warps[1].executed}

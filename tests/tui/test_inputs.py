@@ -136,12 +136,12 @@ async def test_every_step_typed_ahead_is_carried_out_and_drawn_once(
     monkeypatch.setattr(running, "HELD_S", PATIENCE_S)
     async with started(open_first()) as (app, pilot):
         app.engine.session = slow = Slow(app.session)
-        taken = app.engine.collector._number
+        taken = app.engine.collector.taken
         await burst(app, pilot, *["space"] * 6)
         assert app.session.grid.total == 6
         assert slow.lines == ["stepi"] * 6
         # The first press, and the five that came meanwhile.
-        assert app.engine.collector._number - taken <= 3
+        assert app.engine.collector.taken - taken <= 3
         texts = app.main.query_one(ConsolePane).answers.texts
         assert not any("running" in t for t in texts)
 
@@ -367,7 +367,7 @@ async def test_the_prompt_may_have_the_focus_when_another_pane_is_zoomed() -> No
 async def test_a_search_in_a_long_listing_is_done_in_pieces(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    from gpudbg.frontends.tui.code_index import CodeIndex
+    from gpudbg.debug.pictures import CodeIndex
     from gpudbg.frontends.tui.handlers import code
 
     monkeypatch.setattr(code, "SEARCHED_ROWS", 10)

@@ -1,3 +1,5 @@
+from .code_index import CodeEntry as CodeEntry
+from .code_index import CodeIndex as CodeIndex
 from .images import DIDS as DIDS
 from .images import ImagePicture as ImagePicture
 from .images import ImageTaker as ImageTaker
@@ -17,5 +19,21 @@ from .memory import MemoryPage as MemoryPage
 from .memory import MemoryTaker as MemoryTaker
 from .outputs import OutputRow as OutputRow
 from .outputs import OutputTaker as OutputTaker
+from .stop_picture import FrameLine as FrameLine
+from .stop_picture import LaunchHeader as LaunchHeader
+from .stop_picture import PictureOptions as PictureOptions
+from .stop_picture import StopPicture as StopPicture
+from .taking import StopTaker as StopTaker
+from .timeline import ChangesPicture as ChangesPicture
+from .timeline import TickChange as TickChange
+from .timeline import TimelinePicture as TimelinePicture
+from .timeline import WarpTrack as WarpTrack
+from .timeline import Writes as Writes
+from .timeline import chosen_register as chosen_register
+from .timeline import code_text as code_text
+from .timeline import differing as differing
+from .timeline import take_changes as take_changes
+from .timeline import take_timeline as take_timeline
+from .timeline import warp_of as warp_of
 from .variables import VariableLine as VariableLine
 from .variables import VariableTaker as VariableTaker

@@ -4,6 +4,9 @@ from .cuda_exceptions import signal_of as signal_of
 from .fault_cards import FaultCard as FaultCard
 from .fault_cards import fault_card as fault_card
 from .fault_cards import title as title
+from .headlines import Headline as Headline
+from .headlines import headline as headline
+from .headlines import name_of as name_of
 from .records import ErrorRecord as ErrorRecord
 from .records import Trigger as Trigger
 from .spinning import hangs as hangs

@@ -1,4 +1,4 @@
-"""A stop's noun phrase and colour role, the same in the stop line, the stops pane and History."""
+"""A stop's colour role, the same in the stop line, the stops pane and History."""
 
 from __future__ import annotations
 
@@ -17,33 +17,27 @@ from gpudbg.debug.stops import (
     Stop,
     TrapStop,
     WatchpointStop,
-    title,
 )
 
-WORDS: Final[dict[type[Stop], tuple[str, str]]] = {
-    ExitStop: ("Finished", "run"),
-    BreakpointStop: ("Breakpoint", "now"),
-    WatchpointStop: ("Watchpoint", "now"),
-    StepStop: ("Step", "now"),
-    EntryStop: ("Entry", "now"),
-    FaultStop: ("Fault", "stop"),
-    TrapStop: ("Trap", "stop"),
-    DeadlockStop: ("Deadlock", "stop"),
-    LimitStop: ("Limit", "now"),
-    InterruptStop: ("Interrupted", "now"),
-    OpenedStop: ("Not launched", "now"),
+ROLES: Final[dict[type[Stop], str]] = {
+    ExitStop: "run",
+    BreakpointStop: "now",
+    WatchpointStop: "now",
+    StepStop: "now",
+    EntryStop: "now",
+    FaultStop: "stop",
+    TrapStop: "stop",
+    DeadlockStop: "stop",
+    LimitStop: "now",
+    InterruptStop: "now",
+    OpenedStop: "now",
 }
-"""Stop -> noun phrase, and its colour role."""
-
-
-def name_of(stop: Stop) -> str:
-    """`Breakpoint`, or what the first error is."""
-    return title(stop.errors[0]) if stop.errors else WORDS[type(stop)][0]
+"""Stop -> the colour role of its line."""
 
 
 def role_of(stop: Stop) -> str:
     """The colour role of the stop line."""
-    return WORDS[type(stop)][1]
+    return ROLES[type(stop)]
 
 
 def single_step(stop: Stop) -> bool:

@@ -10,7 +10,7 @@ from gpudbg.frontends.tui.handlers.memory import search_memory
 from gpudbg.frontends.tui.widgets.code import CodePane
 
 if TYPE_CHECKING:
-    from gpudbg.frontends.tui.code_index import CodeIndex
+    from gpudbg.debug.pictures import CodeIndex
     from gpudbg.frontends.tui.screens.main import MainScreen
 
 

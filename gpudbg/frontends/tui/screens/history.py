@@ -13,11 +13,17 @@ from textual.binding import BindingType
 from textual.widgets import Input
 
 from gpudbg.debug import launch_shape
+from gpudbg.debug.pictures import (
+    chosen_register,
+    differing,
+    take_changes,
+    take_timeline,
+    warp_of,
+)
 from gpudbg.debug.trace import first_stop
 from gpudbg.frontends.tui import messages
 from gpudbg.frontends.tui.actions import BY_NAME
 from gpudbg.frontends.tui.appearance import Appearance
-from gpudbg.frontends.tui.collect_timeline import changes, chosen, differing, take, warp_of
 from gpudbg.frontends.tui.keys import bindings, keys_text
 from gpudbg.frontends.tui.screens.panes import ConsoleScreen
 from gpudbg.frontends.tui.view import Running, ScreenView
@@ -147,9 +153,9 @@ class HistoryScreen(ConsoleScreen):
         cursor = present.tick if self.cursor is None else self.cursor
         letter = self.main.options.register_format
         before, earlier = past.before(view)
-        self.changed.picture = changes(session, view, before, earlier, self.register, letter)
+        self.changed.picture = take_changes(session, view, before, earlier, self.register, letter)
         self.timeline.cursor_tick = cursor
-        self.timeline.picture = self.stops.picture = take(
+        self.timeline.picture = self.stops.picture = take_timeline(
             session, view, present, list(kept.values()), cursor, self._window(self.end),
             cells_of(self.size.width), AFTER_EXIT, self._registers(view, before),
         )  # fmt: skip
@@ -157,7 +163,7 @@ class HistoryScreen(ConsoleScreen):
 
     def _registers(self, view: ScreenView, before: ScreenView | None) -> list[int]:
         found = differing(before, view, "x") if before is not None else ()
-        first = self.register if self.register is not None else chosen(view, found)
+        first = self.register if self.register is not None else chosen_register(view, found)
         if first is None:
             return []
         others = [int(c.name[1:]) for c in found if c.name[0] == "R"]

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, ClassVar
 from textual.binding import BindingType
 
 from gpudbg.dataclass import dataclass
+from gpudbg.debug.pictures import code_text, warp_of
 from gpudbg.errors import GpudbgError
-from gpudbg.frontends.tui.collect_timeline import code_text, warp_of
 from gpudbg.frontends.tui.keys import bindings, key_row
 from gpudbg.frontends.tui.screens.card import CardFrame, CardScreen
 from gpudbg.frontends.tui.text import Row, Span, row

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import PurePath
 from typing import overload
 
+from gpudbg.debug.pictures import CodeEntry, CodeIndex
 from gpudbg.frontends.tui.appearance import Appearance
-from gpudbg.frontends.tui.code_index import CodeEntry, CodeIndex
 from gpudbg.frontends.tui.text import Row, Span, row
 from gpudbg.frontends.tui.view import ScreenView
 from gpudbg.frontends.tui.widgets.arrows import Jump, draw

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Hashable
 from typing import TYPE_CHECKING
 
+from gpudbg.debug.pictures import ChangesPicture, TickChange
 from gpudbg.debug.trace import first_stop
 from gpudbg.frontends.tui.appearance import Appearance
-from gpudbg.frontends.tui.collect_timeline import ChangesPicture, TickChange
 from gpudbg.frontends.tui.stop_words import single_step
 from gpudbg.frontends.tui.text import Row, Span, row
 from gpudbg.frontends.tui.view import ScreenView
@@ -18,7 +18,7 @@ from gpudbg.frontends.tui.widgets.lists import stop_line
 from gpudbg.frontends.tui.widgets.paths import PathsPane
 
 if TYPE_CHECKING:
-    from gpudbg.frontends.tui.collect_timeline import TimelinePicture
+    from gpudbg.debug.pictures import TimelinePicture
 
 FOLD = 3
 """Single steps in a row that are folded into one."""

@@ -6,13 +6,12 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
 from gpudbg.debug.breakpoints import BreakpointRow
-from gpudbg.debug.pictures import LaneRow, OutputRow
-from gpudbg.debug.stops import BreakpointStop, ExitStop, Stop
+from gpudbg.debug.pictures import CodeIndex, LaneRow, OutputRow
+from gpudbg.debug.stops import BreakpointStop, ExitStop, Stop, name_of
 from gpudbg.debug.views import number_text
 from gpudbg.frontends.tui.appearance import Appearance
-from gpudbg.frontends.tui.code_index import CodeIndex
 from gpudbg.frontends.tui.glyphs import Glyphs
-from gpudbg.frontends.tui.stop_words import name_of, single_step
+from gpudbg.frontends.tui.stop_words import single_step
 from gpudbg.frontends.tui.text import Row, Span, row
 from gpudbg.frontends.tui.view import ScreenView
 from gpudbg.frontends.tui.widgets.base import Content, LinePane

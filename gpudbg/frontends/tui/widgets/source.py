@@ -9,9 +9,9 @@ from textual.events import MouseMove
 
 from gpudbg.debug import Line
 from gpudbg.debug.breakpoints import BreakpointRow
+from gpudbg.debug.pictures import CodeIndex
 from gpudbg.frontends.tui import messages
 from gpudbg.frontends.tui.appearance import Appearance
-from gpudbg.frontends.tui.code_index import CodeIndex
 from gpudbg.frontends.tui.text import Row, Span, row
 from gpudbg.frontends.tui.view import ScreenView
 from gpudbg.frontends.tui.widgets.base import Content, LinePane

@@ -8,11 +8,11 @@ from typing import ClassVar
 from textual.binding import BindingType
 from textual.events import Click, MouseDown, MouseMove, MouseScrollDown, MouseScrollUp
 
+from gpudbg.debug.pictures import TimelinePicture, WarpTrack, Writes
 from gpudbg.debug.stops import BreakpointStop, Stop
 from gpudbg.debug.trace import BARRIER, BEFORE, EXITED, RUNS, UNKNOWN, Event
 from gpudbg.frontends.tui import messages
 from gpudbg.frontends.tui.appearance import Appearance
-from gpudbg.frontends.tui.collect_timeline import TimelinePicture, WarpTrack, Writes
 from gpudbg.frontends.tui.glyphs import Glyphs
 from gpudbg.frontends.tui.keys import bindings
 from gpudbg.frontends.tui.stop_words import single_step

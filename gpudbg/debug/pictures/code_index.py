@@ -1,14 +1,15 @@
-"""The code pane's rows: instructions with the source lines they come from, decoded on demand."""
+"""Rows of a program's code: instructions and their source lines, decoded on demand."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from gpudbg.dataclass import dataclass
-from gpudbg.debug.commands import source_text
+from gpudbg.debug.commands.code import source_text
 
 if TYPE_CHECKING:
-    from gpudbg.debug import DebugSession, Line
+    from gpudbg.debug.session import DebugSession
+    from gpudbg.debug.symbols import Line
     from gpudbg.symbols import CodeLine
 
 
@@ -134,7 +135,7 @@ class CodeIndex:
 
     def target(self, pc: int) -> int | None:
         """Where a direct branch goes, as a pc."""
-        from gpudbg.debug.values import instruction_at
+        from gpudbg.debug.values.operands import instruction_at
 
         insn = instruction_at(self._session, pc)
         if insn is None:

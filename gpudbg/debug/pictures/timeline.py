@@ -1,7 +1,7 @@
-"""Data of the history screen: warps over ticks, events, what changed up to a stop.
+"""Pictures of a launch over time: warps by tick, events, what changed up to a stop.
 
 They are taken while the machine is at rest, from the session's timeline and from the pictures of
-earlier stops; panes draw them and never ask.
+earlier stops.
 """
 
 from __future__ import annotations
@@ -13,13 +13,23 @@ import numpy as np
 
 from gpudbg.answers import plain_coordinates
 from gpudbg.dataclass import dataclass
-from gpudbg.debug.pictures import register_text
-from gpudbg.debug.trace import BEFORE, LETTERS, READY, UNKNOWN, Event, Executed, Track, Warp
-from gpudbg.debug.values import WORDS
+from gpudbg.debug.pictures.lane_rows import register_text
+from gpudbg.debug.trace.timeline import (
+    BEFORE,
+    LETTERS,
+    READY,
+    UNKNOWN,
+    Event,
+    Executed,
+    Track,
+    Warp,
+)
+from gpudbg.debug.values.unwritten import WORDS
 
 if TYPE_CHECKING:
-    from gpudbg.debug import DebugSession, WarpRow
-    from gpudbg.frontends.tui.view import ScreenView
+    from gpudbg.debug.pictures.stop_picture import StopPicture
+    from gpudbg.debug.session import DebugSession
+    from gpudbg.debug.snapshot import WarpRow
 
 MOST_WRITERS = 16
 
@@ -138,14 +148,14 @@ class ChangesPicture:
     kept_from: int | None = None
 
 
-def warp_of(view: ScreenView, row: WarpRow) -> Warp:
+def warp_of(view: StopPicture, row: WarpRow) -> Warp:
     """A row's warp as the timeline names it."""
     x, y, _ = view.snapshot.grid
     return row.block[0] + x * (row.block[1] + y * row.block[2]), row.index_in_cta
 
 
 def _ordered(
-    view: ScreenView, present: ScreenView, every: Iterable[Warp]
+    view: StopPicture, present: StopPicture, every: Iterable[Warp]
 ) -> list[tuple[Warp, WarpRow | None]]:
     """Warps of the focused SM: focus, troubled ones, its CTA, the others; of all SMs those that
     are gone, last."""
@@ -170,7 +180,7 @@ def _ordered(
     return sorted(rows.items(), key=rank)
 
 
-def _sampled(track: Track, start: int, stop: int, views: Iterable[ScreenView]) -> Track:
+def _sampled(track: Track, start: int, stop: int, views: Iterable[StopPicture]) -> Track:
     """A track with what the pictures of stops tell where nothing was recorded."""
     if UNKNOWN not in track.states:
         return track
@@ -186,11 +196,11 @@ def _sampled(track: Track, start: int, stop: int, views: Iterable[ScreenView]) -
     return Track(track.warp, "".join(states), tuple(lanes))
 
 
-def take(
+def take_timeline(
     session: DebugSession,
-    view: ScreenView,
-    present: ScreenView,
-    views: Sequence[ScreenView],
+    view: StopPicture,
+    present: StopPicture,
+    views: Sequence[StopPicture],
     cursor: int,
     window: tuple[int, int] | None,
     cells: int,
@@ -261,7 +271,7 @@ def _writes(
     return Writes(f"R{register}", at, max(exact - start, 0) * columns // span)
 
 
-def _at_tick(session: DebugSession, view: ScreenView, tick: int) -> str:
+def _at_tick(session: DebugSession, view: StopPicture, tick: int) -> str:
     """What was executed at a tick, or why that is not known."""
     found = session.timeline.executed(tick)
     if found is None:
@@ -277,22 +287,22 @@ def _at_tick(session: DebugSession, view: ScreenView, tick: int) -> str:
     return f"{who}  {code_text(view, found.pc)}  {count}"
 
 
-def _next(view: ScreenView) -> str:
+def _next(view: StopPicture) -> str:
     return "now" if view.pc is None else f"now, next is {code_text(view, view.pc)}"
 
 
-def code_text(view: ScreenView, pc: int) -> str:
+def code_text(view: StopPicture, pc: int) -> str:
     """`0158  XMAD R4, R3, R5, R4` of a pc."""
     code = view.code.code(pc)
     return f"{view.code.shown(pc)}  {code.text if code is not None else ''}".rstrip()
 
 
 # ---- what changed ----------------------------------------------------------------------------
-def changes(
+def take_changes(
     session: DebugSession,
-    view: ScreenView,
-    before: ScreenView | None,
-    earlier: ScreenView | None,
+    view: StopPicture,
+    before: StopPicture | None,
+    earlier: StopPicture | None,
     register: int | None,
     letter: str,
 ) -> ChangesPicture:
@@ -307,7 +317,7 @@ def changes(
     tick, focus = view.tick, view.focus_row
     found = differing(before, view, letter) if before is not None else ()
     if register is None:
-        register = chosen(view, found)
+        register = chosen_register(view, found)
     writers: list[Executed] = []
     record = session.timeline.present()
     if register is not None and focus is not None and record is not None:
@@ -338,7 +348,7 @@ def changes(
     )
 
 
-def chosen(view: ScreenView, found: Sequence[TickChange]) -> int | None:
+def chosen_register(view: StopPicture, found: Sequence[TickChange]) -> int | None:
     """The register to ask about by itself: changed and read here, changed, read here; or R0."""
     changed = [c.name for c in found]
     names = [*(n for n in changed if n in view.operands), *changed, *sorted(view.operands)]
@@ -348,7 +358,7 @@ def chosen(view: ScreenView, found: Sequence[TickChange]) -> int | None:
     return view.tracked if view.tracked is not None or view.focus_row is None else 0
 
 
-def differing(before: ScreenView, view: ScreenView, letter: str) -> tuple[TickChange, ...]:
+def differing(before: StopPicture, view: StopPicture, letter: str) -> tuple[TickChange, ...]:
     """Registers and predicates that two pictures of a warp do not have in common."""
     old, new = before.snapshot.detail, view.snapshot.detail
     if old is None or new is None or old.registers.shape != new.registers.shape:
@@ -370,7 +380,7 @@ def differing(before: ScreenView, view: ScreenView, letter: str) -> tuple[TickCh
     return tuple(out)
 
 
-def _outputs(before: ScreenView, view: ScreenView) -> tuple[tuple[str, int], ...]:
+def _outputs(before: StopPicture, view: StopPicture) -> tuple[tuple[str, int], ...]:
     """Buffers with how many of their (shown) elements differ, bit by bit."""
     old = {o.name: o.values for o in before.outputs}
     out = []
@@ -385,7 +395,7 @@ def _outputs(before: ScreenView, view: ScreenView) -> tuple[tuple[str, int], ...
     return tuple(out)
 
 
-def _stores(session: DebugSession, view: ScreenView, since: int) -> tuple[Store, ...]:
+def _stores(session: DebugSession, view: StopPicture, since: int) -> tuple[Store, ...]:
     """By instruction: the focused warp's first, then those of all others together."""
     slots = {warp_of(view, w): f"warp {w.slot}" for w in view.warps}
     mine = warp_of(view, view.focus_row) if view.focus_row is not None else None
