@@ -16,7 +16,7 @@ from gpudbg.formats.names import SUFFIXES, TYPES, plain_name
 BUILTIN = TYPES | {
     "w": "wchar_t", "n": "__int128", "o": "unsigned __int128", "e": "long double",
     "g": "__float128", "z": "...", "Dh": "half", "Di": "char32_t", "Ds": "char16_t",
-    "Dn": "decltype(nullptr)",
+    "Dn": "decltype(nullptr)", "Da": "auto", "Dc": "decltype(auto)", "Du": "char8_t",
 }  # fmt: skip
 """<builtin-type> of the ABI, section 5.1.5.2."""
 OPERATORS = {
@@ -219,6 +219,11 @@ class _Reader:
             return self.literal()
         if self.take("J"):
             return ", ".join(self.until_end(self.argument))
+        if self.take("X"):
+            # Of expressions only a parameter by itself is read: `S<M>` in a signature.
+            value = self.parameter()[0]
+            self.match("E")
+            return value
         return _written(self.type())
 
     def literal(self) -> str:

@@ -353,3 +353,34 @@ def test_a_request_of_a_browser_is_no_message() -> None:
     head = b"POST /a:b HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % len(asked)
     with pytest.raises(FramingError, match="no header field"):
         list(read_messages(io.BytesIO(head + asked)))
+
+
+def test_a_client_may_count_from_zero() -> None:
+    """nvim-dap's first request has seq 0."""
+    assert parsed(b'{"seq":0,"type":"request","command":"threads"}') == ClientRequest(
+        0, "threads", {}
+    )
+
+
+def test_variables_of_other_frames_and_lanes_are_set_and_watched() -> None:
+    with Client() as client:
+        stop = client.launch({SOURCE: [34]}, **CLOSURES)
+        outer = client.frames(stop["threadId"])[2]["id"]
+        asked = {"frameId": outer, "context": "repl"}
+        # A command's short form is none where a variable has its name.
+        assert client.ask("evaluate", expression="i", **asked)["result"] == "0"
+        assert client.ask("evaluate", expression="threadIdx", **asked)["type"] == "dim3"
+        lane = client.scope("Lanes", outer)["lane 7"]["variablesReference"]
+        client.children(lane)
+        client.ask("setVariable", variablesReference=lane, name="i", value="70")
+        spread = client.scope("Locals", outer)["i"]["variablesReference"]
+        lanes = client.children(spread)["32 lanes"]["variablesReference"]
+        client.children(lanes)
+        client.ask("setVariable", variablesReference=lanes, name="lane 9", value="90")
+        found = [client.children(lanes)[f"lane {n}"]["value"] for n in (0, 7, 9)]
+        assert found == ["0", "70", "90"]
+        # `base` and `acc` are the kernel's: the innermost frame knows neither.
+        info = [client.ask("dataBreakpointInfo", name=n, frameId=outer) for n in ("base", "acc.n")]
+        points = [{"dataId": row["dataId"], "accessType": "write"} for row in info]
+        rows = client.ask("setDataBreakpoints", breakpoints=points)["breakpoints"]
+        assert [row["verified"] for row in rows] == [True, True], rows

@@ -58,7 +58,7 @@ def target_of(inferior: Inferior, expression: str, kind: WatchKind) -> tuple[Wat
     inferior.require_stopped()
     assert inferior.focus is not None
     warp = inferior.focused()
-    result = evaluate(parse(expression), WarpContext(inferior, warp))
+    result = evaluate(parse(expression), WarpContext(inferior, warp, inferior.frame_level))
     place = result.place
     if place is None or place.kind not in (*_FILES, SPECIAL, "memory"):
         raise CommandError(
@@ -124,7 +124,7 @@ def _frame(inferior: Inferior, expression: str, warp: WarpState) -> tuple[int, s
     if isinstance(parse(expression), NameNode) and expression.strip()[:1] == "$":
         return None
     rows = frames(inferior, warp)
-    own = rows[0]
+    own = rows[min(inferior.frame_level, len(rows) - 1)]
     return len(rows) - 1 - own.level, own.function
 
 

@@ -214,12 +214,16 @@ class Adapter:
         return session
 
     @contextmanager
-    def selecting(self, thread: int, level: int = 0) -> Iterator[DebugSession]:
-        """A thread and frame for one request; the focus is as before afterwards."""
+    def selecting(
+        self, thread: int, level: int = 0, lane: int | None = None
+    ) -> Iterator[DebugSession]:
+        """A thread, frame and lane for one request; the focus is as before afterwards."""
         session = self.stopped()
         focus, before = session.focus, session.frame_level
         try:
             self.ids.select(session, thread)
+            if lane is not None and session.focus is not None:
+                session.focus_on(session.focus.sm, session.focus.warp, lane)
             session.frame_level = level
             yield session
         finally:

@@ -24,12 +24,20 @@ class Node:
         thread, level: whose frame it is read in.
         children: lists them.
         paths: name of a child -> the expression it is; those listed so far.
+        lane: whose values they are, where not the focused lane's.
+        lanes: name of a child -> its lane, where each is of another.
     """
 
     thread: int
     level: int
     children: Children
     paths: dict[str, str] = field(default_factory=dict)
+    lane: int | None = None
+    lanes: dict[str, int] = field(default_factory=dict)
+
+    def lane_of(self, name: str) -> int | None:
+        """The lane that a child is read in; None: the focused one."""
+        return self.lanes.get(name, self.lane)
 
 
 class Handles:
@@ -68,10 +76,10 @@ class Handles:
             raise CommandError(f"frame {number} is of an earlier stop")
         return self._frames[number]
 
-    def add(self, thread: int, level: int, children: Children) -> int:
+    def add(self, thread: int, level: int, children: Children, lane: int | None = None) -> int:
         """A number for something with children."""
         number = self._number()
-        self._nodes[number] = Node(thread, level, children)
+        self._nodes[number] = Node(thread, level, children, lane=lane)
         return number
 
     def node(self, number: int) -> Node:

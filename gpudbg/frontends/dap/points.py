@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from gpudbg.dataclass import dataclass
 from gpudbg.debug.breakpoints import Breakpoint
 from gpudbg.debug.stops import Stop
 from gpudbg.errors import CommandError, GpudbgError
@@ -46,8 +47,22 @@ def hit_test(text: str) -> Callable[[int], bool]:
     return tests.get({None: ">=", "=": "=="}.get(m["how"], m["how"]), tests[">="])
 
 
+@dataclass(frozen=True, slots=True)
+class WatchedPlace:
+    """What a client may watch: an expression of a frame, which has `outside` frames around it."""
+
+    path: str
+    thread: int
+    outside: int
+    lane: int | None
+
+
 class Points:
-    """The breakpoints of one client, by kind and then by what the client sent."""
+    """The breakpoints of one client, by kind and then by what the client sent.
+
+    Attributes:
+        places: what `dataId` of a data breakpoint stands for.
+    """
 
     def __init__(self, opened: Callable[[], DebugSession], say: Callable[[str], None]) -> None:
         """Args: opened: the session, or an error.  say: takes what log points write."""
@@ -55,10 +70,19 @@ class Points:
         self._known: dict[str, dict[Key, Breakpoint]] = {}
         self._console: set[int] = set()
         self._reported: dict[int, Body] = {}
+        self.places: dict[str, WatchedPlace] = {}
+
+    def place_of(self, place: WatchedPlace) -> str:
+        """A place's `dataId`."""
+        lane = "" if place.lane is None else f" lane {place.lane}"
+        name = f"{place.path} [thread {place.thread}{lane} frame {place.outside}]"
+        self.places[name] = place
+        return name
 
     def reset(self) -> None:
         """Forget all of them: another program is opened."""
         self._known.clear()
+        self.places.clear()
         self._console.clear()
         self._reported.clear()
 

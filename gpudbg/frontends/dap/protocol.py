@@ -115,13 +115,14 @@ def parsed(body: bytes) -> ClientRequest | Unreadable:
     if not isinstance(found, dict):
         return Unreadable("a message is no object")
     seq, command = found.get("seq"), found.get("command")
-    number = seq if isinstance(seq, int) and not isinstance(seq, bool) else 0
+    # The protocol counts from 1, nvim-dap from 0.
+    number = seq if isinstance(seq, int) and not isinstance(seq, bool) else None
     name = command if isinstance(command, str) else ""
     if found.get("type") != "request":
         return Unreadable(f"a message of type {found.get('type')!r} is none that is answered")
     if not name:
-        return Unreadable("a request without a command", number)
-    if not number:
+        return Unreadable("a request without a command", number or 0)
+    if number is None:
         return Unreadable("a request without a seq", 0, name)
     arguments = found.get("arguments")
     if arguments is not None and not isinstance(arguments, dict):

@@ -130,7 +130,8 @@ def _lanes(session: DebugSession, handles: Handles, node: Node) -> list[Body]:
         reference = handles.add(
             node.thread,
             node.level,
-            lambda s, n, lane=number: _in_lane(s, handles, n, lane),  # type: ignore[misc]
+            lambda s, n: _in_lane(s, handles, n),
+            number,
         )
         found.append(
             {
@@ -142,18 +143,9 @@ def _lanes(session: DebugSession, handles: Handles, node: Node) -> list[Body]:
     return found
 
 
-def _in_lane(session: DebugSession, handles: Handles, node: Node, lane: int) -> list[Body]:
-    """Arguments and locals of a lane, as values that do not open."""
-    focus = session.focus
-    assert focus is not None
-    try:
-        session.focus_on(focus.sm, focus.warp, lane)
-        session.frame_level = node.level
-        rows = _arguments(session, handles, node) + _variables(session, handles, node, False)
-        return [{**row, "variablesReference": 0} for row in rows]
-    finally:
-        session.focus = focus
-        session.frame_level = node.level
+def _in_lane(session: DebugSession, handles: Handles, node: Node) -> list[Body]:
+    """Arguments and locals of the node's lane."""
+    return _arguments(session, handles, node) + _variables(session, handles, node, False)
 
 
 def _globals(session: DebugSession, handles: Handles, node: Node) -> list[Body]:

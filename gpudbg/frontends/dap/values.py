@@ -68,7 +68,10 @@ def of_result(
     reference = 0
     if result.valid[lane]:
         reference = handles.add(
-            node.thread, node.level, lambda s, n: _children(s, handles, n, path, hexadecimal)
+            node.thread,
+            node.level,
+            lambda s, n: _children(s, handles, n, path, hexadecimal),
+            node.lane,
         )
     return {**body, "variablesReference": reference}
 
@@ -122,7 +125,7 @@ def _member(child, name: str, inner: str, type_: object) -> list[Body]:  # type:
 
 def lanes_row(session: DebugSession, handles: Handles, node: Node, path: str) -> Body:
     """The row that opens into a value's 32 lanes."""
-    reference = handles.add(node.thread, node.level, lambda s, _: _lanes(s, path))
+    reference = handles.add(node.thread, node.level, lambda s, n: _lanes(s, n, path))
     active = session.warp().state.active
     result = session.evaluate(path)
     lanes = [n for n in range(32) if active >> n & 1 and result.valid[n]]
@@ -133,13 +136,15 @@ def lanes_row(session: DebugSession, handles: Handles, node: Node, path: str) ->
         "value": words if lanes else "no active lane has a value",
         "variablesReference": reference,
         "indexedVariables": 32,
-        "presentationHint": {"kind": "virtual", "attributes": ["readOnly"]},
+        "presentationHint": {"kind": "virtual"},
     }
 
 
-def _lanes(session: DebugSession, path: str) -> list[Body]:
+def _lanes(session: DebugSession, node: Node, path: str) -> list[Body]:
     """A value in each lane; inactive ones are marked."""
     result = session.evaluate(path)
+    for lane in range(32):
+        node.paths[f"lane {lane}"], node.lanes[f"lane {lane}"] = path, lane
     active = session.warp().state.active
     return [
         {

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, cast
 
 from gpudbg.debug.breakpoints import Breakpoint
+from gpudbg.debug.values import frames
 from gpudbg.errors import CommandError, GpudbgError
+from gpudbg.frontends.dap.points import WatchedPlace
 from gpudbg.frontends.dap.protocol import Body
 from gpudbg.frontends.dap.registry import request, rows_of, text_of, whole_of
 from gpudbg.frontends.dap.requests.code import code_address, file_of
@@ -84,12 +86,15 @@ def data_breakpoint_info(adapter: Adapter, arguments: Body) -> Body:
     name = text_of(arguments, "name")
     reference = arguments.get("variablesReference")
     thread, level, path = adapter.ids.focused(adapter.stopped()) or 1, 0, name
+    lane: int | None = None
     if reference:
         node = adapter.handles.node(whole_of(arguments, "variablesReference"))
         thread, level, path = node.thread, node.level, node.paths.get(name, name)
+        lane = node.lane_of(name)
     elif arguments.get("frameId") is not None:
         thread, level = adapter.handles.frame_of(whole_of(arguments, "frameId"))
-    with adapter.selecting(thread, level) as session:
+    with adapter.selecting(thread, level, lane) as session:
+        outside = len(frames(session)) - 1 - level
         try:
             place = session.evaluate(path).place
         except GpudbgError as error:
@@ -97,7 +102,7 @@ def data_breakpoint_info(adapter: Adapter, arguments: Body) -> Body:
         if place is None:
             return {"dataId": None, "description": f"{path} is no place that can be watched"}
     return {
-        "dataId": path,
+        "dataId": adapter.points.place_of(WatchedPlace(path, thread, outside, lane)),
         "description": path,
         "accessTypes": list(ACCESS),
         "canPersist": False,
@@ -113,7 +118,15 @@ def set_data_breakpoints(adapter: Adapter, arguments: Body) -> Body:
         if asked not in ACCESS:
             raise CommandError(f"accessType {asked!r}: {', '.join(ACCESS)}")
         kind = cast("WatchKind", ACCESS[asked])
-        return session.watch_at(text_of(row, "dataId"), kind, _condition(row))
+        asked_id = text_of(row, "dataId")
+        place = adapter.points.places.get(asked_id)
+        if place is None:
+            return session.watch_at(asked_id, kind, _condition(row))
+        with adapter.selecting(place.thread, 0, place.lane) as session:
+            session.frame_level = len(frames(session)) - 1 - place.outside
+            if session.frame_level < 0:
+                raise CommandError(f"the frame of {place.path} has ended")
+            return session.watch_at(place.path, kind, _condition(row))
 
     def key(row: Body) -> tuple[str, ...]:
         return text_of(row, "dataId"), text_of(row, "accessType", "write")

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import base64
 import binascii
+import re
 from typing import TYPE_CHECKING
 
 from gpudbg.debug import complete
 from gpudbg.debug.stops import Stop
 from gpudbg.errors import CommandError, GpudbgError, error_for_user
+from gpudbg.expr import parse
 from gpudbg.frontends.dap.adapter import EngineRun
 from gpudbg.frontends.dap.handles import Node
 from gpudbg.frontends.dap.protocol import Body
 from gpudbg.frontends.dap.registry import LATER, request, text_of, whole_of
-from gpudbg.frontends.dap.values import described, of_result
+from gpudbg.frontends.dap.values import VECTORS, described, of_result
 
 if TYPE_CHECKING:
     from gpudbg.debug import Outcome, Output
@@ -32,7 +34,7 @@ def _nothing(session: object, node: Node) -> list[Body]:
 def variables(adapter: Adapter, arguments: Body) -> Body:
     """What is in a scope or variable."""
     node = adapter.handles.node(whole_of(arguments, "variablesReference"))
-    with adapter.selecting(node.thread, node.level) as session:
+    with adapter.selecting(node.thread, node.level, node.lane) as session:
         rows = node.children(session, node)
     start, count = whole_of(arguments, "start", 0), whole_of(arguments, "count", 0)
     if arguments.get("filter") == "indexed" or count:
@@ -48,7 +50,7 @@ def set_variable(adapter: Adapter, arguments: Body) -> Body:
     path = node.paths.get(name)
     if path is None:
         raise CommandError(f"{name} cannot be set")
-    return _assigned(adapter, node, path, text_of(arguments, "value"))
+    return _assigned(adapter, node, path, text_of(arguments, "value"), node.lane_of(name))
 
 
 @request("setExpression")
@@ -58,15 +60,15 @@ def set_expression(adapter: Adapter, arguments: Body) -> Body:
     return _assigned(adapter, node, text_of(arguments, "expression"), text_of(arguments, "value"))
 
 
-def _assigned(adapter: Adapter, node: Node, path: str, value: str) -> Body:
-    with adapter.selecting(node.thread, node.level) as session:
+def _assigned(adapter: Adapter, node: Node, path: str, value: str, lane: int | None = None) -> Body:
+    with adapter.selecting(node.thread, node.level, lane) as session:
         session.execute(f"set var {path} = {value}")
         body = described(session, adapter.handles, node, path)
         place, size = session.evaluate(path).place, session.evaluate(path).type.size
-        lane = session.focus.lane if session.focus is not None else 0
+        here = session.focus.lane if session.focus is not None else 0
     adapter.afterwards.append(lambda: adapter.changed("variables"))
     if place is not None and place.kind == "memory" and place.addresses is not None:
-        where = f"{place.space}:0x{int(place.addresses[lane]):x}"
+        where = f"{place.space}:0x{int(place.addresses[here]):x}"
         adapter.afterwards.append(lambda: adapter.memory_changed(where, size))
     return body
 
@@ -85,11 +87,14 @@ def evaluate(adapter: Adapter, arguments: Body) -> Body:
     """An expression; in the console, a command."""
     text = text_of(arguments, "expression")
     session = adapter.opened()
-    if arguments.get("context") == "repl" and session.command_table().knows(text):
-        return _command(adapter, arguments, text)
     node = _node(adapter, arguments)
+    if arguments.get("context") == "repl" and _is_command(adapter, node, text):
+        return _command(adapter, arguments, text)
     hexadecimal = bool((arguments.get("format") or {}).get("hex"))
-    if session.focus is None:
+    if text.strip() in VECTORS and session.focus is not None:
+        with adapter.selecting(node.thread, node.level) as session:
+            body = described(session, adapter.handles, node, text.strip())
+    elif session.focus is None:
         body = of_result(session, adapter.handles, node, text, session.evaluate(text), hexadecimal)
         body["variablesReference"] = 0
     else:
@@ -101,6 +106,26 @@ def evaluate(adapter: Adapter, arguments: Body) -> Body:
         # It may have assigned.
         adapter.afterwards.append(lambda: adapter.changed("variables"))
     return body
+
+
+def _is_command(adapter: Adapter, node: Node, text: str) -> bool:
+    """Whether a console line is a command: a short form is none where a variable is called so."""
+    session = adapter.opened()
+    table = session.command_table()
+    if not table.knows(text):
+        return False
+    word = re.match(r"[A-Za-z_]\w*", text.strip())
+    if word is None or word[0] in table.words() or session.focus is None:
+        return True
+    with adapter.selecting(node.thread, node.level) as session:
+        known = session.context().variables()
+        if known is None or word[0] not in {v.name for v, _ in known.variables()}:
+            return True
+    try:
+        parse(text)
+    except GpudbgError:
+        return True
+    return False
 
 
 def _command(adapter: Adapter, arguments: Body, text: str) -> Body:
