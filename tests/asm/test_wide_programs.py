@@ -47,7 +47,7 @@ def listing(path: Path, capsys: pytest.CaptureFixture[str], *flags: str) -> str:
     return capsys.readouterr().out
 
 
-@pytest.mark.in_turn(3)
+@pytest.mark.in_turn(1)
 @pytest.mark.parametrize("path", FILES, ids=lambda p: p.stem + p.parent.name)
 @pytest.mark.parametrize("flags", [(), ("--control", "fields", "--no-bytes")], ids=["hex", "text"])
 def test_a_listing_assembles_to_the_identical_file(

@@ -80,6 +80,7 @@ def long_log(lines: int) -> Iterator[str]:
         yield f"[{number}.000000] usb 1-1: new device number {number} using xhci_hcd\n"
 
 
+@pytest.mark.full(instead="test_what_never_ends")
 def test_a_long_log_is_read_in_stretches(tmp_path: Path) -> None:
     """The memory it takes does not grow with the log."""
     from gpudbg.regs.decoders import stream_xid

@@ -51,7 +51,7 @@ WAYS = {
 """Way of starting -> Python text, modules that must not be loaded by it."""
 
 
-@pytest.mark.in_turn(2)
+@pytest.mark.in_turn(1)
 @pytest.mark.parametrize("way", WAYS)
 def test_start_up_loads_nothing_it_does_not_need(way: str) -> None:
     text, unwanted = WAYS[way]

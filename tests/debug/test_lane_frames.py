@@ -25,7 +25,7 @@ DATA = Path(__file__).parent / "data"
 ARCHS = ("sm_75", "sm_80", "sm_90", "sm_120")
 
 
-@pytest.mark.in_turn(3)
+@pytest.mark.in_turn(1)
 @pytest.mark.parametrize("arch", ARCHS)
 @pytest.mark.parametrize("name", ["recursion", "func_ptr"])
 def test_return_addresses_are_those_of_the_calls_that_were_made(name: str, arch: str) -> None:

@@ -59,6 +59,7 @@ def test_while_another_warp_can_go_on_it_is_no_hang() -> None:
     assert session.run().kind == "exited"
 
 
+@pytest.mark.full(instead="test_looking_changes_nothing_and_kernels_that_end_repeat_nothing")
 def test_a_loop_that_counts_goes_round() -> None:
     session = launch(next(iter(kc.load("mandelbrot", "sm_50"))), "step")
     found = set()

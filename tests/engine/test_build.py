@@ -212,6 +212,7 @@ def test_a_short_launch_has_quick_code_alone(monkeypatch: pytest.MonkeyPatch) ->
     assert begun == []
 
 
+@pytest.mark.full(instead="test_long_code_is_compiled_later")
 def test_better_code_is_begun_once_when_a_launch_lasts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(start, "PATIENCE", 60)
     made, begun = _lasting(monkeypatch, 1000)

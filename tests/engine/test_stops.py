@@ -86,6 +86,7 @@ def test_a_token_is_pushed_once_where_the_next_instruction_fails() -> None:
     assert machines.difference(found[0], found[1]) == ""
 
 
+@pytest.mark.full(instead="test_random_stops")
 @pytest.mark.in_turn(1)
 @pytest.mark.parametrize("kernel", ["divergence", "scan_block", "matmul_tiled", "saxpy"])
 def test_breakpoints(kernel: str) -> None:

@@ -25,6 +25,7 @@ def run(name: str, arch: str, grid: int, args: list[Any], shared: int) -> Any:
     return session
 
 
+@pytest.mark.full(instead="test_layer_norm")
 @pytest.mark.in_turn(1)
 @pytest.mark.parametrize("arch", ARCHS)
 def test_attention(arch: str) -> None:

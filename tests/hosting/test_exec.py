@@ -69,6 +69,7 @@ def test_bad_programs_are_one_line(
     assert words in line
 
 
+@pytest.mark.full(instead="test_a_runtime_program_runs_as_it_is")
 def test_a_runtime_that_is_linked_in_is_led_here(tmp_path: Path) -> None:
     """As nvcc links it; the static library is in the runtime's wheel."""
     from gpudbg.toolchain.installed import folders

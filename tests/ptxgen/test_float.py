@@ -18,7 +18,7 @@ SUITES = {
 GROUPS = [(name, group) for name, suite in SUITES.items() for group in suite.groups()]
 
 
-@pytest.mark.in_turn(12)
+@pytest.mark.in_turn(6)
 @pytest.mark.parametrize(("name", "group"), GROUPS, ids=lambda x: x)
 def test_group(name: str, group: str) -> None:
     found = [c for c in SUITES[name].cases() if c.group == group]

@@ -9,7 +9,7 @@ import gpudbg
 from tests.sanitizer.cases import Case, cases_beside, prepare, wrong
 
 
-@pytest.mark.in_turn(20)
+@pytest.mark.in_turn(12)
 @pytest.mark.parametrize("case", list(cases_beside()), ids=lambda case: case.id)
 def test_verdict(case: Case) -> None:
     program, made, launches = prepare(case)

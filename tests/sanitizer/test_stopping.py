@@ -64,6 +64,7 @@ def _begin(out: Any, program: Any) -> Any:
     return program.launch("endless", block=32, args=[out])
 
 
+@pytest.mark.full(instead="test_time_that_is_over_ends_all_passes")
 @pytest.mark.in_turn(1)
 @pytest.mark.parametrize("kernel", ["lastb", "lastb_bad"])
 def test_schedules_side_by_side_find_the_same(kernel: str) -> None:

@@ -27,7 +27,7 @@ PLAIN = [case for case in cases(faults=False) if not uses_images(case)]
 FAULTING = list(cases(faults=True))
 
 
-@pytest.mark.in_turn(40)
+@pytest.mark.in_turn(20)
 @pytest.mark.parametrize("case", PLAIN, ids=lambda case: case.id)
 def test_outputs(case: Case) -> None:
     assert check(case, run(case, STEP)) == []
@@ -93,7 +93,7 @@ BRANCHING = [
 ]
 
 
-@pytest.mark.in_turn(3)
+@pytest.mark.in_turn(1)
 @pytest.mark.parametrize("case", BRANCHING, ids=lambda case: case.id)
 def test_tokens_lead_where_the_compiler_says(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[Targets] = []

@@ -100,6 +100,7 @@ def test_another_seed_is_another_order_with_the_same_result() -> None:
     assert len({memory_digest(gpu) for gpu, _, _ in runs}) == 1
 
 
+@pytest.mark.full(instead="test_same_seed_same_run")
 @pytest.mark.in_turn(1)
 @pytest.mark.parametrize("seed", [0, 7])
 def test_stops_do_not_change_the_schedule(seed: int) -> None:

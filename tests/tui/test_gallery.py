@@ -175,7 +175,7 @@ async def test_a_program_of_ones_own_has_no_notes() -> None:
         assert any("no shipped story" in t for t in texts)
 
 
-@pytest.mark.in_turn(2)
+@pytest.mark.in_turn(1)
 @pytest.mark.parametrize(
     ("name", "size"),
     [

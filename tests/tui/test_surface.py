@@ -153,6 +153,7 @@ async def test_every_key_of_the_viewer() -> None:
         assert code.key == ("pc", there(there(picture).writer(0, 63)).pc)
 
 
+@pytest.mark.full(instead="test_every_key_of_the_viewer")
 async def test_mouse_reads_chooses_and_zooms() -> None:
     app = make_app(blurred())
     async with app.run_test(size=(120, 40)) as pilot:

@@ -129,6 +129,7 @@ async def test_the_page_asks_no_other_host() -> None:
                 assert answer.status == 200
 
 
+@pytest.mark.full(instead="test_ctrl_c_ends_it_and_leaves_nothing")
 async def test_a_page_is_a_session_that_ends_with_it(tmp_path: Path) -> None:
     note = tmp_path / "pid"
     loop = str(CUBINS / "fault_infinite_loop.cubin")

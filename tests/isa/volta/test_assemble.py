@@ -36,6 +36,7 @@ def test_texts_assemble_to_words_that_read_the_same(arch: str) -> None:
         assert exact & ~(7 << 125) == row.word & ~(7 << 125), (text, notes)
 
 
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("arch", ["sm_70", "sm_75", "sm_89", "sm_90", "sm_103", "sm_120"])
 def test_any_form_with_any_fields_comes_back(arch: str) -> None:
     """Forms as the rows have them, all fields random: word, text, word, and the same text."""
