@@ -1,14 +1,19 @@
 """Go to random ticks of launches, both engines: each state is that of a straight run there:
 
 python -m tests.debug.fuzz_positions [--positions 1000] [--seed 0] [--kernel NAME ...]
+python -m tests.debug.fuzz_positions --bench small     the kernels of tests/bench, at a size
 """
 
 from __future__ import annotations
 
 import argparse
+import importlib
 import random
 import sys
 import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
 
 import gpudbg
 from tests import kernel_cases as kc
@@ -18,10 +23,38 @@ MOST = {"run": 5_000_000, "step": 20_000}
 """Warp instructions of a launch that are looked at, by engine."""
 
 
-def wrong_positions(case: kc.Case, engine: str, count: int, seed: int) -> tuple[int, list[int]]:
+BENCH = Path("tests/bench").resolve()
+Opened = tuple[str, Callable[[str], Any]]
+"""A launch: its name, and what makes its session by engine."""
+
+
+def cases() -> Iterator[Opened]:
+    """The sample kernels."""
+    for case in kc.cases():
+        yield case.name, lambda engine, case=case: machines.launch(case, engine)
+
+
+def benchmarks(size: str) -> Iterator[Opened]:
+    """The kernels of the benchmark suite at a size."""
+    sys.path.insert(0, str(BENCH))
+    suite: Any = importlib.import_module("suite")
+
+    def launch(name: str, engine: str) -> Any:
+        cubin = BENCH.parent / "data" / "bench" / "cubin" / f"{name}.sm_50.cubin"
+        problem = suite.problem(name, size)
+        program = gpudbg.load(str(cubin), engine=engine)
+        arguments = [*(program.device.buffer(b) for b in problem.bufs), *problem.scalars]
+        return program.launch(grid=problem.grid, block=problem.block, args=arguments)
+
+    for name in suite.NAMES:
+        yield name, lambda engine, name=name: launch(name, engine)
+
+
+def wrong_positions(launch: Opened, engine: str, count: int, seed: int) -> tuple[int, list[int]]:
     """How many positions were gone to, and those that had another state."""
-    draw = random.Random(f"{case.name} {engine} {seed}")
-    with machines.launch(case, engine) as straight, machines.launch(case, engine) as session:
+    name, opened = launch
+    draw = random.Random(f"{name} {engine} {seed}")
+    with opened(engine) as straight, opened(engine) as session:
         session.run(max_instructions=MOST[engine])
         ticks = sorted(draw.sample(range(session.tick + 1), min(count, session.tick)))
         hashes = {}
@@ -49,23 +82,27 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--kernel", nargs="*")
     parser.add_argument("--seconds", type=int, help="begin no other kernel after so long")
+    parser.add_argument("--bench", choices=("small", "tiny"))
     options = parser.parse_args()
     begun, total, bad = time.process_time(), 0, 0
-    for case in kc.cases():
-        if options.kernel and case.name not in options.kernel:
+    for launch in benchmarks(options.bench) if options.bench else cases():
+        name = launch[0]
+        if options.kernel and name not in options.kernel:
             continue
         if options.seconds and time.process_time() - begun > options.seconds:
-            print(f"stops before {case.name}")
+            print(f"stops before {name}")
             break
         for engine in ("run", "step"):
             try:
-                count, wrong = wrong_positions(case, engine, options.positions, options.seed)
+                count, wrong = wrong_positions(launch, engine, options.positions, options.seed)
             except gpudbg.GpudbgError as error:
                 count, wrong = 0, [0]
-                print(f"{case.name}, engine {engine}: {error}")
+                print(f"{name}, engine {engine}: {error}")
             total, bad = total + count, bad + len(wrong)
+            if options.bench:
+                print(f"{name}, engine {engine}: {count} positions, {len(wrong)} wrong", flush=True)
             if wrong:
-                print(f"{case.name}, engine {engine}: {sorted(wrong)[:8]} differ", flush=True)
+                print(f"{name}, engine {engine}: {sorted(wrong)[:8]} differ", flush=True)
     print(f"{total} positions, {bad} wrong")
     return int(bad > 0)
 
