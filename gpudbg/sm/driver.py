@@ -37,6 +37,7 @@ class SmDriver:
         self.port = DebugPort(grid)
         self.hold_step = False
         self.grid = grid
+        self._stepping: set[int] = set()
         self.port.broadcast("DBGR_CONTROL0", DEBUG)
         self.freeze()
 
@@ -47,6 +48,7 @@ class SmDriver:
 
     def adopt(self) -> None:
         """The SMs are in another state than this driver left them in: as after a run."""
+        self._stepping.clear()
         for sm in self.grid.sms if not self.hold_step else ():
             sm.trap.control &= ~STEP
 
@@ -102,10 +104,10 @@ class SmDriver:
         port.broadcast("BPT_PAUSE_MASK_HI", 0)
         port.broadcast("TPC_EXCEPTION_EN", int(TpcException.SM))
         if not self.hold_step:
-            # Whoever has gone through the past may come to an SM that steps.
-            for sm in self.grid.sms:
-                if sm.trap.control & STEP:
-                    port.write(sm.index, "DBGR_CONTROL0", sm.trap.control & ~STEP)
+            for number in sorted(self._stepping):
+                control = port.read(number, "DBGR_CONTROL0")
+                port.write(number, "DBGR_CONTROL0", control & ~STEP)
+            self._stepping.clear()
         for sm in self.grid.sms:
             if sm.trap.control & STOP:
                 port.write(sm.index, "DBGR_CONTROL0", sm.trap.control & ~STOP)
@@ -125,6 +127,7 @@ class SmDriver:
         if not control & STEP:
             control |= STEP
             port.write(sm, "DBGR_CONTROL0", control)
+            self._stepping.add(sm)
         others = valid_mask(self.grid.sms[sm]) & ~(1 << warp.slot)
         port.write(sm, "BPT_PAUSE_MASK_LO", others & 0xFFFF_FFFF)
         port.write(sm, "BPT_PAUSE_MASK_HI", others >> 32)

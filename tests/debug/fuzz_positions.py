@@ -12,6 +12,7 @@ import random
 import sys
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +32,7 @@ Opened = tuple[str, Callable[[str], Any]]
 def cases() -> Iterator[Opened]:
     """The sample kernels."""
     for case in kc.cases():
-        yield case.name, lambda engine, case=case: machines.launch(case, engine)
+        yield case.name, partial(machines.launch, case)
 
 
 def benchmarks(size: str) -> Iterator[Opened]:
@@ -47,7 +48,7 @@ def benchmarks(size: str) -> Iterator[Opened]:
         return program.launch(grid=problem.grid, block=problem.block, args=arguments)
 
     for name in suite.NAMES:
-        yield name, lambda engine, name=name: launch(name, engine)
+        yield name, partial(launch, name)
 
 
 def wrong_positions(launch: Opened, engine: str, count: int, seed: int) -> tuple[int, list[int]]:

@@ -437,9 +437,8 @@ def test_a_step_of_a_block_whose_warp_stands_at_a_trap_follows_the_order() -> No
     assert session.finished
 
 
-def test_single_steps_of_the_past_do_not_go_on_at_the_present() -> None:
-    """A run behind a recorded step stayed in single-step mode; and where a run in the past was to
-    stop after such a step, it left out the entry into the handler."""
+def test_a_run_in_the_past_completes_a_single_step_that_it_stops_after() -> None:
+    """It left out the entry into the handler."""
     story = of_story("trap_counter")
     for seed in (8115, 35):
         assert not walk(story, "run", seed)
