@@ -59,6 +59,12 @@ from .errors import UsageError as UsageError
 from .expr import Result as Result
 from .formats.program import Global as Global
 from .formats.program import Kernel as Kernel
+from .interop import SourceModule as SourceModule
+from .interop import cupy as cupy
+from .interop import load_inline as load_inline
+from .interop import numba as numba
+from .interop import triton as triton
+from .interop import triton_driver as triton_driver
 from .isa import BoundInstruction as BoundInstruction
 from .isa import BoundWideInstruction as BoundWideInstruction
 from .isa import assemble as assemble

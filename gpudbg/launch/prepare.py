@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import cached_property
 from operator import attrgetter
@@ -182,6 +182,11 @@ class ProgramLaunch:
             table.shared_bytes,
             table.cluster,
         )
+
+    def keep(self, buffers: Iterable[DeviceBuffer]) -> None:
+        """Have buffers that were made for the launch freed with it."""
+        for buffer in buffers:
+            self._made.add(buffer)
 
     def release(self) -> None:
         """Give back what the launch made and keeps on its device; no session runs it any more."""
@@ -425,6 +430,15 @@ def _mapped(
     return ScalarArg("bytes", bytes(made))
 
 
+def _buffer_words(name: str, number: int) -> str:
+    """How messages call a buffer that is an argument: by the name that it was given, too."""
+    given = name.partition(" (argument ")[0]
+    kind, _, own = given.partition(" ")
+    if kind != "buffer" or own.isdigit():
+        return f"argument {number}"
+    return f"{given} (argument {number})"
+
+
 def _argument(
     number: int, item: BoundArg, buffers: Mapping[str, DeviceBuffer], marked: set[str]
 ) -> Argument:
@@ -449,7 +463,7 @@ def _argument(
             if getattr(source, "handle", None) == value:
                 return Argument(getattr(source, "name", plain), value, source)
             if isinstance(source, DeviceBuffer):
-                source.allocation.name = f"argument {number}"
+                source.allocation.name = _buffer_words(source.allocation.name, number)
                 return Argument(plain, value, source)
             return Argument(plain, value)
     return Argument(plain, None)

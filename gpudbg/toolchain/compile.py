@@ -312,7 +312,7 @@ def compile_cuda(source: bytes | str, name: str, options: CompileOptions) -> Com
     text = text.removeprefix(BYTE_ORDER_MARK)
     if "\0" in text:
         raise CompileError(f"{name}: a NUL character at offset 0x{text.index(chr(0)):x}")
-    with Nvrtc(str(library)) as nvrtc:
+    with Nvrtc(str(library), options.instances) as nvrtc:
         cubin, log, host, left_out = _compiled(nvrtc, text, name, options)
     if cubin is None:
         notes = [left_out, advice(name, log), _newer_arch(text, name, options)]

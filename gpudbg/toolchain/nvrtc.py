@@ -24,8 +24,8 @@ class Nvrtc:
         library: libnvrtc's path.
     """
 
-    def __init__(self, library: str) -> None:
-        self.library = library
+    def __init__(self, library: str, always: Sequence[str] = ()) -> None:
+        self.library, self.always = library, always
         self._process: subprocess.Popen[bytes] | None = None
 
     def __enter__(self) -> Self:
@@ -59,7 +59,7 @@ class Nvrtc:
             "name": name,
             "words": list(words),
             "headers": dict(headers),
-            "instances": list(instances),
+            "instances": list(dict.fromkeys((*self.always, *instances))),
         }
         answer, cubin = self._ask(json.dumps(asked).encode() + b"\n")
         if answer is None:

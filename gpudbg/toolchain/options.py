@@ -33,6 +33,7 @@ class CompileOptions:
         lineinfo: -lineinfo, a line table; True unless switched off.
         std: --std, such as "c++17".
         extra: further words for the compiler as they are.
+        instances: of template kernels that are made, whatever the source does: `k<float, 4>`.
     """
 
     arch: str | None = None
@@ -42,6 +43,7 @@ class CompileOptions:
     lineinfo: bool = True
     std: str | None = None
     extra: tuple[str, ...] = ()
+    instances: tuple[str, ...] = ()
 
 
 def flag_options(args: argparse.Namespace, arch: str | None = None) -> CompileOptions:

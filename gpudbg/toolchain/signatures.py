@@ -107,6 +107,14 @@ def known(program: Program, kernel: Kernel) -> tuple[Parameter, ...]:
     return _KNOWN[kernel]
 
 
+def declare(kernel: Kernel, names: Sequence[str], pointers: Sequence[bool]) -> None:
+    """Say how the parameters of a kernel are called that no source is read for."""
+    rows = zip(sorted(kernel.params, key=lambda p: p.ordinal), names, pointers, strict=False)
+    made = tuple(Parameter(name, p.size, pointer) for p, name, pointer in rows)
+    if len(made) == len(kernel.params):
+        _KNOWN[kernel] = made
+
+
 def names_of(program: Program, kernel: Kernel) -> tuple[str, ...]:
     """The names of the kernel's parameters, in order."""
     return tuple(p.name for p in known(program, kernel))

@@ -33,6 +33,7 @@ LARGEST = {
     "frontends.repl": 1,
     "frontends.verbs": 1,
     "frontends.web": 1,
+    "interop": 1,
     "hosting": 1,
     "launch": 1,
     "listing": 1,
