@@ -28,10 +28,18 @@ HANDED_OUT = STOPS | set(
     StopKind Subscription Trigger WarpDetail WarpRow""".split()
 )
 """Types that nobody makes: the examples of what hands them out show them."""
-NO_EXAMPLE = HANDED_OUT | {name for name in PUBLIC if name.endswith(("Error", "Gap"))}
+OF_LIBRARIES = {"cupy", "numba", "triton", "triton_driver"}
+"""What needs a library that is not installed here: `tests/clients/test_python_kernels.py`."""
+NO_EXAMPLE = (
+    OF_LIBRARIES | HANDED_OUT | {name for name in PUBLIC if name.endswith(("Error", "Gap"))}
+)
 """Public names that explain themselves."""
 
-NEEDS_NVRTC = {"gpudbg.api.load.compile"}
+NEEDS_NVRTC = {
+    "gpudbg.api.load.compile",
+    "gpudbg.interop.cuda_sources.SourceModule",
+    "gpudbg.interop.cuda_sources.load_inline",
+}
 
 
 def modules() -> list[Any]:
