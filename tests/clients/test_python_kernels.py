@@ -56,7 +56,7 @@ def test_numba(cuda: Any) -> None:
     session.break_at(f"{HERE}:{line_of(axpy, 'y[i] =')}")
     stop = session.cont()
     assert (stop.kind, stop.kernel) == ("breakpoint", "axpy")
-    assert session.execute("info args")["x.size"] == "1000"  # type: ignore[index]
+    assert session.execute("info args")["x.size"] == "1000"
     strided = np.zeros((5, 8), np.int64)[::-1, ::2]
     gpudbg.numba(table)[(1, 1), (8, 8)]((10, 1), strided, True)
     assert (strided == [[10 * i + j + 1 for j in range(4)] for i in range(5)]).all()
@@ -78,20 +78,20 @@ def test_triton() -> None:
 
     globals()["tl"] = tl
 
-    @triton.jit
+    @triton.jit  # type: ignore[untyped-decorator]
     def add(x, y, out, n, BLOCK: tl.constexpr):  # type: ignore[no-untyped-def] # noqa: N803
         i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
         inside = i < n
         total = tl.load(x + i, mask=inside) + tl.load(y + i, mask=inside)
         tl.store(out + i, total, mask=inside)
 
-    @triton.jit
+    @triton.jit  # type: ignore[untyped-decorator]
     def beyond(x, out, BLOCK: tl.constexpr):  # type: ignore[no-untyped-def] # noqa: N803
         i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
         value = tl.load(x + i)
         tl.store(out + i, value)
 
-    @triton.jit
+    @triton.jit  # type: ignore[untyped-decorator]
     def product(a, b, c, N: tl.constexpr):  # type: ignore[no-untyped-def] # noqa: N803
         r = tl.arange(0, N)
         at = r[:, None] * N + r[None, :]
