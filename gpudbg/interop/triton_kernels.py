@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from gpudbg.architectures import age
 from gpudbg.interop.installed import device_of, library
 from gpudbg.interop.launcher import Answer, KernelLauncher, Use
 
@@ -94,7 +95,8 @@ def _driver(arch: str, options: dict[str, Any]) -> TritonDriver:
     from gpudbg.errors import UsageError
     from gpudbg.interop.driver_of_triton import TritonDriver
 
-    device = device_of(arch, options)
+    # From sm_90 on, Triton compiles for the variant that has an architecture's own instructions.
+    device = device_of(f"{arch}a" if arch[-1:].isdigit() and age(arch)[0] >= 90 else arch, options)
     if options:
         raise UsageError(f"no option is called {min(options)}")
     return TritonDriver(device)
