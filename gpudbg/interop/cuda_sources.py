@@ -39,7 +39,8 @@ def compiled(
     from gpudbg.toolchain.compile import compile_text, program_of
     from gpudbg.toolchain.options import word_options
 
-    words = replace(word_options(options, device.arch), instances=tuple(instances))
+    words = word_options(options, device.arch)
+    words = replace(words, instances=(*words.instances, *instances))
     return device.adopt(program_of(name, compile_text(text, words, name)))
 
 

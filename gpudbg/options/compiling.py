@@ -28,6 +28,10 @@ COMPILER_OPTIONS = (
         metavar="c++NN", spelled=("--std", "-std"),
     ),
     OptionSpec(
+        "instances", _COMPILER, _TEXTS, "make an instance of a template kernel, as k<float,256>",
+        metavar="NAME", spelled=("--instance",),
+    ),
+    OptionSpec(
         "extra", _COMPILER, _TEXTS, "any other option",
         "nvcc-option", metavar="WORD",
     ),

@@ -273,7 +273,7 @@ def _instance_words(kernels: Sequence[str]) -> str:
     return (
         f"no line names an instance of the template kernels {', '.join(kernels[:4])}; "
         f"`template __global__ void {kernels[0]}<float>(float *);` with its own types, at the end "
-        "of the file, makes one"
+        f"of the file, makes one, or `--instance '{kernels[0]}<float>'`"
     )
 
 

@@ -55,6 +55,7 @@ def flag_options(args: argparse.Namespace, arch: str | None = None) -> CompileOp
         debug=args.debug_code,
         std=args.std,
         extra=tuple(args.nvcc_option),
+        instances=tuple(args.instances),
     )
 
 
@@ -66,6 +67,7 @@ def given_flags(options: CompileOptions) -> list[str]:
         *(["-G"] if options.debug else []),
         *([f"--std {options.std}"] if options.std else []),
         *(f"--nvcc-option {word}" for word in options.extra),
+        *(f"--instance {name}" for name in options.instances),
     ]
 
 

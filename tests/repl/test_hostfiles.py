@@ -309,3 +309,12 @@ def test_a_part_of_another_file_is_told(tmp_path: Path) -> None:
     (tmp_path / "host.cu").write_text("int main() { return 0; }\n")
     with pytest.raises(LoadError, match=r"no __global__ function in it; there are in .*k\.cu"):
         gpudbg.load(tmp_path / "host.cu")
+
+
+@needs_nvrtc
+def test_an_instance_is_asked_for() -> None:
+    text = "template <class T, int N> __global__ void k(T *x) { x[threadIdx.x] = N; }"
+    loaded = gpudbg.compile(text, options=["--instance", "k<float, 7>"])
+    session = loaded.launch(grid=1, block=2, args=[np.zeros(2, np.float32)])
+    session.run().check()
+    assert session.buffer(0).tolist() == [7, 7]
