@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +16,8 @@ from gpudbg.debug.views.text import value_text
 from gpudbg.expr.types import Scalar
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from gpudbg.debug.snapshot import SharedRow, WarpDetail
     from gpudbg.expr.evaluation import Result
 
@@ -22,9 +25,13 @@ LISTED_SPECIALS = ("SR_TID.X", "SR_TID.Y", "SR_TID.Z", "SR_CTAID.X", "SR_CTAID.Y
             "SR_LANEID", "SR_LTMASK", "SR_CLOCKLO")  # fmt: skip
 """Special registers the register pane lists; the console reads all of them."""
 
+KEPT_ROWS = 2048
+"""Values whose words are kept: between two stops of a warp hardly any register changes."""
 FLAG_NAMES = "ZSCO"
 REGISTER_FORMATS = ("x", "d", "f")
 """Formats `x` goes through: hex, signed decimal, float."""
+ZEROS = bytes(32 * 4)
+"""A register of nothing but zeros."""
 
 
 def register_rows(
@@ -40,27 +47,14 @@ def register_rows(
     active, valid = detail.row.active, detail.row.valid
     lanes = detail.changed_lanes
     for index, values in enumerate(detail.registers):
-        kind = "f" if letter == "f" else "i" if letter == "d" else guess_kind(values)
-        form = "d" if letter == "x" and kind == "i" else letter
-        changed = 0
-        if untouched >> index & 1 and not values.any():
+        bits = values.tobytes()
+        if untouched >> index & 1 and bits == ZEROS:
             out.append(never_row(index, letter))
             continue
+        changed = 0
         if lanes is not None and index in detail.changed:
             changed = sum(1 << i for i in range(32) if lanes[index][i])
-        out.append(
-            LaneRow(
-                name=f"R{index}",
-                section="register",
-                focus_text=register_text(int(values[lane]), letter),
-                shape=shape(as_kind(values, kind), active, valid, kind),
-                changed=changed,
-                valid=valid,
-                cells=tuple(register_text(int(v), form) for v in values),
-                index=index,
-                zero=not values.any(),
-            )
-        )
+        out.append(_register_row(index, bits, lane, letter, active, valid, changed))
     for index, mask in enumerate(detail.predicates):
         changed = 0xFFFFFFFF if index in detail.changed_predicates else 0
         out.append(_mask_row(f"P{index}", "predicate", mask, active, lane, changed, index))
@@ -68,6 +62,48 @@ def register_rows(
     for index, mask in enumerate(detail.flags):
         out.append(_mask_row(f"CC.{FLAG_NAMES[index]}", "flag", mask, active, lane, 0, index))
     return tuple(out)
+
+
+@lru_cache(KEPT_ROWS)
+def _register_row(
+    index: int, bits: bytes, lane: int, letter: str, active: int, valid: int, changed: int
+) -> LaneRow:
+    """A register that holds `bits` in its lanes."""
+    values = np.frombuffer(bits, np.uint32)
+    kind, cells = _register_cells(bits, letter)
+    return LaneRow(
+        name=f"R{index}",
+        section="register",
+        focus_text=register_text(int(values[lane]), letter),
+        shape=_shape_of(bits, "u4", kind, active, valid),
+        changed=changed,
+        valid=valid,
+        cells=cells,
+        index=index,
+        zero=bits == ZEROS,
+    )
+
+
+@lru_cache(KEPT_ROWS)
+def _register_cells(bits: bytes, letter: str) -> tuple[str, tuple[str, ...]]:
+    """How a register's bits are read, and its text in each lane."""
+    values = np.frombuffer(bits, np.uint32)
+    kind = "f" if letter == "f" else "i" if letter == "d" else guess_kind(values)
+    form = "d" if letter == "x" and kind == "i" else letter
+    return kind, tuple(register_text(v, form) for v in values.tolist())
+
+
+@lru_cache(KEPT_ROWS)
+def _shape_of(bits: bytes, dtype: str, kind: str, active: int, valid: int) -> LaneShape:
+    """The shape of 32 numbers, which are given by their bytes."""
+    values = np.frombuffer(bits, dtype)
+    if dtype == "u4":
+        values = as_kind(values, kind)
+    return shape(values, active, valid, kind)
+
+
+def _shape(values: NDArray[Any], kind: str, active: int, valid: int) -> LaneShape:
+    return _shape_of(values.tobytes(), values.dtype.str[1:], kind, active, valid)
 
 
 def _shared_row(row: SharedRow, detail: WarpDetail, lane: int, letter: str) -> LaneRow:
@@ -83,8 +119,8 @@ def _shared_row(row: SharedRow, detail: WarpDetail, lane: int, letter: str) -> L
         text = register_text(held, "x")
         return LaneRow(row.name, "barrier", text, flat, row.changed, mask=held, zero=not held)
     kind = "f" if letter == "f" else "i" if letter == "d" else "u"
-    form = shape(as_kind(values, kind), active, valid, kind)
-    cells = tuple(register_text(int(v), letter) for v in values)
+    form = _shape(as_kind(values, "u"), kind, active, valid)
+    cells = tuple(register_text(v, letter) for v in values.tolist())
     text = cells[lane]
     zero = not values.any()
     return LaneRow(
@@ -146,7 +182,10 @@ def result_row(
     if kind == "u" and values.dtype.itemsize == 4:
         kind = guess_kind(values.astype(np.uint32)).replace("f", "u")
         values = as_kind(values.astype(np.uint32), kind)
-    form = shape(values, active & known, valid, kind)
+    if values.dtype.kind not in "iuf" or values.shape != (32,):
+        form = shape(values, active & known, valid, kind)
+    else:
+        form = _shape(values, kind, active & known, valid)
     return LaneRow(name, section, cells[lane], form, valid=known, cells=cells, why=result.why or "")
 
 

@@ -341,6 +341,9 @@ LOCAL_ACTIONS = (
 """Every action of the other screens and of panes, by scope."""
 
 BY_ID = {a.id: a for a in ACTIONS}
+
+RANKED = tuple(sorted((a for a in ACTIONS if a.rank), key=lambda a: a.rank))
+"""Those of the main screen's key row, in its order."""
 """Those of the main screen."""
 BY_NAME = {a.name: a for a in (*ACTIONS, *LOCAL_ACTIONS)}
 

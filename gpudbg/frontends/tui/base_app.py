@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from textual.app import App
+from textual.css.query import NoMatches
 
 from gpudbg.errors import EXIT_CLEAN, EXIT_FAULT
 from gpudbg.frontends.tui import keymaps
@@ -95,7 +97,9 @@ class BaseApp(App[int]):
     def _all_key_rows(self) -> Iterator[KeyRow]:
         """The key rows of all screens, the uppermost first."""
         for screen in reversed(self.screen_stack):
-            yield from screen.query(KeyRow)
+            # Textual remembers the one it found; a query of all walks through every widget.
+            with suppress(NoMatches):
+                yield screen.query_one(KeyRow)
 
     def say(self, text: str, role: str) -> None:
         """A word to the user in the key row of the uppermost screen that has one."""

@@ -18,7 +18,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Iterable
 from typing import TYPE_CHECKING
 
-from textual.events import InputEvent, Key, MouseMove, Paste
+from textual.events import Callback, InputEvent, Key, MouseMove, Paste
 
 from gpudbg.dataclass import dataclass
 from gpudbg.frontends.tui.keys import INTERRUPT
@@ -214,6 +214,20 @@ def _empty(pump: MessagePump) -> bool:
     return not pump.message_queue_size and getattr(pump, "_pending_message", None) is None
 
 
+class _Stage:
+    """A trip's callback at one pump."""
+
+    _param_count = 0
+    """Textual reads signatures of callbacks that do not say it."""
+
+    def __init__(self, trip: _Trip, at: int) -> None:
+        self._trip = trip
+        self._at = at
+
+    def __call__(self) -> None:
+        self._trip.arrived(self._at)
+
+
 class _Trip:
     """A callback that goes through the queues of a widget and its ancestors, as a key does.
 
@@ -238,13 +252,14 @@ class _Trip:
     def _go(self, at: int) -> None:
         while at < len(self._pumps):
             # One that is closed takes nothing: its messages went with it.
-            if self._pumps[at].call_later(self._arrived, at):
+            if self._pumps[at].post_message(Callback(_Stage(self, at))):
                 return
             at += 1
         self.quiet &= all(_empty(p) or not p.is_running for p in self._pumps)
         self._end.set()
 
-    def _arrived(self, at: int) -> None:
+    def arrived(self, at: int) -> None:
+        """It has come to a pump."""
         behind = not _empty(self._pumps[at])
         self.quiet &= not behind
         self._go(at if behind else at + 1)

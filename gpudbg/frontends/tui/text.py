@@ -10,6 +10,7 @@ from collections.abc import Hashable, Iterable, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
+from rich.cells import cell_len
 from rich.segment import Segment
 from textual.strip import Strip
 
@@ -101,9 +102,19 @@ def lay_out(line: Row, width: int, cut: str) -> list[Span]:
 
 def strip(line: Row, width: int, palette: Palette, cut: str) -> Strip:
     """The row as a Textual strip of `width` cells."""
-    spans = lay_out(line, width, cut)
-    segments = [Segment(clean(text), palette.style(style)) for text, style in spans if text]
-    return Strip(segments).adjust_cell_length(width, palette.style("text"))
+    pieces: list[list[str]] = []
+    last = ""
+    for text, style in lay_out(line, width, cut):
+        if style == last:
+            pieces[-1][0] += clean(text)
+        elif text:
+            pieces.append([clean(text), style])
+            last = style
+    segments = [Segment(text, palette.style(style)) for text, style in pieces]
+    # One look at the whole line: of some ten pieces each Textual would ask for the width of each.
+    cells = cell_len("".join([text for text, _ in pieces]))
+    made = Strip(segments, cells)
+    return made if cells == width else made.adjust_cell_length(width, palette.style("text"))
 
 
 def plain(rows: Iterable[Row]) -> list[str]:

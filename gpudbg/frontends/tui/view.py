@@ -37,6 +37,12 @@ class ScreenView(StopPicture):
         facts = {row.name: getattr(picture, row.name) for row in fields(StopPicture)}
         return cls(**facts, **own)
 
+    @property
+    def masks(self) -> tuple[int, int]:
+        """The focused warp's active lanes, and those that have not ended."""
+        row = self.focus_row
+        return (row.active, row.valid & ~row.exited) if row is not None else (0, 0)
+
 
 @dataclass(frozen=True, slots=True)
 class Running:

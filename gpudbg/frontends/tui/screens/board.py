@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from textual.geometry import NULL_OFFSET, NULL_SPACING, Region, Size
 from textual.layout import ArrangeResult, Layout, WidgetPlacement
+from textual.strip import Strip
 from textual.widget import Widget
 
 from gpudbg.frontends.tui.layout import Rect
@@ -52,8 +53,10 @@ class BoardLayout(Layout):
         return out
 
 
-class Board(Widget):
+class Board(Drawn):
     """See the module text."""
+
+    _blank: Strip | None = None
 
     def __init__(self, *children: Widget) -> None:
         super().__init__(*children, id="board")
@@ -64,6 +67,20 @@ class Board(Widget):
     def layout(self) -> Layout:
         """Our own."""
         return self._board_layout
+
+    def sized(self) -> None:
+        """The children have their places by the arrangement."""
+
+    def render_line(self, y: int) -> Strip:
+        """Nothing: the children are on it."""
+        if self._blank is None or self._blank.cell_length != self.size.width:
+            self._blank = Strip.blank(self.size.width, self.rich_style)
+        return self._blank
+
+    def notify_style_update(self) -> None:
+        """Another theme: another ground."""
+        self._blank = None
+        super().notify_style_update()
 
     def place(self, places: dict[str, Rect]) -> None:
         """Put widgets (by id) at rectangles; the others are hidden."""

@@ -21,7 +21,7 @@ from gpudbg.debug.stops import StepStop, TrapStop
 from gpudbg.debug.views import argument_doubts
 from gpudbg.errors import GpudbgError
 from gpudbg.frontends.tui import layout, messages
-from gpudbg.frontends.tui.actions import ACTIONS, BY_ID, Action
+from gpudbg.frontends.tui.actions import BY_ID, RANKED, Action
 from gpudbg.frontends.tui.appearance import Appearance
 from gpudbg.frontends.tui.base_app import BaseApp
 from gpudbg.frontends.tui.changed import Changes, edge_to, fronts_of, laid_over
@@ -39,6 +39,7 @@ from gpudbg.frontends.tui.view import Running, ScreenView, ViewOptions
 from gpudbg.frontends.tui.widgets.base import LinePane
 from gpudbg.frontends.tui.widgets.chrome import AppBar, KeyRow, SmStrip, Splitter, StopLine
 from gpudbg.frontends.tui.widgets.code import CodePane
+from gpudbg.frontends.tui.widgets.compositor import LineCompositor
 from gpudbg.frontends.tui.widgets.console import ConsolePane
 from gpudbg.frontends.tui.widgets.lists import MarksPane, OutputPane, StopsPane, WatchPane
 from gpudbg.frontends.tui.widgets.matrix import MatrixPane
@@ -118,6 +119,7 @@ class MainScreen(Screen[None]):
         self.last_value = ""
         self.found_value: int | None = None
         self._painting = False
+        self._compositor = LineCompositor()
 
     @property
     def gpudbg(self) -> BaseApp:
@@ -142,7 +144,7 @@ class MainScreen(Screen[None]):
 
     def on_mount(self) -> None:
         """First picture: the session as it stands."""
-        self.set_interval(0.1, self._progress)
+        self._counting = self.set_interval(0.1, self._progress, pause=True)
         self.adopt(self.engine.collector.take())
         self.query_one(NotesPane).tell(self.story)
         console = self.query_one(ConsolePane)
@@ -501,7 +503,7 @@ class MainScreen(Screen[None]):
     def show_keys(self) -> None:
         """The keys that work now in the focused pane, and those of the side screens."""
         busy, there = self.engine.busy, self._there()
-        shown = [a for a in sorted(ACTIONS, key=lambda a: a.rank) if self._shows(a, there)]
+        shown = [a for a in RANKED if self._shows(a, there)]
         if busy:
             shown.insert(0, BY_ID["interrupt"])
         elif "run" not in there:
@@ -549,7 +551,9 @@ class MainScreen(Screen[None]):
     # ---- work --------------------------------------------------------------------------------
     def run_job(self, label: str, work: Work) -> None:
         """Work for the engine thread; refused while it has some."""
-        if not self.engine.submit(label, work):
+        if self.engine.submit(label, work):
+            self._counting.resume()
+        else:
             self.refuse()
 
     def refuse(self) -> None:
@@ -657,6 +661,7 @@ class MainScreen(Screen[None]):
             steps = [k for name in STEPS for k in table[name].split(",")]
             self.gpudbg.inputs.drop_repeats(steps)
         self.engine.finished()
+        self._counting.pause()
         console = self.query_one(ConsolePane)
         notice = ""
         if event.output is not None:

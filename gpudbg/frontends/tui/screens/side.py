@@ -12,6 +12,7 @@ from gpudbg.frontends.tui.appearance import Appearance
 from gpudbg.frontends.tui.keys import bindings, key_row
 from gpudbg.frontends.tui.view import Running, ScreenView
 from gpudbg.frontends.tui.widgets.chrome import KeyRow
+from gpudbg.frontends.tui.widgets.compositor import LineCompositor
 
 if TYPE_CHECKING:
     from gpudbg.frontends.tui.screens.main import MainScreen
@@ -29,6 +30,7 @@ class SideScreen(Screen[None]):
         super().__init__(id=name)
         self.main = main
         self.appearance = appearance
+        self._compositor = LineCompositor()
 
     def show(self, view: ScreenView, running: Running | None) -> None:
         """A new picture."""

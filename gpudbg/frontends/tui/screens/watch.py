@@ -173,7 +173,8 @@ class WatchTable(LinePane):
         words = value.shape.words if value.valid else value.why
         if g.name == "ascii":
             words = words.replace("×", g.cross).replace("·", "*")
-        bars = bar_spans(value, view, axis, g) if value.valid else ()
+        active, live = view.masks
+        bars = bar_spans(value, view.lane, active, live, axis, g) if value.valid else ()
         return row(
             *head,
             *bars,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from pathlib import PurePath
 from typing import overload
 
@@ -16,6 +17,8 @@ from gpudbg.frontends.tui.widgets.base import Content, LinePane
 
 CONTROL_WIDTH = 90
 """Columns from which every instruction shows its control word."""
+KEPT_TEXTS = 1024
+"""Instructions whose words are kept: a step draws most of what the one before it drew."""
 ARROWS, ARROWS_WIDE = 1, 4
 """Branch arrows side by side."""
 
@@ -28,6 +31,7 @@ WORDS = re.compile(r"(@!?P[T0-9] )?([A-Z][\w.]*)(.*)")
 PUNCTUATION = re.compile(r"([,\[\]]+)")
 
 
+@lru_cache(KEPT_TEXTS)
 def control_words(control: int) -> str:
     """`wait:rd:wr:yield:stall` of a 21-bit control group, `-` where nothing is asked."""
     stall = control & 0xF
@@ -47,6 +51,7 @@ def control_words(control: int) -> str:
     )
 
 
+@lru_cache(KEPT_TEXTS)
 def text_spans(text: str, quiet: bool = False) -> tuple[Span, Span, tuple[Span, ...]]:
     """(guard, mnemonic, operands) of an instruction's text, coloured by what it does."""
     found = WORDS.fullmatch(text)

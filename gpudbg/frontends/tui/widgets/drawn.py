@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from textual.filter import ANSIToTruecolor
 from textual.geometry import Region, Size
@@ -42,6 +42,28 @@ class Drawn(Widget):
     def forget_size(self) -> None:
         """It was hidden and will be shown: it has no size until it has its place."""
         self._size = Size(0, 0)
+
+    def refresh(
+        self,
+        *regions: Region,
+        repaint: bool = True,
+        layout: bool = False,
+        recompose: bool = False,
+    ) -> Self:
+        """Paint again.
+
+        Textual passes this on by three messages: to the widget, to its screen, to the screen.
+        """
+        screen = self.screen if self._is_mounted and self.is_attached else None
+        plain = repaint and not (layout or recompose or self._layout_required)
+        if not plain or screen is None or self not in screen._compositor:
+            return super().refresh(*regions, repaint=repaint, layout=layout, recompose=recompose)
+        if self.display:
+            self._set_dirty(*regions)
+            if not screen._dirty_widgets:
+                screen.check_idle()
+            screen._dirty_widgets.add(self)
+        return self
 
     def render_lines(self, crop: Region) -> list[Strip]:
         """The lines of a region."""

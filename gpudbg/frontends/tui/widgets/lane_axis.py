@@ -12,7 +12,6 @@ from gpudbg.dataclass import dataclass
 from gpudbg.debug.pictures import LaneRow
 from gpudbg.frontends.tui.glyphs import Glyphs
 from gpudbg.frontends.tui.text import Span
-from gpudbg.frontends.tui.view import ScreenView
 
 LABEL = 16
 LANES = 32
@@ -68,19 +67,16 @@ def grounded(style: str, lane: int, focus: int) -> str:
     return f"{style}/lane-band" if lane == focus and "/" not in style else style
 
 
-def bar_spans(row: LaneRow, view: ScreenView, axis: Axis, glyphs: Glyphs) -> tuple[Span, ...]:
+def bar_spans(
+    row: LaneRow, lane: int, active: int, live: int, axis: Axis, glyphs: Glyphs
+) -> tuple[Span, ...]:
     """32 bars of a value: changed amber, focus lane blue, parked dim, outliers crossed."""
-    focus = view.focus_row
-    active = focus.active if focus is not None else 0
-    live = (focus.valid & ~focus.exited) if focus is not None else 0
     if row.mask >= 0:
-        return _mask_spans(
-            row.mask, row.valid & live, row.changed, active, view.lane, axis.cell, glyphs
-        )
+        return _mask_spans(row.mask, row.valid & live, row.changed, active, lane, axis.cell, glyphs)
     if not row.valid:
         return ((" " * axis.width, "dim"),)
     return _bars(
-        row.shape, row.valid & live, row.changed, row.zero, active, view.lane, axis.cell, glyphs
+        row.shape, row.valid & live, row.changed, row.zero, active, lane, axis.cell, glyphs
     )
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Hashable, Sequence
 from dataclasses import replace
+from functools import lru_cache
 
 from gpudbg.debug.pictures import LaneRow, register_text
 from gpudbg.frontends.tui.appearance import Appearance
-from gpudbg.frontends.tui.glyphs import Glyphs
+from gpudbg.frontends.tui.glyphs import SETS, Glyphs
 from gpudbg.frontends.tui.text import Row, Span, fit, row
 from gpudbg.frontends.tui.view import ScreenView
 from gpudbg.frontends.tui.widgets.base import Content, LinePane
@@ -23,6 +24,15 @@ SHORT = {"SR_TID.X": "TID.X", "SR_TID.Y": "TID.Y", "SR_TID.Z": "TID.Z"}
 
 def lane_line(value: LaneRow, view: ScreenView, axis: Axis, glyphs: Glyphs) -> Row:
     """`~R4  00000008   6666…  2..60  × 12`"""
+    return _lane_line(value, view.lane, *view.masks, axis, glyphs.name)
+
+
+@lru_cache(1024)
+def _lane_line(
+    value: LaneRow, lane: int, active: int, live: int, axis: Axis, glyphs_name: str
+) -> Row:
+    """Between two stops hardly any register changes."""
+    glyphs = SETS[glyphs_name]
     changed = bool(value.changed)
     mark = glyphs.changed if changed else " "
     name = value.name.removeprefix("SR_")
@@ -51,7 +61,7 @@ def lane_line(value: LaneRow, view: ScreenView, axis: Axis, glyphs: Glyphs) -> R
         return row(*head, (words, "muted"), key=(value.section, value.name))
     return row(
         *head,
-        *bar_spans(value, view, axis, glyphs),
+        *bar_spans(value, lane, active, live, axis, glyphs),
         (" " + words, "now" if changed else "muted"),
         key=(value.section, value.name),
         lanes=(axis.start, axis.cell),

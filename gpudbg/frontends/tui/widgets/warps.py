@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Sequence
+from functools import lru_cache
 
 from gpudbg.dataclass import dataclass
 from gpudbg.debug import WarpRow
-from gpudbg.frontends.tui.glyphs import Glyphs
+from gpudbg.frontends.tui.glyphs import SETS, Glyphs
 from gpudbg.frontends.tui.text import Row, Span, row
 from gpudbg.frontends.tui.view import ScreenView
 from gpudbg.frontends.tui.widgets.base import Content, LinePane
@@ -85,31 +86,43 @@ def lane_spans(w: WarpRow, view: ScreenView, axis: Axis, glyphs: Glyphs) -> tupl
     """32 lanes of a warp: height is liveness; on the focused warp, letters name paths."""
     focus = view.focus_row
     mine = focus is not None and (w.sm, w.slot) == (focus.sm, focus.slot)
+    begun = mine or bool(w.executed) or w.state != "ready"
+    letters = view.letters if mine else ""
+    masks = (w.valid, w.faulty, w.exited, w.active if begun else 0)
+    waits = w.state == "barrier"
+    return _lane_spans(masks, begun, waits, view.lane, letters, axis.cell, glyphs.name)
+
+
+@lru_cache(1024)
+def _lane_spans(
+    masks: tuple[int, int, int, int], begun: bool, waits: bool, focus: int, letters: str,
+    cell: int, glyphs_name: str,
+) -> tuple[Span, ...]:  # fmt: skip
+    """`masks` are the valid, faulty, exited and active lanes; the focused warp has `letters`."""
+    glyphs = SETS[glyphs_name]
+    valid, faulty, exited, active = masks
     cells: list[Span] = []
-    begun = mine or w.executed or w.state != "ready"
     for lane in range(32):
         bit = 1 << lane
-        if not w.valid & bit:
+        if not valid & bit:
             mark, style = glyphs.never, "faint"
-        elif w.faulty & bit:
+        elif faulty & bit:
             mark, style = glyphs.cross, "bg/stop"
-        elif w.exited & bit:
+        elif exited & bit:
             mark, style = glyphs.exited, "dim"
         elif not begun:
             mark, style = glyphs.parked, "dim"
-        elif w.active & bit:
-            waits = w.state == "barrier"
+        elif active & bit:
             mark = glyphs.waiting if waits else glyphs.running
-            style = "muted" if waits else "run" if mine else "run-quiet"
-            if mine and lane == view.lane:
+            style = "muted" if waits else "run" if letters else "run-quiet"
+            if letters and lane == focus:
                 style = "you/lane-band"
-        elif mine and view.letters[lane] not in " a":
-            letter = view.letters[lane]
-            mark, style = letter, PATH_ROLES.get(letter, "muted")
+        elif letters and letters[lane] not in " a":
+            mark, style = letters[lane], PATH_ROLES.get(letters[lane], "muted")
         else:
             mark, style = glyphs.parked, "path-b"
-        text = mark * axis.cell if not mark.isalpha() or mark in "Xrw" else mark.ljust(axis.cell)
-        cells.append((text, grounded(style, lane, view.lane)))
+        text = mark * cell if not mark.isalpha() or mark in "Xrw" else mark.ljust(cell)
+        cells.append((text, grounded(style, lane, focus)))
     return join(cells)
 
 
