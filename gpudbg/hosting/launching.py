@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Final
 from gpudbg.debug.stops.cuda_exceptions import ASSERT, exception_of
 from gpudbg.errors import GpudbgError, UsageError
 from gpudbg.hosting.cuda_errors import COOPERATIVE_TOO_LARGE, OUT_OF_RESOURCES, CudaError
+from gpudbg.launch.beginnings import Beginnings
 from gpudbg.launch.prepare import Argument
-from gpudbg.mem.checkpoint import Checkpoint
 
 if TYPE_CHECKING:
     from gpudbg.api.programs import LoadedProgram
@@ -78,11 +78,8 @@ class HostLaunch:
     def __init__(self, process: HostProcess, request: LaunchRequest, grid: Grid | None = None):
         self.process, self.request = process, request
         self.subscriptions: set[Subscription] = set()
-        self._grid = grid
-        self._given = grid is not None
-        self._checkpoint: Checkpoint | None = None
-        self._next = 0
-        self._others: list[Grid] = []
+        self._given = grid
+        self.beginnings = Beginnings(self.loaded.device.gpu, grid)
 
     @property
     def loaded(self) -> LoadedProgram:
@@ -114,46 +111,25 @@ class HostLaunch:
     @property
     def next_address(self) -> int:
         """Where what the launch makes for itself in device memory begins."""
-        return self._next
+        return self.beginnings.next_address
 
     def begin(self) -> Grid:
-        """A new grid; the first call launches, later ones restore device memory first."""
-        if self._given and self._grid is not None:
-            self._given = False
-            return self._grid
-        memory = self.loaded.device.gpu.memory
-        if self._checkpoint is None:
-            self._checkpoint = memory.checkpoint()
-        else:
-            self._checkpoint.restore()
-        if self._grid is not None:
-            self._grid.dispose()
-        self._next = memory.next_address
-        self._grid = begin(self.request)
-        return self._grid
+        """The grid that was launched before, once; else a new one, memory being restored first."""
+        given, self._given = self._given, None
+        return self.beginnings.begin(self._launched) if given is None else given
 
     def begin_again(self, now: Grid) -> Grid:
-        """The grid as `begin` gave it last, beside the one there is; memory is restored first."""
-        gpu = self.loaded.device.gpu
-        assert self._checkpoint is not None
-        for allocation in now.owned:
-            gpu.memory.free(allocation)
-        self._checkpoint.restore()
-        gpu.memory.next_address = self._next
-        gpu.launches -= 1
-        self._others.append(begin(self.request))
-        return self._others[-1]
+        """The grid as `begin` gave it last, beside the one there is: `Beginnings.begin_again`."""
+        return self.beginnings.begin_again(now, self._launched)
+
+    def _launched(self) -> Grid:
+        return begin(self.request)
 
     def release(self) -> None:
         """Give back what the launch has on its device."""
         for subscription in list(self.subscriptions):
             subscription.cancel()
-        for grid in (self._grid, *self._others):
-            if grid is not None:
-                grid.dispose()
-        self._others.clear()
-        self._grid = None
-        self._checkpoint = None
+        self.beginnings.end()
 
 
 class Runs:

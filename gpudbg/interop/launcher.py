@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -129,13 +130,14 @@ class Calling(Generic[Answer]):
         return call
 
 
-class KernelLauncher:
+class KernelLauncher(ABC):
     """A kernel that is called as its library calls it; each library has a class of its own.
 
     `kernel[grid, block](x, y, n)` runs it to its end, with arrays in place, and returns the stop;
     a fault is a `KernelError` with the fault card.
     """
 
+    @abstractmethod
     def begin(
         self,
         configuration: Any,
@@ -144,7 +146,6 @@ class KernelLauncher:
         use: Use[Answer],
     ) -> Answer:
         """Compile for these arguments, and use the launch."""
-        raise NotImplementedError
 
     def __getitem__(self, configuration: Any) -> Callable[..., Stop]:
         return Calling(self, run)[configuration]

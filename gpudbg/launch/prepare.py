@@ -28,8 +28,8 @@ from gpudbg.formats.launch import (
     pick_kernel,
 )
 from gpudbg.formats.program import CodeImage, Kernel, Program
+from gpudbg.launch.beginnings import Beginnings
 from gpudbg.launch.fitting import fitted
-from gpudbg.mem.checkpoint import Checkpoint
 from gpudbg.sm.launch import limits_of
 from gpudbg.toolchain.options import looks_like_ptx
 from gpudbg.toolchain.signatures import known, names_of, signature
@@ -44,7 +44,6 @@ if TYPE_CHECKING:
     from gpudbg.device.images import DeviceImage
     from gpudbg.device.module import LoadedModule
     from gpudbg.device.subscription import Subscription
-    from gpudbg.mem.device import Allocation
     from gpudbg.sm.gpu import Grid
 
 
@@ -97,11 +96,7 @@ class ProgramLaunch:
         self.params = params
         self.subscriptions: set[Subscription] = set()
         self._made = made
-        self._grid: Grid | None = None
-        self._checkpoint: Checkpoint | None = None
-        self._heap: frozenset[Allocation] = frozenset()
-        self._next = 0
-        self._others: list[Grid] = []
+        self.beginnings = Beginnings(loaded.device.gpu)
 
     @cached_property
     def arguments(self) -> tuple[Argument, ...]:
@@ -125,52 +120,21 @@ class ProgramLaunch:
     @property
     def next_address(self) -> int:
         """Where what the launch makes for itself in device memory begins."""
-        return self._next
+        return self.beginnings.next_address
 
     def begin(self) -> Grid:
         """A new grid; the first call launches, later ones restore device memory first."""
-        memory, heap = self.loaded.device.gpu.memory, self.loaded.device.gpu.heap
-        if self._checkpoint is None:
-            self._checkpoint = memory.checkpoint()
-            self._heap = frozenset(heap.blocks)
-            for argument in self._given:
-                # What is small is copied sooner than compiled code could ask for it.
-                if argument.buffer is not None and argument.buffer.nbytes <= SMALL_BYTES:
-                    argument.buffer.allocation.writable()
-        else:
-            self._checkpoint.restore()
-            self._forget_heap()
-        if self._grid is not None:
-            self._dispose()
-        self._next = memory.next_address
-        self._grid = self._launched()
-        return self._grid
+        return self.beginnings.begin(self._launched, self._copy_small)
 
     def begin_again(self, now: Grid) -> Grid:
-        """The grid as `begin` gave it last, word for word, beside the one there is: checkpoints of
-        that one may still be wanted.  Device memory is restored first.
+        """The grid as `begin` gave it last, beside the one there is: `Beginnings.begin_again`."""
+        return self.beginnings.begin_again(now, self._launched)
 
-        Args:
-            now: the grid whose memory is there.
-        """
-        gpu = self.loaded.device.gpu
-        assert self._checkpoint is not None
-        for allocation in now.owned:
-            gpu.memory.free(allocation)
-        self._checkpoint.restore()
-        self._forget_heap()
-        gpu.memory.next_address = self._next
-        gpu.launches -= 1
-        self._others.append(self._launched())
-        return self._others[-1]
-
-    def _forget_heap(self) -> None:
-        """Free what `malloc` has given since the launch began."""
-        heap, memory = self.loaded.device.gpu.heap, self.loaded.device.gpu.memory
-        for block in heap.blocks - self._heap:
-            heap.used -= block.size
-            heap.blocks.discard(block)
-            memory.free(block)
+    def _copy_small(self) -> None:
+        """What is small is copied sooner than compiled code could ask for it."""
+        for argument in self._given:
+            if argument.buffer is not None and argument.buffer.nbytes <= SMALL_BYTES:
+                argument.buffer.allocation.writable()
 
     def _launched(self) -> Grid:
         table = self.table
@@ -192,16 +156,8 @@ class ProgramLaunch:
         """Give back what the launch made and keeps on its device; no session runs it any more."""
         for subscription in list(self.subscriptions):
             subscription.cancel()
-        self._dispose()
-        self._grid = None
-        self._checkpoint = None
+        self.beginnings.end()
         self._made.free()
-
-    def _dispose(self) -> None:
-        for grid in (self._grid, *self._others):
-            if grid is not None:
-                grid.dispose()
-        self._others.clear()
 
 
 class Made:

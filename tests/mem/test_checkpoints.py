@@ -44,7 +44,7 @@ def _launch(program: Any, arguments: list[Any], count: int = COUNT) -> Any:
 
 
 def _kept(session: Any) -> int:
-    return int(session.launch._checkpoint.nbytes)
+    return int(session.launch.beginnings.checkpoint.nbytes)
 
 
 def test_only_what_is_written_is_kept(program: Any) -> None:
@@ -81,7 +81,7 @@ def test_launches_beside_each_other(program: Any) -> None:
     _, y, arguments = _arguments(program)
     first, second = _launch(program, arguments), _launch(program, arguments)
     first.run()
-    contents = [s.launch._checkpoint.contents[y.allocation] for s in (first, second)]
+    contents = [s.launch.beginnings.checkpoint.contents[y.allocation] for s in (first, second)]
     assert contents[0] is contents[1]
     third = _launch(program, arguments)
     third.run()
@@ -177,7 +177,7 @@ def test_kernels_come_back(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
         for a in memory.allocations()
         if a.base in before and a.data.tobytes() != before[a.base]
     }
-    kept = {a.base for a in session.launch._checkpoint.contents}
+    kept = {a.base for a in session.launch.beginnings.checkpoint.contents}
     assert changed
     assert changed <= kept
     session.restart()
