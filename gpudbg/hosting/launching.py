@@ -71,6 +71,7 @@ class HostLaunch:
         request: what was asked for.
         process: who asked.
         subscriptions: observers that listen until the session ends.
+        beginnings: its grids, and what they begin from.
     """
 
     ready = True

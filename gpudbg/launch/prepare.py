@@ -75,6 +75,7 @@ class ProgramLaunch:
         arguments: as launched.
         params: the parameter bytes.
         subscriptions: observers that listen until the session ends.
+        beginnings: its grids, and what they begin from.
     """
 
     ready = True
