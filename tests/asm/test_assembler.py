@@ -71,7 +71,7 @@ def dual_free(program: SassProgram) -> None:
         assert check_code(function.code(), program.arch, function.name) == []
 
 
-@pytest.mark.in_turn(5)
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("path", LISTED, ids=lambda p: str(p.relative_to(DATA)))
 def test_listing_round_trip(path: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text = listing(path, capsys)
@@ -105,7 +105,7 @@ def test_reassembled_kernels_run(
         assert not kernel_cases.check(case, kernel_cases.run(case, lambda _: gpudbg.load(str(out))))
 
 
-@pytest.mark.in_turn(2)
+@pytest.mark.in_turn(1)
 @pytest.mark.parametrize(
     "name", ["func_ptr", "constant_mem", "atomics_global", "jump_table", "double_ops", "barriers"]
 )

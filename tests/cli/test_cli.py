@@ -300,6 +300,7 @@ def test_bare_command_and_help(capsys: pytest.CaptureFixture[str]) -> None:
     assert out.startswith("GNU gdb")  # what IDEs look for
 
 
+@pytest.mark.full(instead="test_console_reads_standard_input")
 def test_headless_paths_load_no_terminal_ui() -> None:
     probe = (
         "import sys; from gpudbg import cli; cli.main(['run', sys.argv[1]]);"

@@ -108,6 +108,7 @@ def test_near_names(words: list[str], expected: str, capsys: pytest.CaptureFixtu
     assert expected in err
 
 
+@pytest.mark.full(instead="test_errors_inside_a_plugin_name_it_and_the_line")
 def test_nsight_starts_a_file_called_cuda_gdb(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = run("info", "nsight", capsys=capsys)
     path = Path(out.strip())
@@ -132,6 +133,7 @@ def test_a_folder_does_not_hide_a_plugins_verb(
     assert (code, out) == (0, "TOY a b\n")
 
 
+@pytest.mark.in_turn(1)
 @pytest.mark.parametrize("size", ["2", "data[at:at + 2]"])
 def test_an_isa_of_a_plugin_disassembles(size: str, tmp_path: Path) -> None:
     plugin, code_file = toy(tmp_path, size), tmp_path / "words.bin"

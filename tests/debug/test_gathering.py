@@ -29,6 +29,7 @@ def many() -> Iterator[DebugSession]:
         yield session
 
 
+@pytest.mark.full(instead="test_one_stop_for_each_wave_of_resident_warps")
 def test_python_has_a_stop_for_each_warp_unless_asked() -> None:
     with gpudbg.open(MANY) as session:
         session.break_at("many.cu:11")
@@ -84,6 +85,7 @@ def test_a_temporary_breakpoint_stops_once_for_all(many: DebugSession) -> None:
     assert many.cont().kind == "exited"
 
 
+@pytest.mark.full(instead="test_one_stop_for_each_wave_of_resident_warps")
 def test_the_focus_stays_where_it_was_when_that_warp_arrives(many: DebugSession) -> None:
     many.set_focus("block 3 thread (37,0,0)")
     many.break_at("many.cu:11")

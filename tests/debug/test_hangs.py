@@ -106,6 +106,7 @@ def test_it_goes_on_when_memory_was_changed() -> None:
     assert s.run().kind == "exited"
 
 
+@pytest.mark.full(instead="test_blocks_that_begin_later_end_it")
 def test_a_limit_of_the_callers_own_is_reached_and_the_hang_told_there() -> None:
     for engine in ("step", "run"):
         s = session(WAIT + "EXIT", engine)

@@ -55,7 +55,7 @@ def checkpoints_everywhere(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(replay, "MOST", 8)
 
 
-@pytest.mark.in_turn(2)
+@pytest.mark.in_turn(1)
 @pytest.mark.parametrize("number", range(6))
 def test_random_walks_come_to_the_same_states(number: int, request: Any) -> None:
     """Forward, back, edits, branches; `make fuzz` walks two hundred times."""
@@ -67,6 +67,7 @@ def test_random_walks_come_to_the_same_states(number: int, request: Any) -> None
     assert not trouble
 
 
+@pytest.mark.in_turn(1)
 def test_every_tick_can_be_gone_to(session: Any) -> None:
     """By `goto`, and by steps back; a straight run has the same states."""
     total = session.run().instructions
@@ -120,6 +121,7 @@ def test_an_ended_and_a_faulted_launch_go_back() -> None:
         assert session.state_hash() == before
 
 
+@pytest.mark.in_turn(1)
 def test_reverse_continue_finds_the_last_breakpoint_met(session: Any) -> None:
     """One stop after another, the same ones as forward, in reverse order."""
     session.break_at("first_steps.cu:19", condition="threadIdx.x == 0")
@@ -319,6 +321,7 @@ def test_what_cannot_be_done_is_said(line: str, words: str) -> None:
         assert words in text
 
 
+@pytest.mark.in_turn(1)
 def test_who_wrote_a_word_last(session: Any) -> None:
     """From the end of the launch; breakpoints do not stop the way there and are as they were."""
     session.break_at("first_steps.cu:11")

@@ -25,6 +25,7 @@ DATA = Path(__file__).parent / "data"
 ARCHS = ("sm_75", "sm_80", "sm_90", "sm_120")
 
 
+@pytest.mark.full(instead="test_frames_and_finish_follow_the_focused_lane")
 @pytest.mark.in_turn(1)
 @pytest.mark.parametrize("arch", ARCHS)
 @pytest.mark.parametrize("name", ["recursion", "func_ptr"])

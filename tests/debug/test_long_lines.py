@@ -31,7 +31,7 @@ def walk(session: DebugSession, commands: list[str], most: int) -> list[tuple[st
     return ends
 
 
-@pytest.mark.in_turn(2)
+@pytest.mark.in_turn(1)
 @pytest.mark.parametrize(
     ("kernel", "flags", "commands", "most"),
     [
@@ -53,6 +53,7 @@ def test_the_grid_ends_a_step_where_single_steps_do(
     assert found[0] == found[1]
 
 
+@pytest.mark.full(instead="test_the_grid_ends_a_step_where_single_steps_do")
 def test_a_step_over_a_loop_that_cannot_end_is_a_hang() -> None:
     flags = "--grid 1 --block 32 --num-sms 1 --arg flag=i32[1]:zeros --arg out=i32[32]:zeros"
     with open_kernel("fault_infinite_loop", flags.split()) as session:

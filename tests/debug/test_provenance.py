@@ -65,6 +65,7 @@ def test_lanes_that_differ_have_each_their_own_writer(session: Any) -> None:
         assert [int(value) for value in row.values] == [int(values[lane]) for lane in lanes]
 
 
+@pytest.mark.in_turn(1)
 def test_a_list_moves_nothing_and_a_jump_does(session: Any) -> None:
     before = session.state_hash()
     text = session.command("who-wrote/3 out[2]").text
@@ -116,6 +117,7 @@ def test_why_goes_through_registers_and_memory_to_the_leaves(session: Any) -> No
     assert session.tick == session.history.end_tick
 
 
+@pytest.mark.in_turn(1)
 @pytest.mark.parametrize("engine", ["step", "run"])
 def test_readers_of_constants_are_those_that_a_watchpoint_meets(
     engine: str, monkeypatch: pytest.MonkeyPatch

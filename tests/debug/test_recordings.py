@@ -53,6 +53,7 @@ def edited(engine: str, path: Path) -> dict[int, str]:
     return seen
 
 
+@pytest.mark.in_turn(1)
 @pytest.mark.parametrize("engine", ["step", "run"])
 def test_a_recording_has_every_state(engine: str, tmp_path: Path) -> None:
     path = tmp_path / "x.gpurec"
@@ -80,6 +81,7 @@ def test_a_recording_has_every_state(engine: str, tmp_path: Path) -> None:
         assert session.run().kind == "exited"
 
 
+@pytest.mark.in_turn(1)
 @pytest.mark.parametrize("number", range(3))
 def test_recorded_walks(number: int, tmp_path: Path) -> None:
     """`make fuzz` walks a hundred times."""

@@ -60,7 +60,7 @@ def executed(session: DebugSession) -> list[tuple[int, str]]:
     return [(e.offset, e.text) for e in log if e.index == 0 and 0 in e.lanes]
 
 
-@pytest.mark.in_turn(2)
+@pytest.mark.in_turn(1)
 @pytest.mark.parametrize("engine", ["step", "run"])
 @pytest.mark.parametrize(
     ("line", "words"),

@@ -77,6 +77,7 @@ def test_compiled_code_notes_accesses(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(notes) < 20
 
 
+@pytest.mark.in_turn(1)
 @pytest.mark.parametrize("most", [37, 150])
 def test_in_parts(most: int) -> None:
     step, run = both("reduce_sum", most=most)

@@ -148,6 +148,7 @@ CONSTANTS = (
 )  # fmt: skip
 
 
+@pytest.mark.full(instead="test_a_debugger_writes_to_local_memory")
 @pytest.mark.in_turn(1)
 @pytest.mark.parametrize("text", CONSTANTS)
 def test_constants(text: str) -> None:

@@ -79,6 +79,7 @@ for n in range(30):
 """
 
 
+@pytest.mark.full(instead="test_long_code_is_compiled_later")
 def test_two_processes_at_one_cache(tmp_path: Path) -> None:
     """They write the same objects at the same time, and neither ever sees half of one."""
     command = [sys.executable, "-c", TWICE, str(tmp_path)]
@@ -139,6 +140,7 @@ for engine in ("run", "auto", "step"):
 """
 
 
+@pytest.mark.full(instead="test_import_stays_light")
 def test_with_its_import_blocked() -> None:
     """A platform without llvmlite: everything works, and `info engine` says what is missing."""
     root = str(Path(__file__).resolve().parents[2])
@@ -379,6 +381,7 @@ begun.wait()
 """
 
 
+@pytest.mark.full(instead="test_long_code_is_compiled_later")
 @pytest.mark.in_turn(1)
 @pytest.mark.parametrize("work", ["build.library()", "compiling(build.library).join()"])
 def test_a_process_ends_while_a_daemon_thread_compiles(work: str) -> None:

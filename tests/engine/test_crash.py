@@ -90,6 +90,7 @@ def test_other_crashes_are_as_they_were(tmp_path: Path, how: str, options: tuple
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.full(instead="test_other_crashes_are_as_they_were")
 def test_tracebacks_of_faulthandler_follow_the_message(tmp_path: Path) -> None:
     done = _crash(tmp_path, "store", options=("-X", "faulthandler"))
     assert done.returncode == EXIT_GAP
@@ -98,6 +99,7 @@ def test_tracebacks_of_faulthandler_follow_the_message(tmp_path: Path) -> None:
     assert "crashing.py" in traceback
 
 
+@pytest.mark.full(instead="test_a_message_and_a_file")
 def test_without_a_folder_to_write_to(tmp_path: Path) -> None:
     """The message comes all the same."""
     gone = tmp_path / "gone"

@@ -94,6 +94,7 @@ ELSEWHERE = {"BRX", "JMX", "BRA", "JMP", "CS2R", "S2R"}
 registers: kernels have those."""
 
 
+@pytest.mark.in_turn(1)
 @pytest.mark.parametrize("arch", ARCHS)
 def test_every_form_of_the_table(arch: str) -> None:
     """Each form that has semantics agrees, or is named above; `make test` takes every third."""

@@ -79,6 +79,7 @@ NEVER_CALLED = {
 """Functions of the library that no instruction needs: it has no such form, or that is illegal."""
 
 
+@pytest.mark.full(instead="test_forms_of_a_kernel_have_cases")
 def test_every_form_of_access_has_a_case() -> None:
     """The list, what the cases' code consists of, and the functions that emit are the same."""
     found, calls = access_forms.with_cases()

@@ -358,6 +358,7 @@ def test_blocks_handed_over(monkeypatch: pytest.MonkeyPatch, moved: list[bool]) 
     assert any(moved)
 
 
+@pytest.mark.in_turn(1)
 @pytest.mark.parametrize("slice_", [700, 20_000])
 def test_blocks_that_wait_for_the_one_before(monkeypatch: pytest.MonkeyPatch, slice_: int) -> None:
     """As in a scan with look-back: a later block must not keep an earlier one from its place."""

@@ -61,7 +61,7 @@ if not full():
 FIRST = {kernel: next(iter(kc.load(kernel, "sm_50"))).name for kernel in COMMON}
 
 
-@pytest.mark.in_turn(12)
+@pytest.mark.in_turn(8)
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
 def test_kernel(case: kc.Case) -> None:
     outcome = kc.run(case, functools.partial(gpudbg.load, engine="run"))

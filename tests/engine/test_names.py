@@ -166,6 +166,7 @@ FAULT = "LDS.U.32 R7, [R6] ;\n    IADD32I R6, R6, 0x10 ;"
 """In the fifth turn."""
 
 
+@pytest.mark.in_turn(4)
 @pytest.mark.parametrize(
     "uses",
     ["", "IADD R12, R10, R8 ;", "FADD R13, R8, R10 ;", "@P1 FADD R8, R9, R9 ;", "MOV R14, R8 ;"],

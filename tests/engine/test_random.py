@@ -50,6 +50,7 @@ def test_nan_results_follow_one_rule(number: int) -> None:
         assert fuzz_random.by_rule(cubin, program, seed, "sm_53") == ""
 
 
+@pytest.mark.in_turn(1)
 @pytest.mark.parametrize("seeds", ONCE_WRONG)
 def test_floating_point_programs(seeds: tuple[int, ...]) -> None:
     for _, _, found in fuzz_random.campaign(seeds, "sm_53", floats=True):

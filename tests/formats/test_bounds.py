@@ -55,7 +55,7 @@ ALIKE = {
 """Files that meet the same reader as another."""
 
 
-@pytest.mark.in_turn(2)
+@pytest.mark.in_turn(1)
 @pytest.mark.parametrize(
     "name",
     [

@@ -60,6 +60,7 @@ def all_kernels() -> list[str]:
     return [k for name in PARTS for k in read_program(CUBINS / "sm_50" / f"{name}.cubin").kernels]
 
 
+@pytest.mark.full(instead="test_dis_lists_all_or_one")
 def test_names_by_sections_are_those_of_the_symbols() -> None:
     for path in sorted(CUBINS.glob("*/*.cubin")):
         assert set(kernel_names(path.read_bytes(), str(path))) == set(read_program(path).kernels)

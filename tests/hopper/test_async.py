@@ -138,6 +138,7 @@ def test_work_of_other_blocks_is_refused_and_memory_filled() -> None:
 
 
 # ---- clusters ----------------------------------------------------------------------------
+@pytest.mark.in_turn(1)
 @pytest.mark.parametrize(
     ("name", "grid", "cluster"),
     [("names", (6, 4), (3, 2)), ("names", (4, 2), None), ("names.sm_120", (6, 4), (3, 2))],

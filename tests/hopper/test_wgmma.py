@@ -114,7 +114,7 @@ def small(rng: Any, *shape: int) -> Array:
     return np.asarray(rng.integers(-4, 5, shape).astype(np.float64))
 
 
-@pytest.mark.in_turn(5)
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("accumulate", [True, False])
 @pytest.mark.parametrize(
     ("swizzle", "leading", "stride"), [(0, 128, 256), (0, 1024, 128), (32, 16, 256), (64, 16, 512),
@@ -131,6 +131,7 @@ def test_halves_along_k(swizzle: int, leading: int, stride: int, accumulate: boo
     np.testing.assert_array_equal(found, a @ b.T + (c if accumulate else 0))
 
 
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize(
     ("swizzle", "leading", "stride"), [(0, 1024, 128), (32, 512, 256), (64, 1024, 512),
                                        (128, 4096, 1024)],
@@ -350,6 +351,7 @@ def test_a_pipelined_product_of_a_cluster() -> None:
     np.testing.assert_allclose(buffers[2].array(), exact, rtol=2e-3, atol=1e-2)
 
 
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("kind", ["F16", "BF16", "TF32", "E4M3", "E5M2"])
 def test_finite_products_in_doubles_are_the_same_words(
     kind: str, monkeypatch: pytest.MonkeyPatch

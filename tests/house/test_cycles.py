@@ -70,7 +70,7 @@ def modules(root: Path) -> dict[str, Path]:
 def named(node: ast.AST, known: dict[str, Path]) -> Iterator[str]:
     """Modules that a node names in a text."""
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
-        yield from {node.value} & known.keys() - {"gpudbg"}
+        yield from {node.value} & known.keys() if node.value != "gpudbg" else ()
     elif isinstance(node, ast.JoinedStr) and isinstance(node.values[0], ast.Constant):
         begin = str(node.values[0].value)
         if begin.startswith("gpudbg.") and begin != "gpudbg.":
@@ -104,7 +104,10 @@ def mentioned(source: Source, file: Path, known: dict[str, Path]) -> set[str]:
     package = parts if file.name == "__init__.py" else parts[:-1]
     found: set[str] = set()
     for node in source.nodes:
-        found.update(named(node, known), imported(node, package, known))
+        if isinstance(node, (ast.Constant, ast.JoinedStr)):
+            found.update(named(node, known))
+        elif isinstance(node, (ast.Import, ast.ImportFrom)):
+            found.update(imported(node, package, known))
     if (door := file.with_suffix(".pyi")).exists():
         for node in ast.parse(door.read_text()).body:
             found.update(imported(node, package, known))

@@ -117,7 +117,7 @@ def check(
         assert [g & (1 << 8 * bytes_) - 1 for g in got] == old, text
 
 
-@pytest.mark.in_turn(12)
+@pytest.mark.in_turn(6)
 @pytest.mark.parametrize(("op", "size"), PAIRS)
 def test_every_row_on_every_dimension_and_layout(op: str, size: str) -> None:
     rng = random.Random(f"{op}{size}")

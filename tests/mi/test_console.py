@@ -27,6 +27,7 @@ def typed(lines: str, *args: str) -> str:
     return done.stdout
 
 
+@pytest.mark.full(instead="test_commands_of_a_breakpoint")
 def test_typed_ahead_lines_wait_for_the_program() -> None:
     out = typed("set gather off\nbreak digits\nrun\nbt\ndelete\nfinish\nnext\n\ncontinue\n")
     assert "Breakpoint 1 at 0x1218: file " in out

@@ -126,6 +126,7 @@ def test_a_port_that_is_none_is_called_what_it_is(address: str, says: str) -> No
         loopback_address(address, "--mi-listen")
 
 
+@pytest.mark.full(instead="test_one_client_at_a_time")
 @pytest.mark.in_turn(1)
 @pytest.mark.parametrize("address", ["0.0.0.0:4000", "127.0.0.1", "127.0.0.1:99999", "example:1"])
 def test_only_this_machine(address: str) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
+import pytest
+
 from tests.mi.client import KERNELS, PATIENCE, Client, command, console_text
 
 SCRIPT = """set $n = 2
@@ -38,6 +40,7 @@ def test_a_file_of_commands_goes_on_over_stops(tmp_path: Path) -> None:
         assert "[a]" in said
 
 
+@pytest.mark.full(instead="test_startup_lines_have_no_prompt_between_them")
 def test_a_console_is_told_that_nothing_is_behind() -> None:
     words = command("-q", "-nx", "-ex", "start", "-ex", "reverse-stepi", "--batch")
     done = subprocess.run(

@@ -24,7 +24,7 @@ def check(got: np.ndarray, want: list[int], *operands: np.ndarray) -> None:
     assert not wrong, f"{len(wrong)} wrong, first: {wrong[:3]}"
 
 
-@pytest.mark.in_turn(2)
+@pytest.mark.in_turn(1)
 @pytest.mark.parametrize("mode", model.MODES)
 @pytest.mark.parametrize(
     ("fmt", "function"), [("f32", numeric.fadd), ("f64", numeric.dadd)], ids=["fadd", "dadd"]
@@ -46,7 +46,7 @@ def test_mul(fmt: str, function: Callable[..., np.ndarray], mode: str) -> None:
     check(function(a, b, mode), want, a, b)
 
 
-@pytest.mark.in_turn(4)
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("mode", model.MODES)
 @pytest.mark.parametrize(
     ("fmt", "function"), [("f32", numeric.ffma), ("f64", numeric.dfma)], ids=["ffma", "dfma"]

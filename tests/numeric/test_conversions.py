@@ -19,7 +19,7 @@ STEPS: dict[str, Callable[[Fraction], int]] = {
 """Rounding mode -> the integer a number goes to."""
 
 
-@pytest.mark.in_turn(2)
+@pytest.mark.in_turn(1)
 @pytest.mark.parametrize("mode", model.MODES)
 @pytest.mark.parametrize("target", ["f16", "f32"])
 def test_narrowing(target: str, mode: str) -> None:
@@ -89,7 +89,7 @@ def integers() -> np.ndarray:
     return np.concatenate([raw, ~raw[:500], words])
 
 
-@pytest.mark.in_turn(5)
+@pytest.mark.in_turn(3)
 @pytest.mark.parametrize("signed", [False, True])
 @pytest.mark.parametrize("mode", model.MODES)
 @pytest.mark.parametrize("target", ["f32", "f64"])
@@ -118,6 +118,7 @@ def test_to_integer_saturates(bits: int, signed: bool) -> None:
     assert got[-1] == 0
 
 
+@pytest.mark.in_turn(4)
 @pytest.mark.parametrize("fmt", ["f32", "f64"])
 @pytest.mark.parametrize("mode", model.MODES)
 def test_round_to_integral(fmt: str, mode: str) -> None:

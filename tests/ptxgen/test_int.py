@@ -19,7 +19,7 @@ def _chosen(group: str) -> list[Case]:
     return some(group, [c for c in SUITE.cases() if c.group == group], MOST)
 
 
-@pytest.mark.in_turn(11)
+@pytest.mark.in_turn(8)
 @pytest.mark.parametrize("group", SUITE.groups())
 def test_group(group: str) -> None:
     cases = _chosen(group)

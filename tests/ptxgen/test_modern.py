@@ -28,7 +28,7 @@ def _chosen(name: str, group: str) -> list[Case]:
     return some(group, [c[n // 2 % len(c)] for n, c in enumerate(by_name.values())], 4)
 
 
-@pytest.mark.in_turn(20)
+@pytest.mark.in_turn(14)
 @pytest.mark.parametrize(("name", "group"), GROUPS, ids=lambda x: x)
 def test_group(name: str, group: str) -> None:
     cases = _chosen(name, group)

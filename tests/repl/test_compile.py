@@ -398,6 +398,7 @@ def two_ptxas(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
 
 
+@pytest.mark.in_turn(2)
 @pytest.mark.usefixtures("two_ptxas")
 @pytest.mark.parametrize(
     ("version", "target", "said"),

@@ -96,6 +96,7 @@ def test_inlined_lines_name_the_header(program: Path) -> None:
     assert str(program.parent / "common" / "device.h") in read_lines(loaded.program).files
 
 
+@pytest.mark.in_turn(1)
 @needs_nvrtc
 @pytest.mark.parametrize(
     ("text", "words"),
@@ -201,7 +202,7 @@ def test_words_of_the_host_compiler(tmp_path: Path) -> None:
     ]
 
 
-@pytest.mark.in_turn(4)
+@pytest.mark.in_turn(2)
 @needs_nvrtc
 @pytest.mark.parametrize("folder", ["include", "common/inc", "Common", ""])
 @pytest.mark.parametrize("directive", ['"sizes.h"', "<sizes.h>"])
@@ -249,6 +250,7 @@ def test_a_byte_order_mark_is_no_text(tmp_path: Path) -> None:
     assert gpudbg.load(main).kernels
 
 
+@pytest.mark.in_turn(1)
 @needs_nvrtc
 @pytest.mark.parametrize(
     "text",
@@ -285,6 +287,7 @@ def test_device_parts_of_libraries(text: str) -> None:
     assert session.buffer(0).tolist() in ([496], [800])
 
 
+@pytest.mark.in_turn(2)
 @needs_nvrtc
 @pytest.mark.parametrize(
     ("text", "words"),

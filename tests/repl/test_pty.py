@@ -223,6 +223,7 @@ def test_ctrl_c_at_the_consoles_prompt_drops_what_was_typed(start: Callable[...,
     assert terminal.end() == 0
 
 
+@pytest.mark.full(instead="test_a_session_with_completion_and_ctrl_c")
 def test_a_session_that_goes_backwards(start: Callable[..., Terminal]) -> None:
     terminal = start("repl", "--plain", str(ROOT / "sessions/first_steps/first_steps.cubin"))
     terminal.expect("at the entry of block_max")

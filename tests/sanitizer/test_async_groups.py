@@ -77,7 +77,7 @@ def _product(kernel: str, source: str) -> Any:
     return gpudbg.check(source, kernel, block=block, args=args, max_instructions=20_000)
 
 
-@pytest.mark.in_turn(2)
+@pytest.mark.in_turn(1)
 @pytest.mark.parametrize("kernel", PRODUCTS)
 def test_products(kernel: str) -> None:
     report = _product(kernel, str(FILE))

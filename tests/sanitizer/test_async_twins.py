@@ -65,6 +65,7 @@ def test_twin(arch: str, kernel: str) -> None:
     assert (report.status == "clean") == (not found)
 
 
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize(
     ("kernel", "overlap", "want"),
     [
@@ -86,6 +87,7 @@ def test_dependent_launch(kernel: str, overlap: bool, want: set[Any]) -> None:
     assert all(f.relation == "launches" for f in report.findings if f.kind == RACE)
 
 
+@pytest.mark.in_turn(1)
 @pytest.mark.parametrize(
     ("kernel", "want"),
     [("clean", set()), ("over", {(RACE, "pending")}), ("nofence", {(RACE, "proxy")})],

@@ -34,9 +34,16 @@ def test_costs(gpu):
 """
 
 
-@pytest.mark.in_turn(1)
-@pytest.mark.parametrize("workers", [(), ("-n", "2")])
-def test_a_project(pytester: pytest.Pytester, workers: tuple[str, ...]) -> None:
+@pytest.mark.full(instead="test_a_project")
+def test_a_project_with_workers(pytester: pytest.Pytester) -> None:
+    goes_through(pytester, "-n", "2")
+
+
+def test_a_project(pytester: pytest.Pytester) -> None:
+    goes_through(pytester)
+
+
+def goes_through(pytester: pytest.Pytester, *workers: str) -> None:
     pytester.makepyfile(TESTS)
     plugin = ("-p", "gpudbg.frontends.pytest_plugin") if not _installed() else ()
     result = pytester.runpytest_subprocess(*plugin, *workers, "--gpudbg-sarif", "found.sarif")

@@ -140,6 +140,7 @@ def test_an_update_is_lost_between_two_instructions_that_nothing_separates() -> 
             assert set(session.buffer(0).tolist()) == {total}
 
 
+@pytest.mark.in_turn(1)
 @pytest.mark.parametrize("engine", ["step", "run"])
 def test_a_schedule_of_many_switches_is_replayed(
     engine: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]

@@ -144,6 +144,7 @@ def test_error_without_a_handler(case: Case) -> None:
     assert session.traps.driver.fully_stopped()
 
 
+@pytest.mark.in_turn(12)
 @pytest.mark.parametrize("case", CASES, ids=lambda c: c.name)
 def test_compiled_code_finds_the_same_error(case: Case) -> None:
     session = begin(case, engine="run")

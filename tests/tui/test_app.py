@@ -59,7 +59,7 @@ async def test_first_picture_answers_why_where_who() -> None:
         assert app.main.focused_pane() == "code"
 
 
-@pytest.mark.in_turn(2)
+@pytest.mark.in_turn(1)
 @pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60), (100, 50), (130, 26)])
 async def test_nothing_is_cut_off_at_any_size(size: tuple[int, int]) -> None:
     app = make_app(open_kernel("divergence", DIVERGE))
@@ -144,6 +144,7 @@ async def test_focus_keys_move_lane_warp_and_cta() -> None:
         assert current(app).cta == "0"
 
 
+@pytest.mark.full(instead="test_focus_keys_move_lane_warp_and_cta")
 async def test_things_of_note_are_lanes_where_paths_begin() -> None:
     session = open_kernel("divergence", DIVERGE)
     session.break_at("13")
@@ -392,6 +393,7 @@ async def test_mouse_focuses_lanes_and_warps() -> None:
         assert current(app).cta == "2"
 
 
+@pytest.mark.full(instead="test_focus_keys_move_lane_warp_and_cta")
 async def test_neighbours_in_a_title_can_be_clicked() -> None:
     app = make_app(open_first())
     async with app.run_test(size=BIG) as pilot:
@@ -540,6 +542,7 @@ async def test_enter_follows_branches_paths_stops_and_buffers() -> None:
         assert any("breakpoint 1" in t for t in app.main.query_one(ConsolePane).answers.texts)
 
 
+@pytest.mark.full(instead="test_focus_keys_move_lane_warp_and_cta")
 async def test_warps_are_chosen_by_a_condition() -> None:
     app = make_app(open_kernel("divergence", DIVERGE))
     async with app.run_test(size=(120, 40)) as pilot:

@@ -97,6 +97,7 @@ async def command(app: GpudbgApp, pilot: Pilot[int], line: str) -> None:
     await pilot.pause()
 
 
+@pytest.mark.full(instead="test_gdbs_window_commands")
 async def test_a_saved_layout_comes_back(tmp_path: Path) -> None:
     where = tmp_path / "state" / "layouts.json"
     app = app_with(where)
@@ -160,6 +161,7 @@ def test_a_file_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
         Saved.read(blocked / "layouts.json").save("a", {})
 
 
+@pytest.mark.full(instead="test_gdbs_window_commands")
 @pytest.mark.in_turn(1)
 @pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)])
 async def test_asm_src_and_split_show_instructions_source_or_both(

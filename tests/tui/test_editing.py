@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from textual.pilot import Pilot
 from textual.widgets import Input, Label
 
@@ -105,6 +106,7 @@ async def test_memory_by_column() -> None:
         assert (pane.cursor, pane.word) == (0, 1)
 
 
+@pytest.mark.full(instead="test_registers_and_predicates")
 async def test_what_is_read_only_says_so() -> None:
     app = make_app(open_first())
     async with app.run_test(size=(120, 40)) as pilot:

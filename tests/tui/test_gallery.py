@@ -75,6 +75,7 @@ async def test_gallery_lists_every_story_and_opens_one(size: tuple[int, int]) ->
         assert app.session.grid.total == 1
 
 
+@pytest.mark.full(instead="test_gallery_lists_every_story_and_opens_one")
 async def test_the_gallery_finds_and_remembers(tmp_path: Path) -> None:
     where = tmp_path / "state" / "seen.json"
     app = GpudbgApp(open_first(), [], appearance(), seen=Seen.read(where))
@@ -132,7 +133,7 @@ async def test_the_first_start_has_three_lines_of_hints(tmp_path: Path) -> None:
             assert "Space one instruction" in lines[0]
 
 
-@pytest.mark.in_turn(2)
+@pytest.mark.in_turn(1)
 @pytest.mark.parametrize("name", stories.stories())
 async def test_every_story_opens_where_it_begins(name: str) -> None:
     session = open_kernel(stories.stories()[name])
@@ -225,6 +226,7 @@ def test_what_one_can_type_is_marked_in_notes() -> None:
     assert wrapped("an odd ` one", 40)[0].text == " an odd ` one"
 
 
+@pytest.mark.full(instead="test_a_reader_who_does_what_notes_say_comes_to_the_end")
 async def test_notes_have_room_for_a_paragraph_beside_the_code() -> None:
     for size, least in (((80, 24), 10), ((120, 40), 13), ((200, 60), 18)):
         app = GpudbgApp(open_first(), [], appearance(), notes=True)

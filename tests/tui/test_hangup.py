@@ -54,6 +54,7 @@ def running() -> Iterator[Running]:
         program.wait()
 
 
+@pytest.mark.full(instead="test_sigterm_leaves_the_terminal_as_it_was")
 def test_a_closed_terminal_ends_the_application(running: Running) -> None:
     program, master = running
     os.close(master)

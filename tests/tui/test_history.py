@@ -404,6 +404,7 @@ async def test_mouse_clicks_drags_and_scrolls() -> None:
         assert "End goes to the present" in said(app)
 
 
+@pytest.mark.full(instead="test_go_to_a_tick_says_what_it_shows")
 async def test_its_own_command_line() -> None:
     app = make_app(open_first())
     async with app.run_test(size=(80, 24)) as pilot:
@@ -417,6 +418,7 @@ async def test_its_own_command_line() -> None:
         assert focused_widget(app) is screen.timeline
 
 
+@pytest.mark.in_turn(1)
 @pytest.mark.parametrize("keys", [("h",), ("t",)])
 async def test_escape_leaves_a_command_line_that_was_clicked(keys: tuple[str, ...]) -> None:
     """Nothing had the focus before: it goes to the screen's first pane."""
@@ -446,6 +448,7 @@ async def test_other_warps_scroll_where_there_are_more_than_rows() -> None:
         assert first in pane.texts
 
 
+@pytest.mark.full(instead="test_it_shows_the_way_here")
 async def test_a_small_launch_is_recorded_before_anybody_looks() -> None:
     app = make_app(open_first())
     async with app.run_test(size=(120, 40)) as pilot:
@@ -459,6 +462,7 @@ async def test_a_small_launch_is_recorded_before_anybody_looks() -> None:
         assert "not recorded" not in text
 
 
+@pytest.mark.full(instead="test_it_shows_the_way_here")
 async def test_recording_begins_when_it_is_opened_and_says_so() -> None:
     app = make_app(open_first())
     async with app.run_test(size=(120, 40)) as pilot:
@@ -510,6 +514,7 @@ async def test_steps_come_back_to_the_present_and_a_run_dims() -> None:
         assert any(e.tick == current(app).tick for e in screen.timeline.picture.events)
 
 
+@pytest.mark.full(instead="test_steps_come_back_to_the_present_and_a_run_dims")
 async def test_the_end_and_a_resize_in_the_past() -> None:
     app = make_app(open_first())
     async with app.run_test(size=(120, 40)) as pilot:
@@ -565,6 +570,7 @@ async def test_traps_and_faults_are_events() -> None:
         assert not any("cannot be drawn" in t for t in screen_text(app))
 
 
+@pytest.mark.full(instead="test_it_shows_the_way_here")
 async def test_it_reads_without_colour_and_unicode() -> None:
     app = make_app(open_first(), marks="ascii", palette="mono")
     async with app.run_test(size=(80, 24)) as pilot:

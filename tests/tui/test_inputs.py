@@ -289,7 +289,7 @@ async def test_text_pasted_where_nothing_is_typed_is_told() -> None:
         assert any("paste" in t for t in app.main.query_one(ConsolePane).answers.texts)
 
 
-@pytest.mark.in_turn(2)
+@pytest.mark.in_turn(1)
 @pytest.mark.parametrize("opened", ["", "w", "t", "h", "G", "?"])
 async def test_a_key_that_does_nothing_says_so(opened: str) -> None:
     async with started(open_first()) as (app, pilot):
@@ -303,7 +303,7 @@ async def test_a_key_that_does_nothing_says_so(opened: str) -> None:
         assert "F7 does nothing here" not in "\n".join(screen_text(app))
 
 
-@pytest.mark.in_turn(2)
+@pytest.mark.in_turn(1)
 @pytest.mark.parametrize("key", ["delete", "E", "exclamation_mark", "escape", "enter"])
 async def test_an_action_without_an_object_says_so(key: str) -> None:
     async with started(open_first()) as (app, pilot):

@@ -105,6 +105,7 @@ async def test_code_and_breakpoints_before_the_launch(saxpy: Path) -> None:
         assert form(app).form.grid == "1"
 
 
+@pytest.mark.full(instead="test_choose_fill_in_and_launch")
 async def test_save_writes_a_table_beside_the_program(saxpy: Path) -> None:
     app = opened(saxpy)
     async with app.run_test(size=(80, 24)) as pilot:

@@ -189,6 +189,7 @@ async def test_shared_memory_before_and_after_a_store() -> None:
         assert "16 bytes" in "\n".join(screen_text(app))
 
 
+@pytest.mark.full(instead="test_after_the_end_memory_shows_what_came_out")
 async def test_output_and_history_say_never_written(tmp_path: Path) -> None:
     path = tmp_path / "k.sass"
     path.write_text(

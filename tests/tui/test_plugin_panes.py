@@ -99,7 +99,7 @@ async def test_palette_opens_bundled_panes() -> None:
         assert on_main(app)
 
 
-@pytest.mark.in_turn(2)
+@pytest.mark.in_turn(1)
 @pytest.mark.parametrize(
     ("found", "words"),
     [

@@ -69,7 +69,7 @@ async def test_palette_finds_actions_commands_warps_and_themes() -> None:
         assert app.appearance.palette.name == "light"
 
 
-@pytest.mark.in_turn(2)
+@pytest.mark.in_turn(1)
 @pytest.mark.parametrize("name", keymaps.NAMES)
 async def test_key_maps_step(name: str) -> None:
     app = make_app(open_first())
@@ -81,6 +81,7 @@ async def test_key_maps_step(name: str) -> None:
         assert app.session.grid.total == 1
 
 
+@pytest.mark.full(instead="test_key_maps_step")
 async def test_theme_key_goes_round() -> None:
     app = make_app(open_first())
     async with app.run_test(size=BIG) as pilot:
@@ -260,6 +261,7 @@ async def test_the_line_between_the_columns_can_be_moved() -> None:
         assert app.main.line_pane("warps").size.width == 69
 
 
+@pytest.mark.full(instead="test_watch_screen_shows_values_and_what_stands_out")
 async def test_a_new_expression_is_the_one_shown_below() -> None:
     app = make_app(open_kernel("divergence", DIVERGE))
     async with app.run_test(size=(80, 24)) as pilot:

@@ -98,6 +98,7 @@ def test_without_a_screen_a_command_file_runs_on(tmp_path: Path) -> None:
         session.command("set themes light")
 
 
+@pytest.mark.full(instead="test_the_console_changes_theme_keys_and_marks")
 async def test_layout_save_keeps_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("GPUDBG_THEME", "GPUDBG_KEYMAP", "GPUDBG_ASCII", "NO_COLOR"):
         monkeypatch.delenv(name, raising=False)

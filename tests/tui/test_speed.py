@@ -140,6 +140,7 @@ async def test_a_search_in_a_long_listing_reads_each_instruction_once(tmp_path: 
         assert max(moved) < 8_000, moved
 
 
+@pytest.mark.in_turn(1)
 @pytest.mark.parametrize(("size", "most"), [((80, 24), 5_500), ((120, 40), 9_000)])
 async def test_a_step_is_drawn_once_and_only_where_it_differs(
     size: tuple[int, int], most: int, monkeypatch: pytest.MonkeyPatch
@@ -171,6 +172,7 @@ async def test_a_step_is_drawn_once_and_only_where_it_differs(
         assert min(counts) < most, counts
 
 
+@pytest.mark.in_turn(1)
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)])
 async def test_a_step_sends_the_lines_that_changed_as_they_are_on_the_screen(
     size: tuple[int, int], monkeypatch: pytest.MonkeyPatch

@@ -35,6 +35,7 @@ def test_ramps_grow_lighter_from_end_to_end() -> None:
         assert light[-1] - light[0] > 150
 
 
+@pytest.mark.full(instead="test_viewer_shows_picture_value_place_and_writer")
 def test_picture_agrees_with_the_device() -> None:
     session = blurred()
     picture = ImageTaker(session).take("", 0, 1)
@@ -59,6 +60,7 @@ def test_picture_agrees_with_the_device() -> None:
     assert not any(there(picture).edges.values())
 
 
+@pytest.mark.full(instead="test_every_key_of_the_viewer")
 def test_lanes_outside_are_marked_at_the_sides_they_left() -> None:
     session = blurred()
     picture = ImageTaker(session).take("photo", 0, 1)

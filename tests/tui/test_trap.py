@@ -161,6 +161,7 @@ async def test_fields_are_found_explained_and_edited() -> None:
         assert any(r.kind == "write" for r in there(there(screen.log_pane.view).trap).log[-1:])
 
 
+@pytest.mark.full(instead="test_inspector_shows_words_handler_and_log")
 async def test_folds_masks_and_clicks() -> None:
     session = in_handler()
     app = make_app(session)
@@ -185,6 +186,7 @@ async def test_folds_masks_and_clicks() -> None:
         assert session.focus.warp == 1
 
 
+@pytest.mark.full(instead="test_inspector_shows_words_handler_and_log")
 async def test_no_handler_and_no_warp_have_their_own_words() -> None:
     session = open_first()
     app = make_app(session)
@@ -237,6 +239,7 @@ async def test_timeline_console_and_opening_by_itself() -> None:
         assert not app.options.trap_opens
 
 
+@pytest.mark.full(instead="test_inspector_shows_words_handler_and_log")
 async def test_small_inspector_brings_its_command_line_up() -> None:
     app = make_app(open_kernel(SCATTER))
     async with app.run_test(size=(80, 24)) as pilot:

@@ -80,7 +80,7 @@ def test_known_differences_are_still_there() -> None:
     assert len(recorded("differences.txt")) < 10
 
 
-@pytest.mark.in_turn(2)
+@pytest.mark.in_turn(1)
 @pytest.mark.parametrize("arch", TABLES)
 def test_every_form_of_the_tables_is_understood(arch: str) -> None:
     """No row names a list that is not there, or an operand that cannot be read."""
