@@ -401,7 +401,7 @@ class _Function:
         if position is not None:
             return self._label(name, position)
         if found[1] is None:
-            return self._files.names.get(name)
+            return self._files.named(name, self._draft)
         if any(d.name == name for d in self._files.drafts):
             self._draft.relocations.append(
                 SassRelocation(offset, self._family.addresses.call, name)

@@ -57,6 +57,7 @@ class Draft:
     Attributes:
         labels: label -> instruction number.
         starts: labels that stand before a control word: they mean the bundle's start.
+        places: parameter -> its offset in bank 0.
     """
 
     name: str
@@ -67,6 +68,7 @@ class Draft:
     starts: set[str] = field(default_factory=set)
     numbers: dict[str, int] = field(default_factory=dict)
     params: list[SassParam] = field(default_factory=list)
+    places: dict[str, int] = field(default_factory=dict)
     banks: dict[int, Data] = field(default_factory=dict)
     relocations: list[SassRelocation] = field(default_factory=list)
     targets: dict[int, tuple[int, ...]] = field(default_factory=dict)
@@ -122,13 +124,19 @@ class DirectiveFiles:
         self.data, self.skipping = None, False
         return draft
 
+    def named(self, name: str, draft: Draft | None = None) -> int | None:
+        """The number of a parameter of a function (the one being read), else of `.equ`."""
+        draft = draft or (self.drafts[-1] if self.drafts else None)
+        value = draft.places.get(name) if draft else None
+        return self.names.get(name) if value is None else value
+
     def number(self, line: SassLine, text: str, low: int = 0, high: int = 1 << 32) -> int:
-        """A number or a name that `.equ` gave one.
+        """A number or a name that `.equ` or a parameter gave one.
 
         Raises:
             AssembleError: neither, or outside low..high.
         """
-        value = self.names.get(text)
+        value = self.named(text)
         if value is None:
             try:
                 value = int(text, 0)
@@ -262,7 +270,7 @@ class DirectiveFiles:
             if self.param_base + offset + size > MAX_BANK_BYTES:
                 raise self.error(line, "too many parameters")
         if named:
-            self.names[words[0]] = self.param_base + draft.params[-1].offset
+            draft.places[words[0]] = self.param_base + draft.params[-1].offset
 
     def _data(self, line: SassLine) -> None:
         if self.data is None:

@@ -148,3 +148,13 @@ def test_what_is_no_text(tmp_path: Path) -> None:
     file.write_bytes(b"EXIT\n\xff\xfe")
     with pytest.raises(gpudbg.LoadError, match="offset 0x5: is no UTF-8 text"):
         gpudbg.load(file)
+
+
+def test_a_parameter_s_name_is_its_kernel_s() -> None:
+    text = ".kernel a\n.param n 4\nMOV R0, c[0x0][n]\nEXIT\n.kernel b\n.param p 8\n.param n 4\n"
+    program = gpudbg.assemble_program(text + "MOV R0, c[0x0][n]\nEXIT")
+    assert [[p.size for p in k.params] for k in program.kernels.values()] == [[4], [8, 4]]
+    for name, args, value in (("a", [7], 7), ("b", [0, 9], 9)):
+        session = program.launch(name, args=args)
+        session.step(1)
+        assert session.evaluate("$R0").values[0] == value

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import PurePath
+from typing import Any
 
 from gpudbg.answers.words import dim
 from gpudbg.dataclass import dataclass
@@ -65,6 +67,10 @@ class ErrorRecord:
     def __repr__(self) -> str:
         who = f"block {dim(self.block)} thread {dim(self.thread)}"
         return f"<{self.name} at {self.kernel}+0x{self.pc:x}, {who}: {self.detail or self.name}>"
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data: the same keys in `--json` and in what debug adapters tell."""
+        return asdict(self)
 
 
 @dataclass(frozen=True, slots=True)

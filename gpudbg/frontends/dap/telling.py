@@ -16,6 +16,7 @@ from gpudbg.debug.stops import (
     Stop,
     TrapStop,
     WatchpointStop,
+    signal_of,
 )
 
 if TYPE_CHECKING:
@@ -53,4 +54,25 @@ def stopped_body(thread: int, points: Points, stop: Stop | None, reason: str) ->
         body |= {"description": words, "text": words}
     if stop is not None and stop.breakpoints:
         body["hitBreakpointIds"] = points.known(stop.breakpoints)
+    return body | errors_of(stop)
+
+
+def errors_of(stop: Stop | None) -> Body:
+    """Warp errors as data, as `--json` has them; nothing for a stop without errors."""
+    if stop is None or not stop.errors:
+        return {}
+    return {"errors": [error.to_json() for error in stop.errors]}
+
+
+def details_of(stop: Stop, words: str, text: str) -> Body:
+    """The protocol's details of an exception: the first error, the others within it."""
+    body: Body = {"message": words, "stackTrace": text, **errors_of(stop)}
+    signal = signal_of(stop)
+    if stop.errors and signal is not None:
+        body |= {
+            "typeName": stop.errors[0].name,
+            "fullTypeName": f"{signal.name}, {signal.meaning}",
+        }
+        inner = [{"typeName": e.name, "message": e.detail or e.name} for e in stop.errors[1:]]
+        body |= {"innerException": inner} if inner else {}
     return body

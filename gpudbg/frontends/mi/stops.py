@@ -75,8 +75,20 @@ def reason_fields(
             "reason": "signal-received",
             "signal-name": signal.name,
             "signal-meaning": signal.meaning,
+            **_errors(stop),
         }
     return {"reason": finished}
+
+
+def _errors(stop: Stop) -> Fields:
+    """Warp errors as data: names as in `--json`, addresses in hexadecimal, no key for None."""
+    rows = [{key: _constant(key, v) for key, v in e.to_json().items()} for e in stop.errors]
+    kept = [{key: v for key, v in row.items() if v is not None} for row in rows]
+    return {"errors": kept} if kept else {}
+
+
+def _constant(key: str, value: object) -> object:
+    return f"0x{value:x}" if key in ("address", "pc") and isinstance(value, int) else value
 
 
 def _arrived(stop: Stop) -> Fields:

@@ -11,6 +11,7 @@ from gpudbg.frontends.dap.points import source_of
 from gpudbg.frontends.dap.protocol import Body
 from gpudbg.frontends.dap.registry import request, whole_of
 from gpudbg.frontends.dap.scopes import scopes_of
+from gpudbg.frontends.dap.telling import details_of
 
 if TYPE_CHECKING:
     from gpudbg.debug import DebugSession
@@ -82,5 +83,5 @@ def exception_info(adapter: Adapter, arguments: Body) -> Body:
         "exceptionId": title(stop.errors[0]) if stop is not None and stop.errors else words,
         "description": text,
         "breakMode": "always",
-        "details": {"message": words, "stackTrace": text},
+        "details": details_of(stop, words, text) if stop is not None else {"message": words},
     }
