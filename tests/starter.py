@@ -104,8 +104,11 @@ def main(fd: int) -> None:
     """The helper: begin what is asked for and tell when it has ended."""
     for name in LOADED:
         importlib.import_module(name)
-    for families in ("gpudbg.debug.commands.families", "gpudbg.frontends.mi.commands.families"):
-        importlib.import_module(families).load()
+    for package in ("gpudbg.debug.commands", "gpudbg.frontends.mi.commands"):
+        for family in importlib.import_module(f"{package}.families").FAMILIES:
+            # Which plugins there are depends on the environment of who asks.
+            if family != "plugins":
+                importlib.import_module(f"{package}.{family}")
     asked = socket.socket(fileno=fd)
     waiting = selectors.DefaultSelector()
     waiting.register(asked, selectors.EVENT_READ)
