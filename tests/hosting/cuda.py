@@ -6,17 +6,19 @@ which is in no wheel: it packs cubins and PTX into a container.
 
 from __future__ import annotations
 
+import functools
+import hashlib
 import os
 import shutil
 import struct
 import subprocess
 import sys
-from functools import cache
 from pathlib import Path
 
 import pytest
 
 from gpudbg.hosting.build import built_library, compilers
+from gpudbg.sm.engines.llvm import cache
 from gpudbg.toolchain.installed import find_ptxas, folders, runtime_headers
 
 PROGRAMS = Path(__file__).parent / "programs"
@@ -44,7 +46,7 @@ def pack(words: list[str]) -> None:
     Path(out).write_bytes(struct.pack("<IHHQ", 0xBA55ED50, 1, 16, len(entries)) + entries)
 
 
-@cache
+@functools.cache
 def installation() -> Path:
     """The folder that clang takes for CUDA's."""
     import tempfile
@@ -94,14 +96,26 @@ def require_compiler() -> str:
 
 
 def host_program(source: str, out: Path, *flags: str, arch: str = "sm_80") -> Path:
-    """A program of `programs/`, built."""
+    """A program of `programs/`, built; other tests of the run that want the same have a link."""
+    path = PROGRAMS / source
+    wanted = repr((path.read_text(), flags, arch)).encode()
+    built = Path(os.environ[cache.FOLDER]) / "programs" / hashlib.sha256(wanted).hexdigest()
+    if not built.exists():
+        built.parent.mkdir(parents=True, exist_ok=True)
+        compile_program(path, out, *flags, arch=arch)
+        out.replace(built)
+    out.symlink_to(built)
+    return out
+
+
+def compile_program(path: Path, out: Path, *flags: str, arch: str) -> None:
+    """Build it, as a user with clang does."""
     place = installation()
-    words = [require_clang(), *_FLAGS, "-x", "cuda", str(PROGRAMS / source), "-o", str(out)]
+    words = [require_clang(), *_FLAGS, "-x", "cuda", str(path), "-o", str(out)]
     words += [f"--cuda-path={place}", f"--cuda-gpu-arch={arch}", *flags]
     words += [f"-L{built_library()}", "-lcudart"]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-3000:]
-    return out
 
 
 def run_exec(
