@@ -39,10 +39,9 @@ def joined(a: Rows, b: Rows) -> Rows:
         if held is row:
             continue
         if held is not None:
-            larger = np.maximum(held, row)
-            if np.array_equal(larger, held):
+            if (row <= held).all():
                 continue
-            row = larger
+            row = np.maximum(held, row)
         if made is None:
             made = dict(a)
         made[warp] = row

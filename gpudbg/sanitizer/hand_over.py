@@ -1,9 +1,12 @@
 """Accesses that machine code of sm_70 and later does not mark as strong, by what is around them.
 
 Stores and loads of shared memory carry no scope.  Measured (NVRTC 12.9): a release store or atomic
-follows a MEMBAR at once; an acquire load or atomic of the block's scope is followed by a NOP before
-anything else is accessed; a load that its own loop repeats until it changes must be volatile or
-atomic in the source, since a compiler would else load once.
+follows a MEMBAR, as a volatile store behind a fence does, with nothing but arithmetic between; an
+acquire load or atomic of the block's scope is followed by a NOP before anything else is accessed,
+and the result is there at that NOP: from sm_90 on the NOP itself waits for it, before that it or an
+instruction between does.  A `__syncwarp` is a NOP, too, which nothing else tells apart where a
+load's result is used before it on sm_70 to sm_89.  A load that its own loop repeats until it
+changes must be volatile or atomic in the source, since a compiler would else load once.
 """
 
 from __future__ import annotations
@@ -11,13 +14,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
+from gpudbg.architectures import age
 from gpudbg.dataclass import dataclass
 from gpudbg.isa.operands import Reg
+from gpudbg.isa.volta import WideControl
+from gpudbg.sm.schedule.turns import FLOW_WIDE
 
 _STORES: Final = frozenset(("STS", "ATOMS"))
 _LOADS: Final = frozenset(("LDS", "ATOMS", "LDG", "ATOMG", "LD", "ATOM"))
 _ACCESSES: Final = _LOADS | frozenset(("STS", "STG", "ST", "RED", "REDG", "BAR", "LDGSTS", "SYNCS"))
-_BETWEEN: Final = frozenset(("ERRBAR", "CGAERRBAR"))
+_FLOW: Final = FLOW_WIDE | frozenset(("BSSY", "NOP"))
 _NEAR: Final = 6
 """Instructions behind a load among which what belongs to it is looked for."""
 
@@ -38,18 +44,19 @@ class HandOvers:
 NO_HAND_OVERS: Final = HandOvers()
 
 
-def hand_overs(instructions: Sequence[tuple[int, Any]]) -> HandOvers:
+def hand_overs(instructions: Sequence[tuple[int, Any]], arch: str) -> HandOvers:
     """What is strong, and what acquires, in code.
 
     Args:
         instructions: (pc, instruction) in order.
     """
+    itself = age(arch) >= age("sm_90")
     strong, takes = set(), set()
     for n, (pc, insn) in enumerate(instructions):
         if insn.op in _STORES and _after_fence(instructions, n):
             strong.add(pc)
         if insn.op in _LOADS and "CONSTANT" not in insn.text():
-            ends = _followed_by(instructions, n)
+            ends = _followed_by(instructions, n, itself)
             if ends == "NOP" and (insn.op in ("LDS", "ATOMS") or ".STRONG" in insn.text()):
                 strong.add(pc)
                 takes.add(pc)
@@ -59,20 +66,32 @@ def hand_overs(instructions: Sequence[tuple[int, Any]]) -> HandOvers:
 
 
 def _after_fence(instructions: Sequence[tuple[int, Any]], n: int) -> bool:
-    """Whether a MEMBAR is directly before an instruction."""
-    before = n - 1
-    while before >= 0 and instructions[before][1].op in _BETWEEN:
-        before -= 1
-    return before >= 0 and instructions[before][1].op == "MEMBAR"
+    """Whether a MEMBAR is before an instruction, with nothing but arithmetic between."""
+    for _, insn in reversed(instructions[max(n - _NEAR, 0) : n]):
+        if insn.op == "MEMBAR":
+            return True
+        if insn.op in _ACCESSES or insn.op in _FLOW:
+            return False
+    return False
 
 
-def _followed_by(instructions: Sequence[tuple[int, Any]], n: int) -> str:
-    """`NOP`, `loop` (a branch back to the load or before it) or "" of what is behind a load."""
+def _followed_by(instructions: Sequence[tuple[int, Any]], n: int, itself: bool) -> str:
+    """`NOP`, `loop` (a branch back to the load or before it) or "" of what is behind a load.
+
+    Args:
+        itself: the NOP waits for an acquire load, not what stands before it.
+    """
     start = instructions[n][0]
+    signal = WideControl.of(instructions[n][1].word).write_barrier
+    there = signal is None
     earliest = instructions[max(n - _NEAR, 0)][0]
     for _, insn in instructions[n + 1 : n + 1 + _NEAR]:
+        waits = signal is not None and WideControl.of(insn.word).wait >> signal & 1
         if insn.op == "NOP":
-            return "NOP"
+            if there or waits:
+                return "NOP"
+            break
+        there |= bool(waits) and not itself
         if insn.op == "BRA" or insn.op in _ACCESSES:
             break
     for pc, insn in instructions[n + 1 : n + 1 + 3 * _NEAR]:

@@ -65,8 +65,15 @@ class Release:
     """What a strong write publishes."""
 
     block: int
-    in_block: Rows
-    anywhere: Rows
+    in_block: Rows = field(default_factory=lambda: EMPTY)
+    anywhere: Rows = field(default_factory=lambda: EMPTY)
+
+    def with_(self, in_block: Rows, anywhere: Rows) -> Release:
+        """After another strong write of the same block: itself where that adds nothing."""
+        near, far = joined(self.in_block, in_block), joined(self.anywhere, anywhere)
+        if near is self.in_block and far is self.anywhere:
+            return self
+        return Release(self.block, near, far)
 
 
 class RaceCheck(RunCheck):
@@ -106,7 +113,7 @@ class RaceCheck(RunCheck):
         self._converged: dict[int, tuple[int, list[int] | None]] = {}
         self._shared: dict[int, dict[int, Cell]] = {}
         self._global: dict[int, Cell] = {}
-        self._released: dict[Hashable, list[Release]] = {}
+        self._released: dict[Hashable, dict[int, Release]] = {}
 
     def _first_of(self, cta: Cta) -> int:
         """The number of a CTA's first warp."""
@@ -358,9 +365,13 @@ class RaceCheck(RunCheck):
     def _acquire(self, clock: WarpClock, step: ExecutedInstruction, touch: Touch) -> None:
         block = step.warp.cta.number
         for lane, key in self._keys(step, touch):
-            for release in self._released.get(key, ()):
-                lanes = step.active if self._lock_step else 1 << lane
-                group = clock.group(lanes)
+            released = self._released.get(key)
+            if not released:
+                continue
+            group = clock.group(step.active if self._lock_step else 1 << lane)
+            for release in released.values():
+                if not group.hears(release):
+                    continue
                 near = release.in_block if release.block == block else EMPTY
                 group.knowledge = group.knowledge.heard(near, release.anywhere)
 
@@ -372,16 +383,8 @@ class RaceCheck(RunCheck):
             if touch.kind != "atomic":
                 self._released.pop(key, None)
             if published[0] or published[1]:
-                row = self._released.setdefault(key, [])
-                made = Release(block, published[0], published[1])
-                if row and row[-1].block == block:
-                    last = row.pop()
-                    made = Release(
-                        block,
-                        joined(last.in_block, made.in_block),
-                        joined(last.anywhere, made.anywhere),
-                    )
-                row.append(made)
+                row = self._released.setdefault(key, {})
+                row[block] = row.get(block, Release(block)).with_(*published)
 
 
 def _space(home: Cta | None) -> str:

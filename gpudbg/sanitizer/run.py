@@ -494,7 +494,8 @@ class _Run:
                 self.unfinished.clear()
             code = list(_code(session))
             beside = AsyncRaceCheck(
-                findings, places, memory, emulated=emulated_atomics(code), handed=hand_overs(code),
+                findings, places, memory, emulated=emulated_atomics(code),
+                handed=hand_overs(code, self.launches.program.device.arch),
                 volatile_data=settings.volatile_data, races="race" in settings.checks, sync=sync,
                 before=self.unfinished, masks=masks_of_converged(code),
             )  # fmt: skip

@@ -15,6 +15,9 @@ from gpudbg.sanitizer.clocks import EMPTY, Knowledge, Row
 MOST_CLOSED = 64
 """Closed groups of copies that are remembered: a wait leaves at most a few of them pending."""
 
+MOST_HEARD = 256
+"""Released clocks that a group remembers to have heard."""
+
 
 @dataclass(slots=True)
 class ClockGroup:
@@ -24,12 +27,24 @@ class ClockGroup:
         lanes: mask.
         own: of the warp's own lanes, ticks up to which their work is known.
         known: all lanes of the group are known up to this tick beside what `own` says.
+        heard: what was released and is part of the knowledge, by identity: a loop that waits reads
+            the same again and again.
     """
 
     lanes: int
     own: Row
     knowledge: Knowledge
     known: int = 0
+    heard: dict[int, object] = field(default_factory=dict)
+
+    def hears(self, release: object) -> bool:
+        """Whether something that was released is heard for the first time."""
+        if id(release) in self.heard:
+            return False
+        if len(self.heard) >= MOST_HEARD:
+            self.heard.clear()
+        self.heard[id(release)] = release
+        return True
 
     def row(self) -> Row:
         """What is known of the warp's own lanes."""

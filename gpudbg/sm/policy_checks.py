@@ -113,9 +113,11 @@ CHECK_POLICIES: tuple[Policy, ...] = (
         "check-hand-over",
         "inferred",
         "From sm_70 on a store or atomic of shared memory behind a MEMBAR is strong, and a load or "
-        "atomic with a NOP behind it acquires, at the block's scope; so is a load that its loop "
-        "repeats until it changes.",
-        "Release and acquire of shared memory leave nothing else in the machine code.",
+        "atomic with a NOP behind it that waits for the result (before sm_90: the NOP or an "
+        "instruction between) acquires, at the block's scope; so is a load that its loop repeats "
+        "until it changes.",
+        "Release and acquire of shared memory leave nothing else in the machine code; before sm_90 "
+        "a plain load whose result is used before a __syncwarp has the same words.",
     ),
     Policy(
         "check-swizzle",

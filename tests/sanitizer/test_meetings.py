@@ -1,5 +1,5 @@
 """Lanes that meet by masks, barriers come to twice, counters in halves of registers, shared memory
-below the kernel's.
+below the kernel's, flags in shared memory.
 
 `python -m tests.sanitizer.test_meetings` compiles `meetings.cu` (one kernel a line) anew.
 """
@@ -20,10 +20,11 @@ ARCHITECTURES = ("sm_80", "sm_90a")
 
 
 class Meeting(NamedTuple):
-    """A kernel's block, and `kind/space/cause` of what it has."""
+    """A kernel's block, `kind/space/cause` of what it has, and where its code shows that."""
 
     block: int
     found: str = ""
+    archs: tuple[str, ...] = ARCHITECTURES
 
 
 MEETINGS = {
@@ -34,16 +35,21 @@ MEETINGS = {
     "twice": Meeting(64, "sync/None/wrong_count"),
     "halves": Meeting(32),
     "below": Meeting(64, "out_of_bounds/shared/"),
+    "handed": Meeting(64),
+    # On sm_80 its code is that of an acquire load.
+    "handed_plain": Meeting(64, "race/shared/read_write", ("sm_90a",)),
+    "flag": Meeting(64),
+    "flag_bare": Meeting(64, "race/shared/read_write"),
 }
 
 
 @pytest.mark.in_turn(1, each="name")
-@pytest.mark.parametrize(("name", "arch"), [(n, a) for n in MEETINGS for a in ARCHITECTURES])
+@pytest.mark.parametrize(("name", "arch"), [(n, a) for n in MEETINGS for a in MEETINGS[n].archs])
 def test_meeting(name: str, arch: str) -> None:
     program = gpudbg.load(str(HERE / f"meetings.{arch}.cubin"))
     values, out = np.arange(64, dtype=np.int32), np.zeros(64, np.int32)
     args = [program.device.buffer(values), program.device.buffer(out)]
-    block, wanted = MEETINGS[name]
+    block, wanted, _ = MEETINGS[name]
     report = gpudbg.check(program, name, block=block, args=args, max_instructions=100_000)
     found = {f"{f.kind}/{f.space}/{f.cause}" for f in report.findings if f.severity != "note"}
     assert len(found) == bool(wanted), report.lines()

@@ -36,6 +36,7 @@ from gpudbg.sm.engines.values import Mask, Value, ValueOps, Wide, const32, join,
 from gpudbg.sm.faults import TrapRaised, WarpErrorRaised
 from gpudbg.sm.observer import Observer, Observers
 from gpudbg.sm.record import ACTIVE, CC_INDEX, EXECUTED, PC, PRED, RETURN_PC, STATUS, UPRED
+from gpudbg.sm.schedule.polling import branch_polls
 from gpudbg.sm.schedule.turns import TURN_POINTS
 from gpudbg.sm.semantics import registry
 from gpudbg.sm.semantics.machine import WideOperations
@@ -100,6 +101,16 @@ def _fault(code: str, detail: str) -> Callable[[Any, Any], None]:
     return raise_it
 
 
+def _yielding(function: Callable[[Any, Any], None]) -> Callable[[Any, Any], None]:
+    """An instruction after which warps of other blocks have their turns, too."""
+
+    def yields(m: StepEngine, i: Any) -> None:
+        m.yielded = True
+        function(m, i)
+
+    return yields
+
+
 class StepEngine(ValueOps, AsyncOps):
     """Executes one launch's warps; see the module text.
 
@@ -111,7 +122,8 @@ class StepEngine(ValueOps, AsyncOps):
             the last `run`.
         turn_over: the last `run` ended where the warp's turn does.
         polled: it did so because the warp polls: warps of other CTAs go first, too.
-        yielded: there was a YIELD or NANOSLEEP: when the turn is over, the same.
+        yielded: there was a YIELD or NANOSLEEP, or the branch of a loop that polls
+            (`gpudbg.sm.schedule.polling`): when the turn is over, the same.
         written: marks of what has been stored, while only this engine has run the launch.
     """
 
@@ -340,10 +352,22 @@ class StepEngine(ValueOps, AsyncOps):
             function = _fault("OOR_REG", f"{missing} is not one of the warp's {len(self.warp.R)}")
         guard, negated = (PT, False) if insn.tests_guard else insn.guard
         guard += UPRED if insn.uniform_guard and guard != PT else PRED
+        if layout is BUNDLES and branch_polls(place, insn, self._decoded):
+            function = _yielding(function)
         flow = insn.op in self._turn_points.flow
         found = Bound(place, layout.next(place), guard, negated, insn, function, flow)
         self._bound[pc] = found
         return found
+
+    def _decoded(self, pc: int) -> Instruction | None:
+        """The instruction at a pc; None where there is none."""
+        if self.code.placement_at(pc) is None:
+            return None
+        try:
+            word = self._layout.word_at(self.code.code, pc - self.code.base)
+            return decode(word, self.code.program.arch)
+        except DecodeError:
+            return None
 
     def mnemonic(self, pc: int) -> str:
         """The mnemonic at a pc; an empty string where there is no instruction."""

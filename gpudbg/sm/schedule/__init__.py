@@ -7,6 +7,7 @@ seed draws the warp and the length of its turn from a generator.  The turn in pr
 the state, so a stop in its middle does not change what runs afterwards.
 
     turns       where turns can end
+    polling     loops after whose turns warps of other blocks go first
     step        the schedule as the kernel run asks for it
     compiled    the same in compiled code: the loop that runs warps of a grid
 

@@ -25,8 +25,8 @@ class Schedule:
         quantum: most instructions of a turn.
         warp, left: the turn in progress.
         position: place in the order behind the warp that had the last turn; 0: none had any.
-        polls: in its turn the warp has polled, or had a YIELD: the next one of whichever block
-            has its turn after it.
+        polls: in its turn the warp has polled, or had a YIELD (`polling`): the next one of
+            whichever block has its turn after it.
         stay: instructions left before the blocks of another place have their turns.
         turns: turns of a planned schedule so far.
         executed: warp instructions of the launch so far, the ticks of a plan.

@@ -24,7 +24,7 @@ from gpudbg.sm.engines.llvm import layout
 from gpudbg.sm.engines.llvm.ir.builder import ODDS, UNLIKELY, Builder
 from gpudbg.sm.engines.llvm.ir.floats import Floats
 from gpudbg.sm.engines.llvm.ir.integers import Integers
-from gpudbg.sm.engines.llvm.ir.values import Mask, Msk, Num, Slow, Values
+from gpudbg.sm.engines.llvm.ir.values import FULL, Mask, Msk, Num, Slow, Values
 from gpudbg.sm.engines.llvm.kernel.accesses import Accesses
 from gpudbg.sm.engines.llvm.kernel.addresses import Addresses
 from gpudbg.sm.engines.llvm.kernel.cluster_rank import ClusterRank
@@ -497,7 +497,19 @@ class Emitter:
             self.watch.note_instruction(insn)
         goal = insn.o.get("d")
         self.cursor.wants_old = isinstance(goal, Reg) and goal.index != RZ
+        if self.cursor.pc in self.listing.polling:
+            self._polls()
         function(self.machine, insn)
+
+    def _polls(self) -> None:
+        """The branch of a loop that waits for other blocks."""
+        ir, field = self.ir, layout.FIELD["polls"]
+        if isinstance(self.cursor.exec, int) and self.cursor.exec == FULL:
+            ir.put("i64", 1, "%env", field)
+            return
+        some = ir.op(f"icmp ne i32 {self.values.mask_bits(self.cursor.exec)}, 0")
+        polls = ir.op(f"or i64 {ir.op(f'zext i1 {some} to i64')}, {ir.get('i64', '%env', field)}")
+        ir.put("i64", polls, "%env", field)
 
     def _stops_where(self, condition: Condition) -> None:
         """Leave before the instruction where a breakpoint's condition holds in some lane."""

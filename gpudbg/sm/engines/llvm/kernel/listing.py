@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import field
+from functools import partial
 from typing import Any
 
 from gpudbg.code_layout import CodeLayout, layout_of
@@ -12,6 +13,7 @@ from gpudbg.errors import DecodeError
 from gpudbg.formats.program import CodeImage
 from gpudbg.isa.family import decode
 from gpudbg.isa.operands import PT, Access, Imm, Reg
+from gpudbg.sm.schedule.polling import branch_polls
 from gpudbg.sm.schedule.turns import TURN_POINTS, TurnPoints
 
 STOPS_FLOW = frozenset("BRA BRX JMP JMX EXIT KIL RET SYNC BRK CONT BRXU JMXU KILL".split())
@@ -32,6 +34,7 @@ class KernelListing:
         heads: where blocks begin.
         merge_points: heads that are reached otherwise than from the instruction before.
         targets: heads that code goes to.
+        polling: branches of loops that wait for other blocks.
     """
 
     arch: str
@@ -41,6 +44,7 @@ class KernelListing:
     heads: set[int] = field(default_factory=set)
     merge_points: set[int] = field(default_factory=set)
     targets: set[int] = field(default_factory=set)
+    polling: set[int] = field(default_factory=set)
     layout: CodeLayout = field(init=False)
     turns: TurnPoints = field(init=False)
     _written: Access | None = None
@@ -76,6 +80,9 @@ class KernelListing:
                     found.heads.add(pc)
                 if insn.op in STOPS_FLOW and found.always(insn):
                     break
+        if layout.has_control_words:
+            at = partial(_decoded, image, arch=found.arch)
+            found.polling = {pc for pc, insn in found.code.items() if branch_polls(pc, insn, at)}
         return found
 
     def written(self) -> Access:
