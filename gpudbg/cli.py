@@ -45,6 +45,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "demo": ("gpudbg.frontends.verbs.demo", "open a shipped program and its story"),
     "serve": ("gpudbg.frontends.verbs.serve", "the terminal UI in a browser"),
     "dap": ("gpudbg.frontends.verbs.dap", "a debug adapter for VS Code and other editors"),
+    "mcp": ("gpudbg.frontends.verbs.mcp", "the debugger as tools for assistants (stdio)"),
     "export": ("gpudbg.frontends.verbs.export", "run a kernel and write a surface to a file"),
     "plugins": ("gpudbg.frontends.verbs.plugins", "list plugins"),
     "cache": ("gpudbg.frontends.verbs.cache", "show or clear what is kept of compiled kernels"),

@@ -4,9 +4,11 @@ from .device import Device as Device
 from .opening import SASS_SUFFIX as SASS_SUFFIX
 from .opening import add_launch_flags as add_launch_flags
 from .opening import device_for as device_for
+from .opening import is_recording_file as is_recording_file
 from .opening import launch_parser as launch_parser
 from .opening import open_members as open_members
 from .opening import open_program as open_program
 from .opening import open_programs as open_programs
 from .opening import open_session as open_session
+from .opening import start as start
 from .programs import LoadedProgram as LoadedProgram

@@ -326,6 +326,11 @@ class Launch:
     special: SpecialSetup = field(default_factory=SpecialSetup)
     source: str = "launch"
 
+    @property
+    def buffer_bytes(self) -> int:
+        """What its buffers take together."""
+        return sum(b.count * dtype_of(b.dtype).itemsize for b in self.buffers.values())
+
     def replaced(self, **given: Any) -> Launch:
         """A copy with the fields that are not None replaced; mappings are merged."""
         changes: dict[str, Any] = {}

@@ -51,6 +51,7 @@ OPERANDS = (
     _operand("script", "file", metavar="FILE.py"),
     _operand("demo", "name", count="?"),
     _operand("exec", "words", kind=REST, metavar="PROGRAM [ARGUMENT ...]"),
+    _operand("mcp", "folder", "what calls may read and write", default=".", count="?"),
     _operand("cache", "action", kind=CHOICE, choices=("show", "clear"), default="show", count="?"),
     _operand(_SURFACE, "header", "the texture header: eight words or 64 digits", count="*"),
     _operand("decode insn", "word", "0x…, or all its hex digits", count="+"),
@@ -140,6 +141,19 @@ FLAGS_OF_RUNS = (
         "serve", "host", TEXT, "where to listen (default: this machine)", default="127.0.0.1",
     ),
     _flag("serve", "port", TEXT, "default 8000; 0: a free one", default="8000"),
+    _flag(
+        "mcp", "max-instructions", WHOLE, "warp instructions of one run",
+        least=1, default=200_000_000, metavar="N",
+    ),
+    _flag("mcp", "timeout", WHOLE, "of one call", least=1, default=60, metavar="SECONDS"),
+    _flag(
+        "mcp", "memory-mb", WHOLE, "memory of all that is open", least=256, default=4096,
+        metavar="N",
+    ),
+    _flag(
+        "mcp", "answer-chars", WHOLE, "of one answer; `more` has the rest",
+        least=200, default=4000, metavar="N",
+    ),
     _flag("dap", "port", TEXT, "listen on this port of the loopback instead; 0: a free one"),
 )  # fmt: skip
 

@@ -28,6 +28,7 @@ LARGEST = {
     "sanitizer": 1,
     "frontends.tui": 2,
     "frontends.dap": 1,
+    "frontends.mcp": 1,
     "frontends.mi": 1,
     "frontends.console": 1,
     "frontends.repl": 1,
