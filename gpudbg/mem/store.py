@@ -14,7 +14,9 @@ from gpudbg.mem.lanes import FULL, U32, bools, ones32
 from gpudbg.mem.pages import storage
 
 _SHIFT = {1: 0, 2: 1, 4: 2, 8: 3, 16: 4}
-_PAD = 16
+LONGEST = 16
+"""Bytes of the largest elements; larger accesses are done in parts of as many."""
+_PAD = LONGEST
 
 
 def padded_size(size: int) -> int:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import gpudbg
+from gpudbg.cli import main
 from gpudbg.isa.volta import assemble
 from gpudbg.sm.semantics.variants import VARIANTS, Variant
 
@@ -74,6 +75,49 @@ def test_accesses_of_32_bytes(tmp_path: Path) -> None:
     assert found[8:10] == [1, 3]
     assert found[12:14] == [4, 6]
     assert buffer.array()[8:].tolist() == [n + 7 for n in (4, 5, 6, 7, 0, 1, 2, 3)]
+
+
+LONG = """\
+.arch sm_120
+.kernel k
+.param p 8
+.param stride 4
+LDC R2, c[0x0][p]
+LDC R3, c[0x0][p+4]
+LDC R7, c[0x0][stride]
+S2R R4, SR_TID.X
+IMAD.WIDE.U32 R2, R4, R7, R2
+MOV R8, R4
+ACCESS
+EXIT
+"""
+
+
+@pytest.mark.parametrize("engine", ["step", "run"])
+@pytest.mark.parametrize("access", ["load", "store"])
+def test_accesses_of_32_bytes_fault_as_a_whole(engine: str, access: str, tmp_path: Path) -> None:
+    """16 mod 32 is misaligned; of one that ends outside nothing is stored."""
+    line = "STG.E.ENL2.256 desc[UR4][R2.64], R12, R8"
+    if access == "load":
+        line = "LDG.E.ENL2.256 R12, R8, desc[UR4][R2.64]"
+    made = tmp_path / "long.cubin"
+    source = made.with_suffix(".sass")
+    source.write_text(LONG.replace("ACCESS", line))
+    assert main(["asm", str(source), "--cubin", str(made)]) == 0
+    loaded = gpudbg.load(str(made), engine=engine)
+    for stride, words, error, lanes in (
+        (32, 256, "", ()),
+        (16, 256, "MISALIGNED_ADDR", tuple(range(1, 32, 2))),
+        (32, 252, "MMU_FAULT", (31,)),
+    ):
+        numbers = np.full(words, 77, np.uint32)
+        session = loaded.launch("k", args=[numbers, stride], grid=1, block=32)
+        errors = session.run().errors
+        assert [(e.name, e.size, e.access, e.lanes) for e in errors] == [
+            (error, 32, access, lanes)
+        ] * bool(error)
+        kept = bool((np.asarray(session.buffer(0)) == 77).all())
+        assert kept == (access == "load" or error == "MISALIGNED_ADDR" or words < 256)
 
 
 @pytest.mark.parametrize("arch", ["sm_80", "sm_90", "sm_120"])

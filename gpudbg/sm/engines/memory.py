@@ -17,6 +17,7 @@ from gpudbg.mem.device import Allocation, DeviceMemory
 from gpudbg.mem.faults import MemoryFault
 from gpudbg.mem.lanes import FULL, U32, U64, first_lane, pack
 from gpudbg.mem.local import STACK_REACH
+from gpudbg.mem.store import LONGEST
 from gpudbg.mem.windows import RANK_SHIFT, WINDOW_BYTES
 from gpudbg.sm.asynchronous.events import MbarrierChanged
 from gpudbg.sm.atomics.step import SIZES, UPDATES
@@ -112,6 +113,10 @@ class MemoryOps:
         if space == "generic":
             parts = self.by_space(lanes64(address), lanes)
             return _merge([self._load(s, a, part, size, signed) for s, a, part in parts])
+        if size > LONGEST:
+            self._probe(space, address, lanes, size)
+            first, second = (self._load(space, a, lanes, LONGEST, False) for a in _halves(address))
+            return first + second
         if space == "shared":
             address = self.own(lanes32(address), lanes)
         if self.observers is not None:
@@ -143,6 +148,11 @@ class MemoryOps:
                 self.store(space, address, size, values)
 
     def _store(self, space: str, address: Any, lanes: int, size: int, data: list[U32]) -> None:
+        if size > LONGEST:
+            self._probe(space, address, lanes, size)
+            for n, place in enumerate(_halves(address)):
+                self._store(space, place, lanes, LONGEST, data[4 * n : 4 * n + 4])
+            return
         if space == "shared":
             address = self.own(lanes32(address), lanes)
         if self.observers is not None:
@@ -506,6 +516,12 @@ def _groups(values: U32, lanes: int) -> list[tuple[int, int]]:
     if same == lanes:
         return [(first, lanes)]
     return [(first, same), *_groups(values, lanes & ~same)]
+
+
+def _halves(address: Value | Wide) -> tuple[Any, Any]:
+    """Addresses of both parts of a long access."""
+    places = np.asarray(address)
+    return places, places + places.dtype.type(LONGEST)
 
 
 def _merge(parts: list[list[U32]]) -> list[U32]:

@@ -270,7 +270,7 @@ class Operations(Protocol[V, W, M]):
 
     # ---- memory ------------------------------------------------------------------------
     def load(self, space: Space, address: W | V, size: int, signed: bool) -> Sequence[V]:
-        """`size` bytes (1 2 4 8 16) per executing lane: 1, 1, 1, 2 or 4 Values, ascending.
+        """`size` bytes (1 2 4 8 16 32) per executing lane: 1, 1, 1, 2, 4 or 8 Values, ascending.
 
         1 and 2 byte values are extended.  Address is a Wide for global and generic, a Value for
         shared and local.  Lanes that do not execute get 0.  Errors: OOR_ADDR, MISALIGNED_ADDR,

@@ -54,13 +54,19 @@ VARIANTS = (
     ),
     Variant(
         ("HMNMX2",),
-        ".XORSIGN.IS_A",
+        ".IS_A",
         "HMNMX2.NAN.XORSIGN.IS_A R4, P5, P3, |R5|.H0_H0, |R0|.H0_H0, PT",
         "sm_90",
     ),
     Variant(("IADD", "UIADD"), ".XOR", "IADD.X.XOR RZ, P1, ~R9, R10, RZ, !PT", "sm_100"),
     Variant(("RPCMOV",), ".64", "RPCMOV.64 Rpc, UR4", "sm_90"),
     Variant(("MOVM",), ".M832, .M864, .U4TO8", "MOVM.16.M832 R24, R17", "sm_75"),
+    Variant(
+        ("STG",),
+        ".256 of some words",
+        "STG.E.ENL2.256 desc[UR4][R2.64], R12, R8, 0x5a",
+        "sm_120",
+    ),
     Variant(
         ("TLD",), ".MS (multisampled textures)", "TLD.B.LZ.MS R12, R10, R4, R14, ARRAY_2D", "sm_80"
     ),

@@ -96,10 +96,8 @@ def _load_256(m: WideMachine, i: WideInsn) -> None:
     """32 bytes to two groups of registers: the first 16 to those named second; a mask says which of
     the eight words are kept, in registers without gaps (*inferred* from compiled code)."""
     address, mask, space = wide_address(m, i, i.o["addr"]), i.o["imm"].value, SPACES[i.op]
-    halves = [
-        _where_held(m, i, space, m.wadd(address, 16 * n) if n else address, 16, False)
-        for n in range(2)
-    ]
+    loaded = _where_held(m, i, space, address, 32, False)
+    halves = (loaded[:4], loaded[4:])
     for n, (slot, words) in enumerate(zip(("d", "d2"), halves, strict=True)):
         kept = [word for k, word in enumerate(words) if mask >> (4 * n + k) & 1]
         if kept:
@@ -127,8 +125,8 @@ def store(m: WideMachine, i: WideInsn) -> None:
         address = wide_address(m, i, i.o["addr"])
         if i.o["imm"].value != 0xFF:
             m.gap(f"{i.op}.256 of some words")
-        m.store(SPACES[i.op], address, 16, read_registers(m, i.o["a"], 4))
-        m.store(SPACES[i.op], m.wadd(address, 16), 16, read_registers(m, i.o["b"], 4))
+        words = [*read_registers(m, i.o["a"], 4), *read_registers(m, i.o["b"], 4)]
+        m.store(SPACES[i.op], address, 32, words)
         return
     size, _ = size_of(i)
     data = i.o["a"]

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
+from gpudbg.mem.store import LONGEST
 from gpudbg.sm.engines.llvm import layout
 from gpudbg.sm.engines.llvm.ir.builder import Builder
 from gpudbg.sm.engines.llvm.ir.values import Mask, Num
@@ -43,6 +44,10 @@ class Accesses:
 
     def load(self, space: str, address: Num, size: int, signed: bool) -> Sequence[Num]:
         """The words of a load."""
+        if size > LONGEST:
+            low, high = self._halves(address, size)
+            first = self.load(space, low, LONGEST, False)
+            return [*first, *self.load(space, high, LONGEST, False)]
         for listener in self.listeners:
             listener.note_access("load", space, address, size)
         address = self._own(space, address)
@@ -53,11 +58,22 @@ class Accesses:
             found = self.library.load(space, address, size, signed)
         return found
 
+    def _halves(self, address: Num, size: int) -> tuple[Num, Num]:
+        """Both parts of an access of 32 bytes; left to the step engine where it is misaligned."""
+        self.library.leave_misaligned(address, size)
+        return address, self.library.ints.wadd(address, LONGEST)
+
     def _own(self, space: str, address: Num) -> Num:
         return self.library.rank.own(address) if space == "shared" else address
 
     def store(self, space: str, address: Num, size: int, values: Sequence[Num]) -> None:
         """Write words."""
+        if size > LONGEST:
+            low, high = self._halves(address, size)
+            # The second half is outside of memory where either is: it leaves before a byte changes.
+            self.store(space, high, LONGEST, values[4:])
+            self.store(space, low, LONGEST, values[:4])
+            return
         for listener in self.listeners:
             listener.note_access("store", space, address, size)
         address = self._own(space, address)

@@ -148,6 +148,13 @@ class LibraryAccess:
         bits = self.values.mask_bits(inside)
         self.exits.bail_unless(self.ir.op(f"icmp eq i32 {bits}, 0"))
 
+    def leave_misaligned(self, address: Num, size: int) -> None:
+        """Leave unless the executing lanes' 64-bit addresses are multiples of `size`."""
+        ints = self.ints
+        rest = ints.and_(ints.lo(address), size - 1)
+        bits = self.values.mask_bits(ints.mand(self.cursor.exec, ints.mnot(ints.eq(rest, 0))))
+        self.exits.bail_unless(self.ir.op(f"icmp eq i32 {bits}, 0"))
+
     def load_at(
         self, space: str, site: str, where: AddressParts, size: int, signed: bool, mask: str
     ) -> list[Val]:
