@@ -11,6 +11,7 @@ from gpudbg.errors import GpudbgError, UsageError
 from gpudbg.hosting.cuda_errors import COOPERATIVE_TOO_LARGE, OUT_OF_RESOURCES, CudaError
 from gpudbg.launch.beginnings import Beginnings
 from gpudbg.launch.prepare import Argument
+from gpudbg.sm.repeated import RepeatedLaunches
 
 if TYPE_CHECKING:
     from gpudbg.api.programs import LoadedProgram
@@ -20,7 +21,8 @@ if TYPE_CHECKING:
     from gpudbg.formats.program import CodeImage, Kernel, Program
     from gpudbg.hosting.process import HostProcess, LaunchRequest
     from gpudbg.sm.events import StopEvent
-    from gpudbg.sm.gpu import Grid
+    from gpudbg.sm.gpu import Grid, Module
+    from gpudbg.sm.repeated import RepeatedLaunch
 
 FAILED, TIMEOUT, ILLEGAL_ADDRESS = 719, 702, 700
 _BY_EXCEPTION: Final = {
@@ -37,7 +39,7 @@ def begin(request: LaunchRequest) -> Grid:
         CudaError: it cannot be launched.
     """
     try:
-        return request.function.module.loaded.module.launch(
+        return _module_of(request).launch(
             request.function.kernel.name,
             request.grid,
             request.block,
@@ -46,8 +48,16 @@ def begin(request: LaunchRequest) -> Grid:
             request.cluster,
         )
     except UsageError as error:
-        code = COOPERATIVE_TOO_LARGE if request.cooperative else OUT_OF_RESOURCES
-        raise CudaError(code, str(error)) from error
+        raise _refused(request, error) from error
+
+
+def _module_of(request: LaunchRequest) -> Module:
+    return request.function.module.loaded.module
+
+
+def _refused(request: LaunchRequest, error: UsageError) -> CudaError:
+    code = COOPERATIVE_TOO_LARGE if request.cooperative else OUT_OF_RESOURCES
+    return CudaError(code, str(error))
 
 
 def code_of(event: StopEvent | Stop, asserted: bool = False) -> int:
@@ -144,10 +154,11 @@ class Runs:
     def __init__(self) -> None:
         self.stops: list[Stop] = []
         self.gaps: list[str] = []
+        self._again = RepeatedLaunches()
 
     def __call__(self, process: HostProcess, request: LaunchRequest) -> None:
         """Run a kernel; a fault is what later calls of the process get."""
-        grid = begin(request)
+        grid, again = self._begin(request)
         session: list[DebugSession] = []
 
         def shown() -> DebugSession:
@@ -172,8 +183,16 @@ class Runs:
         finally:
             if session:
                 session[0].close()
-            else:
+            elif not self._again.keep(_module_of(request), again, request.cluster):
                 grid.dispose()
+
+    def _begin(self, request: LaunchRequest) -> tuple[Grid, RepeatedLaunch | None]:
+        """`begin`, by the grid of an earlier launch of its kind where there is one."""
+        shape = request.function.kernel.name, request.grid, request.block, request.params
+        try:
+            return self._again.launch(_module_of(request), *shape, request.shared, request.cluster)
+        except UsageError as error:
+            raise _refused(request, error) from error
 
 
 def is_assert(event: StopEvent | Stop) -> bool:

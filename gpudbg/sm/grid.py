@@ -563,6 +563,12 @@ class Grid:
         """Every observer promises to change nothing."""
         return all(member.looks_only for member in self.launched.observers.members)
 
+    def begin_again(self) -> None:
+        """Forget the run that compiled code has taken to its end (`sm.repeated`)."""
+        self._hang_checks = HangChecks()
+        self._interrupt.clear()
+        self._pause = self.limit = None
+
     def abandon(self) -> None:
         """Give the launch up: no CTA is left, none begins."""
         self._residency.clear()

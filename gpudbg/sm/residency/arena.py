@@ -85,6 +85,7 @@ class Arena:
     """
 
     __slots__ = (
+        "_begun",
         "_block_bytes",
         "_local",
         "_records",
@@ -130,7 +131,8 @@ class Arena:
         self._step = count * row
         self._stacks = _whole(count * config.warps * self.stride, LINE)
         size = self._stacks + self._step * (config.stack_entries + rec.SPARE_ENTRIES)
-        self._records = zeroed_part(size, self._stacks + 2 * self._step)
+        self._begun = self._stacks + 2 * self._step
+        self._records = zeroed_part(size, self._begun)
         self.words = self._records.data.cast("I")
         self.quads = self._records.data.cast("Q")
         self.records = address_of(self._records)
@@ -208,6 +210,31 @@ class Arena:
         if not written.cc:
             others += range(rec.CC, rec.CC + len(rec.FLAG_NAMES))
         return bool(words[:, others].any())
+
+    # ---- once more ---------------------------------------------------------------------
+
+    @property
+    def held_bytes(self) -> int:
+        """Bytes that going back to the beginning writes."""
+        return self._begun + self.blocks.nbytes + self._shared.nbytes + self._local.nbytes
+
+    @property
+    def untouched(self) -> bool:
+        """Whether nobody but compiled code has had its warps' registers and memory."""
+        return not (self.seen or self.local_seen)
+
+    def beginning(self) -> tuple[bytes, bytes]:
+        """Records and blocks, to be put back by `begin_again`."""
+        return self._records[: self._begun].tobytes(), self.blocks.tobytes()
+
+    def begin_again(self, beginning: tuple[bytes, bytes]) -> None:
+        """CTAs before their first instruction once more."""
+        records, blocks = beginning
+        self._records.data[: self._begun] = records
+        self.blocks.cast("B")[:] = blocks
+        self._shared.fill(0)
+        self._local.fill(0)
+        self.fresh = True
 
     # ---- a CTA's, a warp's -------------------------------------------------------------
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from gpudbg.mem.pages import address_of, zeroed
 from gpudbg.mem.windows import RANK_SHIFT
@@ -140,6 +140,19 @@ class Residency:
         self.started = self.finished_ctas = self.config.ctas
         self.returned.clear()
         self.ring = []
+
+    def put_back(self, ctas: Sequence[Cta]) -> None:
+        """All CTAs of the launch, which were there at its beginning, are there once more."""
+        size = self.config.warps
+        self._cleared.clear()
+        for cta in ctas:
+            sm = self.sms[cta.sm]
+            sm.ctas[cta.slot] = cta
+            sm.warps[cta.slot * size : (cta.slot + 1) * size] = cta.warps
+        for sm in self.sms:
+            sm.issued = sm.clock_base = 0
+        self.ring = [warp for cta in ctas for warp in cta.warps]
+        self.started, self.finished_ctas = len(ctas), 0
 
     def dispose(self) -> None:
         """Take every CTA off, and apart: nobody looks at them any more."""
