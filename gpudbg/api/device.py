@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from gpudbg.api.programs import LoadedProgram, Source, read
 from gpudbg.device.device import EmulatedDevice
 from gpudbg.formats.program import Program
+from gpudbg.sm.gpu import Allocate
 
 
 class Device(EmulatedDevice):
@@ -32,7 +33,11 @@ class Device(EmulatedDevice):
         """Read a program and place it on this device; arguments and errors as `gpudbg.load`."""
         return self.adopt(read(source, self.arch, options))
 
-    def adopt(self, program: Program) -> LoadedProgram:
-        """Place a program that has been read already."""
+    def adopt(self, program: Program, allocate: Allocate | None = None) -> LoadedProgram:
+        """Place a program that has been read already.
+
+        Args:
+            allocate: makes the memory of its variables; None: device memory.
+        """
         self.require_open()
-        return LoadedProgram(self, self.gpu.load(program))
+        return LoadedProgram(self, self.gpu.load(program, allocate))

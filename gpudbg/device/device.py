@@ -16,7 +16,7 @@ from gpudbg.errors import UsageError
 from gpudbg.mem.device import Allocation
 from gpudbg.options import DEFAULT_JOBS, ENGINES
 from gpudbg.public import public_names
-from gpudbg.sm.gpu import DEFAULT_HEAP_BYTES, DEFAULT_SMS, Gpu
+from gpudbg.sm.gpu import DEFAULT_HEAP_BYTES, DEFAULT_SMS, Allocate, Gpu
 from gpudbg.validation import maybe_whole, whole
 
 if TYPE_CHECKING:
@@ -138,12 +138,16 @@ class EmulatedDevice:
         if self.closed:
             raise UsageError("the device is closed", "make another one with gpudbg.Device()")
 
-    def adopt(self, program: Program) -> LoadedModule:
-        """Place a program that has been read already."""
+    def adopt(self, program: Program, allocate: Allocate | None = None) -> LoadedModule:
+        """Place a program that has been read already.
+
+        Args:
+            allocate: makes the memory of its variables; None: device memory.
+        """
         from gpudbg.device.module import LoadedModule
 
         self.require_open()
-        return LoadedModule(self, self.gpu.load(program))
+        return LoadedModule(self, self.gpu.load(program, allocate))
 
     def buffer(self, array: npt.ArrayLike, name: str | None = None) -> DeviceBuffer:
         """Device memory with a copy of an array in it, until it is freed or the device closed.

@@ -343,7 +343,8 @@ def _globals(symbols: Iterable[Symbol], segments: dict[str, Segment]) -> Iterato
         if symbol.kind != "object" or segment is None:
             continue
         if symbol.value + symbol.size <= segment.size:
-            yield Global(symbol.name, segment.space, segment.name, symbol.value, symbol.size)
+            place = segment.space, segment.name, symbol.value, symbol.size
+            yield Global(symbol.name, *place, symbol.is_managed)
 
 
 def _shared_vars(symbols: Iterable[Symbol]) -> Iterator[SharedVar]:

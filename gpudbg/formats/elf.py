@@ -29,6 +29,7 @@ MACHINE_AT = 0x12
 """Offset of e_machine."""
 SHT_NULL, SHT_SYMTAB, SHT_STRTAB, SHT_RELA, SHT_NOBITS, SHT_REL = 0, 2, 3, 4, 8, 9
 STO_CUDA_ENTRY = 0x10
+STO_CUDA_MANAGED = 0x4
 NO_BYTES = (SHT_NULL, SHT_NOBITS, 0x70000007, 0x70000009, 0x7000000A)
 """Types without bytes in the file; the last are .nv.global, local and shared of -rdc objects."""
 
@@ -315,6 +316,7 @@ def _read_symbols(sections: tuple[Section, ...], path: str) -> Iterator[Symbol]:
             size=size,
             is_entry=bool(other & STO_CUDA_ENTRY),
             index=index,
+            is_managed=bool(other & STO_CUDA_MANAGED),
         )
 
 

@@ -123,6 +123,7 @@ class Symbol:
         size: bytes, 0 when unknown.
         is_entry: a kernel's entry (st_other 0x10).
         index: row in the symbol table.
+        is_managed: host and device share it (st_other 0x4).
     """
 
     name: str
@@ -133,6 +134,7 @@ class Symbol:
     size: int
     is_entry: bool
     index: int
+    is_managed: bool = False
 
     @property
     def is_undefined(self) -> bool:
@@ -221,6 +223,7 @@ class Global:
         segment: the section that holds it, a key of `Program.segments`.
         offset: bytes from the segment's start.
         size: bytes.
+        managed: host and device have it at one address (`__managed__`).
     """
 
     name: str
@@ -228,6 +231,7 @@ class Global:
     segment: str
     offset: int
     size: int
+    managed: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,9 +15,9 @@ from gpudbg.hosting import stubs
 from gpudbg.hosting.table import INTERNAL, absent, aliases, functions
 
 COMPILERS = ("cc", "clang", "gcc")
-SOURCES = ("host.c", "driver.c", "runtime.c", "exports.c")
+SOURCES = ("host.c", "driver.c", "graphs.c", "runtime.c", "runtime_graphs.c", "exports.c")
 FIRST_SOURCE = "redirect.c"
-HEADERS = ("host.h", "state.h")
+HEADERS = ("host.h", "state.h", "graphs.h")
 LIBRARY = "libcuda.so.1"
 FIRST_LIBRARY = "libgpudbg-first.so"
 """What is loaded before a program: it has no versions, which `dlopen` of the system has."""

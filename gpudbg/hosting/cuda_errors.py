@@ -89,6 +89,14 @@ _ROWS = """
 801 CUDA_ERROR_NOT_SUPPORTED cudaErrorNotSupported operation not supported
 900 CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED cudaErrorStreamCaptureUnsupported operation not permitted when stream is capturing
 901 CUDA_ERROR_STREAM_CAPTURE_INVALIDATED cudaErrorStreamCaptureInvalidated operation failed due to a previous error during capture
+902 CUDA_ERROR_STREAM_CAPTURE_MERGE cudaErrorStreamCaptureMerge operation would result in a merge of separate capture sequences
+903 CUDA_ERROR_STREAM_CAPTURE_UNMATCHED cudaErrorStreamCaptureUnmatched capture was not ended in the same stream as it began
+904 CUDA_ERROR_STREAM_CAPTURE_UNJOINED cudaErrorStreamCaptureUnjoined capturing stream has unjoined work
+905 CUDA_ERROR_STREAM_CAPTURE_ISOLATION cudaErrorStreamCaptureIsolation dependency created on uncaptured work in another stream
+906 CUDA_ERROR_STREAM_CAPTURE_IMPLICIT cudaErrorStreamCaptureImplicit operation would make the legacy stream depend on a capturing blocking stream
+907 CUDA_ERROR_CAPTURED_EVENT cudaErrorCapturedEvent operation not permitted on an event last recorded in a capturing stream
+908 CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD cudaErrorStreamCaptureWrongThread attempt to terminate a thread-local capture sequence from another thread
+910 CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE cudaErrorGraphExecUpdateFailure the graph update was not performed because it included changes which violated constraints specific to instantiated graph update
 999 CUDA_ERROR_UNKNOWN cudaErrorUnknown unknown error
 """  # noqa: E501
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import mmap
 import os
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -118,6 +119,7 @@ class HostDevice:
         launches: how many programs have asked for.
         used: bytes of those allocations.
         marking: somebody asks which bytes were never written.
+        middle: from here on lie addresses that programs reserve.
     """
 
     def __init__(self, device: Device, marking: bool = False) -> None:
@@ -125,6 +127,7 @@ class HostDevice:
         self.marking = marking
         self.begin, self.end = _WIDE if is_wide(device.arch) else _NARROW
         device.gpu.memory.next_address = self.begin
+        self.middle = self._reserved = self.begin + (self.end - self.begin) // 2
         self.allocations: dict[int, Allocation] = {}
         self.arenas: dict[MemoryOwner, SharedMemory] = {}
         self.launches = 0
@@ -161,9 +164,17 @@ class HostDevice:
         for base in list(self.arena(process).held):
             self.unmap_shared(process, base)
 
-    def adopt(self, program: Program) -> LoadedProgram:
-        """Place a program."""
-        return self.device.adopt(program)
+    def adopt(self, process: MemoryOwner, program: Program) -> LoadedProgram:
+        """Place a program; segments with managed variables lie in memory that both have."""
+        managed = {found.segment for found in program.globals.values() if found.managed}
+
+        def allocate(name: str, size: int) -> Allocation:
+            if name not in managed:
+                return self.device.gpu.memory.allocate(size, f"segment {name}", "global")
+            base = self.map_shared(process, size, "managed", 1)
+            return self.arena(process).held[base].allocation
+
+        return self.device.adopt(program, allocate if managed else None)
 
     def mark(self, allocation: Allocation, at: int, size: int) -> None:
         """A host wrote bytes: they are nobody's no longer."""
@@ -201,6 +212,35 @@ class HostDevice:
         process.allocated.discard(address)
         self.used -= found.size
         self.device.gpu.memory.free(found)
+
+    def reserve(self, size: int, alignment: int) -> int:
+        """Addresses of device memory where nothing is.
+
+        Raises:
+            CudaError: there are none left.
+        """
+        base = -(-self._reserved // alignment) * alignment
+        if base + size > self.end:
+            raise CudaError(OUT_OF_MEMORY)
+        # A gap behind shows what reaches too far.
+        self._reserved = base + size + alignment
+        return base
+
+    def spans(self, address: int, size: int) -> Iterator[tuple[Allocation, int, int]]:
+        """Allocations in a row that hold bytes: each, where they begin in it, and how many.
+
+        Raises:
+            CudaError: some of the bytes are in none.
+        """
+        while size:
+            found = self.device.gpu.memory.find(address)
+            if found is None:
+                raise CudaError(INVALID_VALUE, self.device.gpu.memory.describe(address, size))
+            part = min(size, found.end - address)
+            if part < size and found.base < self.middle:
+                raise CudaError(INVALID_VALUE, self.device.gpu.memory.describe(address, size))
+            yield found, address - found.base, part
+            address, size = address + part, size - part
 
     def span(self, address: int, size: int) -> tuple[Allocation, int]:
         """The allocation that holds bytes, and where they begin in it.
@@ -262,7 +302,9 @@ class HostDevice:
         held = arena.held.pop(address, None)
         if held is None:
             raise CudaError(INVALID_VALUE)
-        self.device.gpu.memory.free(held.allocation)
+        if not held.allocation.freed:
+            # A module frees its variables itself.
+            self.device.gpu.memory.free(held.allocation)
         if held.kind != "registered":
             arena.give_back(held.offset, held.size)
         return held

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import count
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
 
 from gpudbg.dataclass import dataclass
 from gpudbg.hosting.cuda_errors import INVALID_HANDLE, CudaError
@@ -15,6 +15,16 @@ if TYPE_CHECKING:
     from gpudbg.hosting.memory import HostDevice
 
 Dim = tuple[int, int, int]
+
+
+@runtime_checkable
+class Closing(Protocol):
+    """What has something on the device beside memory."""
+
+    def close(self) -> None:
+        """Give it back."""
+
+
 Thing = TypeVar("Thing")
 
 
@@ -85,8 +95,8 @@ class HostProcess:
         objects: what its handles are.
         retained: how often it holds the primary context.
         contexts: those it made.
-        link: the last result of a linker.
         allocated: addresses of its device memory.
+        mapped: memory that is mapped, by address (`calls.mapping`).
     """
 
     def __init__(self, machine: HostDevice, pid: int, launch: Launch) -> None:
@@ -99,8 +109,8 @@ class HostProcess:
         self.flags = 0
         self.contexts: set[int] = set()
         self.limits: dict[int, int] = {}
-        self.link = b""
         self.allocated: set[int] = set()
+        self.mapped: dict[int, Any] = {}
         self._handles = count(0x5000_0010, 0x10)
 
     def keep(self, thing: Any) -> int:
@@ -127,7 +137,13 @@ class HostProcess:
 
     def reset(self) -> None:
         """What it had is freed, and a fault is forgotten."""
+        for thing in self.objects.values():
+            if isinstance(thing, Closing):
+                thing.close()
         self.objects.clear()
         self.contexts.clear()
+        for found in self.mapped.values():
+            self.machine.device.gpu.memory.free(found.allocation)
+        self.mapped.clear()
         self.machine.forget(self)
         self.sticky = self.retained = 0

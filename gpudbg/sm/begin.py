@@ -197,7 +197,7 @@ def _bind_images(module: Module, kernel: str, banks: dict[int, ByteStore]) -> No
     if pools.used:
         for offset, kind in DESCRIPTOR_TABLES.items():
             address = pools.pool(kind).base
-            banks[0].data[offset : offset + 8] = np.frombuffer(
+            banks[0].writable()[offset : offset + 8] = np.frombuffer(
                 address.to_bytes(8, "little"), np.uint8
             )
 

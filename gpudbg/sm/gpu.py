@@ -35,6 +35,9 @@ if TYPE_CHECKING:
     from gpudbg.sm.launch import Dim
     from gpudbg.sm.trap.handler import Handler
 
+Allocate = Callable[[str, int], Allocation]
+"""Memory of a segment of variables: from its name and size."""
+
 DEFAULT_SMS = 2
 DEFAULT_HEAP_BYTES = 8 << 20
 
@@ -132,8 +135,11 @@ class Gpu:
         """Tell it no longer."""
         self.observers = self.observers.without(observer)
 
-    def load(self, program: Program) -> Module:
+    def load(self, program: Program, allocate: Allocate | None = None) -> Module:
         """Place a program: allocate its variables, relocate, write initial values.
+
+        Args:
+            allocate: makes the memory of its variables, by segment; None: device memory.
 
         Raises:
             UsageError: it was built for another architecture than this GPU's.
@@ -143,6 +149,8 @@ class Gpu:
             raise UsageError(f"{program.path}: {program.arch} code does not run on {self.arch}")
         segments = {
             name: self.memory.allocate(segment.size, f"segment {name}", "global")
+            if allocate is None
+            else allocate(name, segment.size)
             for name, segment in program.segments.items()
         }
         image = relocate(program, segment_addresses={name: a.base for name, a in segments.items()})

@@ -84,28 +84,26 @@ def copy_in(process: HostProcess, to: int, data: memoryview) -> None:
     process.check()
     if not data:
         return
-    found, at = process.machine.span(to, len(data))
-    found.writable()[at : at + len(data)] = np.frombuffer(data, np.uint8)
-    process.machine.mark(found, at, len(data))
+    content, done = np.frombuffer(data, np.uint8), 0
+    for found, at, size in list(process.machine.spans(to, len(data))):
+        found.writable()[at : at + size] = content[done : done + size]
+        process.machine.mark(found, at, size)
+        done += size
 
 
 def copy_out(process: HostProcess, address: int, size: int) -> bytes:
     process.check()
     if not size:
         return b""
-    found, at = process.machine.span(address, size)
-    return found.data[at : at + size].tobytes()
+    parts = process.machine.spans(address, size)
+    return b"".join(found.data[at : at + n].tobytes() for found, at, n in parts)
 
 
 def copy(process: HostProcess, to: int, address: int, size: int) -> None:
     process.check()
     if not size:
         return
-    source, begin = process.machine.span(address, size)
-    target, at = process.machine.span(to, size)
-    moved = source.data[begin : begin + size].copy()
-    target.writable()[at : at + size] = moved
-    process.machine.mark(target, at, size)
+    copy_in(process, to, memoryview(copy_out(process, address, size)))
 
 
 def fill(

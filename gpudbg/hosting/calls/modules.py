@@ -32,7 +32,7 @@ SHARED_DEFAULT = 48 << 10
 def load(process: HostProcess, image: memoryview) -> int:
     """A module of an image: a cubin, a fat binary or PTX."""
     process.check()
-    return _adopt(process, _cubin(process, bytes(image)))
+    return _adopt(process, cubin_of(process, bytes(image)))
 
 
 def _adopt(process: HostProcess, cubin: tuple[bytes, str, dict[str, str]]) -> int:
@@ -45,7 +45,7 @@ def _adopt(process: HostProcess, cubin: tuple[bytes, str, dict[str, str]]) -> in
         program = read_cubin(data, name)
         if sources:
             program = replace(program, sources=sources)
-        loaded = process.machine.adopt(program)
+        loaded = process.machine.adopt(process, program)
     except GpudbgError as error:
         raise CudaError(INVALID_IMAGE, str(error)) from error
     made = HostModule(0, loaded, {})
@@ -53,7 +53,7 @@ def _adopt(process: HostProcess, cubin: tuple[bytes, str, dict[str, str]]) -> in
     return made.handle
 
 
-def _cubin(process: HostProcess, data: bytes) -> tuple[bytes, str, dict[str, str]]:
+def cubin_of(process: HostProcess, data: bytes) -> tuple[bytes, str, dict[str, str]]:
     """The cubin of an image for this device, its name, its source where it was PTX.
 
     Raises:
@@ -104,17 +104,6 @@ def _compiled(process: HostProcess, text: bytes, name: str) -> tuple[bytes, str,
     except UsageError as error:
         raise CudaError(NO_COMPILER, str(error)) from error
     return made.cubin, name, {ptx: text.decode("utf-8", "replace")}
-
-
-def link(process: HostProcess, data: memoryview) -> int:
-    """Length of what a linker makes of one input; `linked` gives it."""
-    process.check()
-    process.link = _cubin(process, bytes(data))[0]
-    return len(process.link)
-
-
-def linked(process: HostProcess, most: int) -> bytes:
-    return process.link[:most]
 
 
 def unload(process: HostProcess, handle: int) -> None:
@@ -171,9 +160,14 @@ def symbol(process: HostProcess, handle: int, name: str) -> tuple[int, int]:
 
 
 def managed(process: HostProcess, handle: int, name: str, size: int) -> int:
-    from gpudbg.hosting.cuda_errors import NOT_SUPPORTED
+    """Address of a managed variable, which host and device share."""
+    return symbol(process, handle, name)[0]
 
-    raise CudaError(NOT_SUPPORTED, f"__managed__ variable {name} is not there yet")
+
+def name(process: HostProcess, most: int, handle: int) -> tuple[int, bytes]:
+    """A kernel's name and its length."""
+    text = process.get(handle, HostFunction).kernel.name.encode()
+    return len(text), text[:most]
 
 
 def layout(process: HostProcess, most: int, handle: int) -> tuple[int, bytes]:

@@ -6,6 +6,7 @@ Work runs to its end where it is asked for, so that every stream is done at any 
 
 from __future__ import annotations
 
+import struct
 import time
 
 from gpudbg.dataclass import dataclass
@@ -16,7 +17,7 @@ from gpudbg.hosting.process import HostProcess
 DEFAULTS = (0, 1, 2)
 """The default stream: as it is, CU_STREAM_LEGACY, CU_STREAM_PER_THREAD."""
 LEAST, GREATEST = 0, -5
-NO_TIMING = 2
+NO_TIMING, PRIORITY = 2, 8
 SHORTEST_MS = 0.001
 
 
@@ -121,18 +122,9 @@ def device(process: HostProcess, handle: int) -> int:
     return 0
 
 
-def capturing(process: HostProcess, handle: int) -> int:
-    stream_of(process, handle)
-    return 0
-
-
-def capture_info(process: HostProcess, handle: int) -> tuple[int, int, int, int]:
-    stream_of(process, handle)
-    return 0, 0, 0, 0
-
-
-def capture_info3(process: HostProcess, handle: int) -> tuple[int, int, int, int]:
-    return capture_info(process, handle)
+def attribute(process: HostProcess, handle: int, number: int) -> bytes:
+    """`cuStreamGetAttribute`: nothing is kept; the priority is the stream's."""
+    return struct.pack("<i60x", stream_of(process, handle).priority if number == PRIORITY else 0)
 
 
 # ---- events ------------------------------------------------------------------------------

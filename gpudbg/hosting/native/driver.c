@@ -1,7 +1,7 @@
 /* Functions of the driver API that need more than a message: contexts, images, parameters, copies. */
 #define _GNU_SOURCE
 #include "calls.h"
-#include "state.h"
+#include "graphs.h"
 
 #include <elf.h>
 #include <pthread.h>
@@ -269,7 +269,7 @@ EXPORT int cuModuleLoadFatBinary(uint64_t *module, const void *image)
     return cuModuleLoadData(module, image);
 }
 
-static int read_file(const char *name, void **content)
+static int read_file(const char *name, void **content, size_t *length)
 {
     FILE *file = name == NULL ? NULL : fopen(name, "rb");
     if (file == NULL)
@@ -280,15 +280,17 @@ static int read_file(const char *name, void **content)
     *content = calloc(size + 8, 1);
     size_t got = fread(*content, 1, size, file);
     fclose(file);
+    *length = got;
     return got == (size_t)size ? STATUS_OK : 301;
 }
 
 EXPORT int cuModuleLoad(uint64_t *module, const char *name)
 {
     void *content = NULL;
+    size_t size;
     if (!host_initialized)
         return STATUS_NOT_INITIALIZED;
-    int status = read_file(name, &content);
+    int status = read_file(name, &content, &size);
     if (!status)
         status = host_load_image(module, content);
     free(content);
@@ -310,58 +312,56 @@ EXPORT int cuLibraryLoadFromFile(uint64_t *library, const char *name, int *optio
     return cuModuleLoad(library, name);
 }
 
-/* A linker has one input that matters: PTX or a cubin, which comes out as a cubin. */
+/* A linker: the device's process has its inputs. */
 struct linker {
+    uint64_t handle;
     void *data;
     size_t size;
-    int inputs;
 };
 
 EXPORT int cuLinkCreate_v2(unsigned count, int *options, void **values, struct linker **state)
 {
     empty_logs(count, options, values);
     *state = calloc(1, sizeof **state);
-    return STATUS_OK;
+    return host_linker(&(*state)->handle);
 }
 
 EXPORT int cuLinkAddData_v2(struct linker *state, int kind, const void *data, size_t size,
                             const char *name, unsigned count, int *options, void **values)
 {
-    if (state->inputs++) {
-        host_missing("cuLinkAddData for a second input", "CUDA_ERROR_NOT_SUPPORTED");
-        return STATUS_NOT_SUPPORTED;
-    }
-    size_t length;
-    int status = host_link(&length, data, size);
-    if (status)
-        return status;
-    state->data = malloc(length);
-    state->size = length;
-    return host_linked(state->data, length);
+    return host_link_add(state->handle, kind, name, data, size);
 }
 
 EXPORT int cuLinkAddFile_v2(struct linker *state, int kind, const char *name, unsigned count,
                             int *options, void **values)
 {
     void *content = NULL;
-    int status = read_file(name, &content);
+    size_t size;
+    int status = read_file(name, &content, &size);
     if (!status)
-        status = cuLinkAddData_v2(state, kind, content, host_image_size(content), name, 0, NULL,
-                                  NULL);
+        status = host_link_add(state->handle, kind, name, content, size);
     free(content);
     return status;
 }
 
 EXPORT int cuLinkComplete(struct linker *state, void **cubin, size_t *size)
 {
+    size_t length;
+    int status = host_link(&length, state->handle);
+    if (status)
+        return status;
+    free(state->data);
+    state->data = malloc(length);
+    state->size = length;
     *cubin = state->data;
     if (size != NULL)
         *size = state->size;
-    return state->data == NULL ? STATUS_INVALID_VALUE : STATUS_OK;
+    return host_linked(state->data, length, state->handle);
 }
 
 EXPORT int cuLinkDestroy(struct linker *state)
 {
+    host_unlink(state->handle);
     free(state->data);
     free(state);
     return STATUS_OK;
@@ -402,6 +402,34 @@ static int layout_of(uint64_t function, struct layout **found)
     return STATUS_OK;
 }
 
+static size_t gathered(const struct layout *layout, void **params, char *bytes)
+{
+    memset(bytes, 0, layout->bytes + 1);
+    for (uint32_t n = 0; n < layout->count; n++)
+        memcpy(bytes + layout->places[n].offset, params[n], layout->places[n].size);
+    return layout->bytes;
+}
+
+static const void *packed(void **extra, size_t *size)
+{
+    const void *buffer = NULL;
+    *size = 0;
+    for (int n = 0; extra[n] != NULL; n += 2)
+        if (extra[n] == (void *)1)
+            buffer = extra[n + 1];
+        else if (extra[n] == (void *)2)
+            *size = *(size_t *)extra[n + 1];
+    return buffer;
+}
+
+static int launch(uint64_t function, const struct shape *shape, const void *params, size_t size)
+{
+    int status;
+    if (capture_kernel(function, shape, params, size, &status))
+        return status;
+    return host_launch(function, shape, params, size);
+}
+
 int host_start(uint64_t function, struct shape *shape, void **params, void **extra)
 {
     struct layout *layout;
@@ -409,22 +437,48 @@ int host_start(uint64_t function, struct shape *shape, void **params, void **ext
     if (status)
         return status;
     if (params == NULL && extra != NULL) {
-        const void *buffer = NULL;
-        size_t size = 0;
-        for (int n = 0; extra[n] != NULL; n += 2)
-            if (extra[n] == (void *)1)
-                buffer = extra[n + 1];
-            else if (extra[n] == (void *)2)
-                size = *(size_t *)extra[n + 1];
-        return host_launch(function, shape, buffer, size);
+        size_t size;
+        const void *buffer = packed(extra, &size);
+        return launch(function, shape, buffer, size);
     }
     if (params == NULL && layout->count)
         return STATUS_INVALID_VALUE;
     char bytes[layout->bytes + 1];
-    memset(bytes, 0, layout->bytes + 1);
+    size_t size = gathered(layout, params, bytes);
+    return launch(function, shape, bytes, size);
+}
+
+int host_gather(uint64_t function, void **params, void **extra, char **bytes, size_t *size)
+{
+    struct layout *layout;
+    int status = layout_of(function, &layout);
+    if (status)
+        return status;
+    *bytes = malloc(layout->bytes + 1);
+    *size = layout->bytes;
+    if (params == NULL && extra != NULL) {
+        size_t given;
+        const void *buffer = packed(extra, &given);
+        memset(*bytes, 0, layout->bytes + 1);
+        memcpy(*bytes, buffer, given < layout->bytes ? given : layout->bytes);
+        return STATUS_OK;
+    }
+    if (params == NULL && layout->count)
+        return STATUS_INVALID_VALUE;
+    gathered(layout, params, *bytes);
+    return STATUS_OK;
+}
+
+int host_pointers(uint64_t function, char *bytes, void ***params)
+{
+    struct layout *layout;
+    int status = layout_of(function, &layout);
+    if (status)
+        return status;
+    *params = calloc(layout->count + 1, sizeof **params);
     for (uint32_t n = 0; n < layout->count; n++)
-        memcpy(bytes + layout->places[n].offset, params[n], layout->places[n].size);
-    return host_launch(function, shape, bytes, layout->bytes);
+        (*params)[n] = bytes + layout->places[n].offset;
+    return STATUS_OK;
 }
 
 EXPORT int cuLaunchKernel(uint64_t function, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
@@ -483,10 +537,55 @@ EXPORT int cuLaunchKernelEx(const struct launch_config *config, uint64_t functio
 
 EXPORT int cuLaunchHostFunc(uint64_t stream, void (*function)(void *), void *data)
 {
-    int status = host_sync(stream);
+    int status;
+    if (capture_host(stream, function, data, &status))
+        return status;
+    status = host_sync(stream);
     if (!status)
         function(data);
     return status;
+}
+
+/* Work is done in order: what a stream waits for has been written, or never is. */
+static int written(uint64_t stream, uint64_t address, uint64_t value, unsigned width)
+{
+    uint32_t half[2] = {(uint32_t)value, (uint32_t)(value >> 32)};
+    return host_copy_bytes(address, (uint64_t)half, width);
+}
+
+EXPORT int cuStreamWriteValue32_v2(uint64_t stream, uint64_t address, uint32_t value,
+                                   unsigned flags)
+{
+    return written(stream, address, value, 4);
+}
+
+EXPORT int cuStreamWriteValue64_v2(uint64_t stream, uint64_t address, uint64_t value,
+                                   unsigned flags)
+{
+    return written(stream, address, value, 8);
+}
+
+static int waited(uint64_t address, uint64_t value, unsigned flags, unsigned width)
+{
+    uint64_t now = 0;
+    int status = host_copy_bytes((uint64_t)&now, address, width);
+    int there = (flags & 3) == 0   ? (int64_t)(now - value) >= 0
+                : (flags & 3) == 1 ? now == value
+                : (flags & 3) == 2 ? (now & value) != 0
+                                   : (now | value) != ~0ull;
+    return status ? status : there ? STATUS_OK : 702;
+}
+
+EXPORT int cuStreamWaitValue32_v2(uint64_t stream, uint64_t address, uint32_t value,
+                                  unsigned flags)
+{
+    return waited(address, value, flags, 4);
+}
+
+EXPORT int cuStreamWaitValue64_v2(uint64_t stream, uint64_t address, uint64_t value,
+                                  unsigned flags)
+{
+    return waited(address, value, flags, 8);
 }
 
 EXPORT int cuStreamAddCallback(uint64_t stream, void (*function)(uint64_t, int, void *), void *data,
@@ -496,15 +595,25 @@ EXPORT int cuStreamAddCallback(uint64_t stream, void (*function)(uint64_t, int, 
     return STATUS_OK;
 }
 
-static const char *name_of(uint64_t function)
-{
-    return NULL;
-}
+#define MOST_NAME 65536
 
 EXPORT int cuFuncGetName(const char **name, uint64_t function)
 {
-    *name = name_of(function);
-    return *name == NULL ? STATUS_NOT_SUPPORTED : STATUS_OK;
+    struct layout *layout;
+    static char text[MOST_NAME];
+    size_t length;
+    int status = name == NULL ? STATUS_INVALID_VALUE : layout_of(function, &layout);
+    if (status)
+        return status;
+    if (layout->name == NULL) {
+        pthread_mutex_lock(&lock);
+        status = host_name(&length, text, sizeof text, function);
+        if (!status)
+            layout->name = strndup(text, length);
+        pthread_mutex_unlock(&lock);
+    }
+    *name = layout->name;
+    return status;
 }
 
 EXPORT int cuKernelGetName(const char **name, uint64_t function)
@@ -547,6 +656,31 @@ EXPORT int cuOccupancyMaxPotentialBlockSizeWithFlags(int *grid, int *block, uint
     return fitting(grid, block, function, dynamic, fixed, limit);
 }
 
+EXPORT int cuOccupancyMaxActiveClusters(int *clusters, uint64_t function,
+                                        const struct launch_config *config)
+{
+    struct shape shape = {{0}};
+    int blocks = 0, sms = 1;
+    host_take_attributes(&shape, config->attributes, config->count);
+    unsigned size = shape.cluster[0] ? shape.cluster[0] * shape.cluster[1] * shape.cluster[2] : 1;
+    int status = cuOccupancyMaxActiveBlocksPerMultiprocessor(
+        &blocks, function, config->block[0] * config->block[1] * config->block[2],
+        config->shared);
+    if (status || (status = cuDeviceGetAttribute(&sms, 16, 0)))
+        return status;
+    *clusters = blocks * sms / size;
+    return STATUS_OK;
+}
+
+EXPORT int cuOccupancyMaxPotentialClusterSize(int *size, uint64_t function,
+                                              const struct launch_config *config)
+{
+    int clusters = 0;
+    int status = cuDeviceGetAttribute(&clusters, 120, 0); /* whether there are clusters */
+    *size = clusters ? 8 : 1;
+    return status;
+}
+
 /* ---- memory that host and device share --------------------------------------------------- */
 
 int host_take_shared(uint64_t *address, uint64_t size, uint32_t kind, uint32_t flags)
@@ -564,6 +698,12 @@ EXPORT int cuMemAllocHost_v2(uint64_t *address, size_t size)
 EXPORT int cuMemHostAlloc(uint64_t *address, size_t size, unsigned flags)
 {
     return host_take_shared(address, size, 0, flags);
+}
+
+EXPORT int cuMemFreeAsync(uint64_t address, uint64_t stream)
+{
+    int status;
+    return capture_free(stream, address, &status) ? status : cuMemFree_v2(address);
 }
 
 static long page(void)
@@ -643,19 +783,27 @@ int host_copy_bytes(uint64_t to, uint64_t from, uint64_t size)
     return status;
 }
 
-#define COPY(name, ...)                                                                            \
-    EXPORT int name(uint64_t to, uint64_t from, size_t size, ##__VA_ARGS__)                        \
+#define COPY(name)                                                                                 \
+    EXPORT int name(uint64_t to, uint64_t from, size_t size)                                       \
     {                                                                                              \
         return host_copy_bytes(to, from, size);                                                    \
     }
+#define COPY_ASYNC(name)                                                                           \
+    EXPORT int name(uint64_t to, uint64_t from, size_t size, uint64_t stream)                      \
+    {                                                                                              \
+        int status;                                                                                \
+        if (capture_copy(stream, to, from, size, &status))                                         \
+            return status;                                                                         \
+        return host_copy_bytes(to, from, size);                                                    \
+    }
 COPY(cuMemcpy)
-COPY(cuMemcpyAsync, uint64_t stream)
+COPY_ASYNC(cuMemcpyAsync)
 COPY(cuMemcpyHtoD_v2)
 COPY(cuMemcpyDtoH_v2)
 COPY(cuMemcpyDtoD_v2)
-COPY(cuMemcpyHtoDAsync_v2, uint64_t stream)
-COPY(cuMemcpyDtoHAsync_v2, uint64_t stream)
-COPY(cuMemcpyDtoDAsync_v2, uint64_t stream)
+COPY_ASYNC(cuMemcpyHtoDAsync_v2)
+COPY_ASYNC(cuMemcpyDtoHAsync_v2)
+COPY_ASYNC(cuMemcpyDtoDAsync_v2)
 
 EXPORT int cuMemcpyPeer(uint64_t to, uint64_t to_context, uint64_t from, uint64_t from_context,
                         size_t size)
@@ -666,7 +814,7 @@ EXPORT int cuMemcpyPeer(uint64_t to, uint64_t to_context, uint64_t from, uint64_
 EXPORT int cuMemcpyPeerAsync(uint64_t to, uint64_t to_context, uint64_t from, uint64_t from_context,
                              size_t size, uint64_t stream)
 {
-    return host_copy_bytes(to, from, size);
+    return cuMemcpyAsync(to, from, size, stream);
 }
 
 static void settle(struct box_side *side)
@@ -744,6 +892,9 @@ EXPORT int cuMemcpy3D_v2(const struct box *given)
 
 EXPORT int cuMemcpy3DAsync_v2(const struct box *given, uint64_t stream)
 {
+    int status;
+    if (capture_box(stream, given, &status))
+        return status;
     return cuMemcpy3D_v2(given);
 }
 
@@ -776,7 +927,9 @@ EXPORT int cuMemcpy2DUnaligned_v2(const struct box2 *given)
 
 EXPORT int cuMemcpy2DAsync_v2(const struct box2 *given, uint64_t stream)
 {
-    return cuMemcpy2D_v2(given);
+    struct box box = {deeper(&given->from), deeper(&given->to), given->width, given->height, 1};
+    int status;
+    return capture_box(stream, &box, &status) ? status : host_copy_box(&box);
 }
 
 static int array_side(uint64_t array, uint64_t offset, uint64_t host, uint64_t size, int in)
@@ -797,6 +950,61 @@ EXPORT int cuMemcpyAtoH_v2(uint64_t to, uint64_t array, size_t offset, size_t si
     return array_side(array, offset, to, size, 0);
 }
 
+EXPORT int cuMemcpyHtoAAsync_v2(uint64_t array, size_t offset, uint64_t from, size_t size,
+                                uint64_t stream)
+{
+    return array_side(array, offset, from, size, 1);
+}
+
+EXPORT int cuMemcpyAtoHAsync_v2(uint64_t to, uint64_t array, size_t offset, size_t size,
+                                uint64_t stream)
+{
+    return array_side(array, offset, to, size, 0);
+}
+
+static int between(struct box_side to, struct box_side from, uint64_t size)
+{
+    struct box box = {from, to, size, 1, 1};
+    return host_copy_box(&box);
+}
+
+static struct box_side in_array(uint64_t array, size_t offset)
+{
+    return (struct box_side){.kind = IN_ARRAY, .array = array, .x = offset};
+}
+
+static struct box_side on_device(uint64_t address)
+{
+    return (struct box_side){.kind = IN_DEVICE, .device = address};
+}
+
+EXPORT int cuMemcpyAtoA_v2(uint64_t to, size_t at, uint64_t from, size_t offset, size_t size)
+{
+    return between(in_array(to, at), in_array(from, offset), size);
+}
+
+EXPORT int cuMemcpyAtoD_v2(uint64_t to, uint64_t from, size_t offset, size_t size)
+{
+    return between(on_device(to), in_array(from, offset), size);
+}
+
+EXPORT int cuMemcpyDtoA_v2(uint64_t to, size_t offset, uint64_t from, size_t size)
+{
+    return between(in_array(to, offset), on_device(from), size);
+}
+
+/* CUDA_MEMCPY3D_PEER: the same with a context of each side in front of its pitch. */
+EXPORT int cuMemcpy3DPeer(const struct box *given)
+{
+    struct box box = *given;
+    return host_copy_box(&box);
+}
+
+EXPORT int cuMemcpy3DPeerAsync(const struct box *given, uint64_t stream)
+{
+    return cuMemcpy3DPeer(given);
+}
+
 #define FILL(name, width, type)                                                                    \
     EXPORT int name(uint64_t to, type value, size_t count)                                         \
     {                                                                                              \
@@ -806,7 +1014,9 @@ EXPORT int cuMemcpyAtoH_v2(uint64_t to, uint64_t array, size_t offset, size_t si
         __asm__(FILL_ASYNC_##width);                                                               \
     EXPORT int name##_stream(uint64_t to, type value, size_t count, uint64_t stream)               \
     {                                                                                              \
-        return host_fill(to, count * width, value, width, count * width, 1);                       \
+        struct fill fill = {to, count * width, value, width, count, 1};                            \
+        int status;                                                                                \
+        return capture_fill(stream, &fill, &status) ? status : name(to, value, count);             \
     }
 #define FILL_ASYNC_1 "cuMemsetD8Async"
 #define FILL_ASYNC_2 "cuMemsetD16Async"
@@ -825,7 +1035,9 @@ FILL(cuMemsetD32_v2, 4, unsigned)
     EXPORT int name##_stream(uint64_t to, size_t pitch, type value, size_t across, size_t rows,    \
                              uint64_t stream)                                                      \
     {                                                                                              \
-        return host_fill(to, pitch, value, width, across * width, rows);                           \
+        struct fill fill = {to, pitch, value, width, across, rows};                                \
+        int status;                                                                                \
+        return capture_fill(stream, &fill, &status) ? status : name(to, pitch, value, across, rows); \
     }
 #define FILL_ROWS_ASYNC_1 "cuMemsetD2D8Async"
 #define FILL_ROWS_ASYNC_2 "cuMemsetD2D16Async"

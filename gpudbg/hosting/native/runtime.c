@@ -1,7 +1,7 @@
 /* Functions of the runtime API that need more than a message: registered code, launches, copies. */
 #define _GNU_SOURCE
 #include "calls.h"
-#include "state.h"
+#include "graphs.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -496,8 +496,9 @@ static int fits(uint64_t to, uint64_t from, int kind)
            (is_shared(from) || !host_is_device(from) == !from_device);
 }
 
-static int copy(uint64_t to, uint64_t from, size_t size, int kind)
+static int copy(uint64_t to, uint64_t from, size_t size, int kind, uint64_t stream)
 {
+    int status;
     ENTER();
     if (kind < HOST_TO_HOST || kind > BY_ADDRESS)
         return runtime_status(INVALID_DIRECTION);
@@ -505,62 +506,76 @@ static int copy(uint64_t to, uint64_t from, size_t size, int kind)
         return runtime_status(host_faulted());
     if (!fits(to, from, kind))
         return runtime_status(STATUS_INVALID_VALUE);
-    return runtime_status(host_copy_bytes(to, from, size));
+    if (!stream || !capture_copy(stream, to, from, size, &status))
+        status = host_copy_bytes(to, from, size);
+    return runtime_status(status);
 }
 
 EXPORT int cudaMemcpy(uint64_t to, uint64_t from, size_t size, int kind)
 {
-    return copy(to, from, size, kind);
+    return copy(to, from, size, kind, 0);
 }
 
 EXPORT int cudaMemcpyAsync(uint64_t to, uint64_t from, size_t size, int kind, uint64_t stream)
 {
-    return copy(to, from, size, kind);
+    return copy(to, from, size, kind, stream);
 }
 
 EXPORT int cudaMemcpyPeer(uint64_t to, int to_device, uint64_t from, int from_device, size_t size)
 {
-    return copy(to, from, size, BY_ADDRESS);
+    return copy(to, from, size, BY_ADDRESS, 0);
 }
 
 EXPORT int cudaMemcpyPeerAsync(uint64_t to, int to_device, uint64_t from, int from_device,
                                size_t size, uint64_t stream)
 {
-    return copy(to, from, size, BY_ADDRESS);
+    return copy(to, from, size, BY_ADDRESS, stream);
 }
 
-EXPORT int cudaMemcpyToSymbol(const void *symbol, uint64_t from, size_t size, size_t offset,
-                              int kind)
+/* Where a part of a variable lies. */
+static int part(const void *symbol, size_t size, size_t offset, uint64_t *address)
 {
-    uint64_t address, most;
-    ENTER();
-    int status = variable(symbol, &address, &most);
+    uint64_t most;
+    int status = variable(symbol, address, &most);
     if (!status && (offset > most || size > most - offset))
         status = STATUS_INVALID_VALUE;
-    return status ? runtime_status(status) : copy(address + offset, from, size, kind);
+    *address += offset;
+    return status;
+}
+
+int runtime_part(uint64_t symbol, size_t size, size_t offset, uint64_t *address)
+{
+    return part((const void *)symbol, size, offset, address);
 }
 
 EXPORT int cudaMemcpyToSymbolAsync(const void *symbol, uint64_t from, size_t size, size_t offset,
                                    int kind, uint64_t stream)
 {
-    return cudaMemcpyToSymbol(symbol, from, size, offset, kind);
+    uint64_t address;
+    ENTER();
+    int status = part(symbol, size, offset, &address);
+    return status ? runtime_status(status) : copy(address, from, size, kind, stream);
 }
 
-EXPORT int cudaMemcpyFromSymbol(uint64_t to, const void *symbol, size_t size, size_t offset,
-                                int kind)
+EXPORT int cudaMemcpyToSymbol(const void *symbol, uint64_t from, size_t size, size_t offset,
+                              int kind)
 {
-    uint64_t address, most;
-    ENTER();
-    int status = variable(symbol, &address, &most);
-    if (!status && (offset > most || size > most - offset))
-        status = STATUS_INVALID_VALUE;
-    return status ? runtime_status(status) : copy(to, address + offset, size, kind);
+    return cudaMemcpyToSymbolAsync(symbol, from, size, offset, kind, 0);
 }
 
 EXPORT int cudaMemcpyFromSymbolAsync(uint64_t to, const void *symbol, size_t size, size_t offset,
                                      int kind, uint64_t stream)
 {
-    return cudaMemcpyFromSymbol(to, symbol, size, offset, kind);
+    uint64_t address;
+    ENTER();
+    int status = part(symbol, size, offset, &address);
+    return status ? runtime_status(status) : copy(to, address, size, kind, stream);
+}
+
+EXPORT int cudaMemcpyFromSymbol(uint64_t to, const void *symbol, size_t size, size_t offset,
+                                int kind)
+{
+    return cudaMemcpyFromSymbolAsync(to, symbol, size, offset, kind, 0);
 }
 
 static struct box_side linear(uint64_t at, size_t pitch)
@@ -568,44 +583,26 @@ static struct box_side linear(uint64_t at, size_t pitch)
     return (struct box_side){.kind = IN_EITHER, .device = at, .pitch = pitch};
 }
 
-EXPORT int cudaMemcpy2D(uint64_t to, size_t to_pitch, uint64_t from, size_t from_pitch,
-                        size_t width, size_t height, int kind)
+EXPORT int cudaMemcpy2DAsync(uint64_t to, size_t to_pitch, uint64_t from, size_t from_pitch,
+                             size_t width, size_t height, int kind, uint64_t stream)
 {
+    int status;
     ENTER();
     if (width > to_pitch || width > from_pitch)
         return runtime_status(12);
     if (width && height && !fits(to, from, kind))
         return runtime_status(STATUS_INVALID_VALUE);
     struct box box = {linear(from, from_pitch), linear(to, to_pitch), width, height, 1};
-    return runtime_status(host_copy_box(&box));
+    if (!stream || !capture_box(stream, &box, &status))
+        status = host_copy_box(&box);
+    return runtime_status(status);
 }
 
-EXPORT int cudaMemcpy2DAsync(uint64_t to, size_t to_pitch, uint64_t from, size_t from_pitch,
-                             size_t width, size_t height, int kind, uint64_t stream)
+EXPORT int cudaMemcpy2D(uint64_t to, size_t to_pitch, uint64_t from, size_t from_pitch,
+                        size_t width, size_t height, int kind)
 {
-    return cudaMemcpy2D(to, to_pitch, from, from_pitch, width, height, kind);
+    return cudaMemcpy2DAsync(to, to_pitch, from, from_pitch, width, height, kind, 0);
 }
-
-struct pitched {
-    uint64_t at;
-    size_t pitch, width, height;
-};
-struct position {
-    size_t x, y, z;
-};
-struct extent {
-    size_t width, height, depth;
-};
-struct copy3 {
-    uint64_t from_array;
-    struct position from_at;
-    struct pitched from;
-    uint64_t to_array;
-    struct position to_at;
-    struct pitched to;
-    struct extent extent;
-    int kind;
-};
 
 static struct box_side side3(uint64_t array, const struct position *at, const struct pitched *linear,
                              size_t element)
@@ -615,26 +612,184 @@ static struct box_side side3(uint64_t array, const struct position *at, const st
                              .pitch = linear->pitch, .height = linear->height};
 }
 
-EXPORT int cudaMemcpy3D(const struct copy3 *given)
+int host_box_of(const struct copy3 *given, struct box *box)
 {
     uint32_t element = 1;
-    uint64_t array = given->from_array ? given->from_array : given->to_array;
-    ENTER();
+    uint64_t row, array = given->from_array ? given->from_array : given->to_array;
     if (array) {
-        int status = host_element(&element, array);
+        int status = host_element(&element, &row, array);
         if (status)
-            return runtime_status(status);
+            return status;
     }
-    struct box box = {
+    *box = (struct box){
         side3(given->from_array, &given->from_at, &given->from, given->from_array ? element : 1),
         side3(given->to_array, &given->to_at, &given->to, given->to_array ? element : 1),
         given->extent.width * element, given->extent.height, given->extent.depth};
-    return runtime_status(host_copy_box(&box));
+    return STATUS_OK;
+}
+
+EXPORT int cudaMemcpy3D(const struct copy3 *given)
+{
+    struct box box;
+    ENTER();
+    int status = host_box_of(given, &box);
+    return runtime_status(status ? status : host_copy_box(&box));
 }
 
 EXPORT int cudaMemcpy3DAsync(const struct copy3 *given, uint64_t stream)
 {
-    return cudaMemcpy3D(given);
+    struct box box;
+    ENTER();
+    int status = host_box_of(given, &box);
+    if (!status && !capture_box(stream, &box, &status))
+        status = host_copy_box(&box);
+    return runtime_status(status);
+}
+
+struct copy3_peer {
+    uint64_t from_array;
+    struct position from_at;
+    struct pitched from;
+    int from_device;
+    uint64_t to_array;
+    struct position to_at;
+    struct pitched to;
+    int to_device;
+    struct extent extent;
+};
+
+EXPORT int cudaMemcpy3DPeer(const struct copy3_peer *given)
+{
+    struct copy3 copy = {given->from_array, given->from_at, given->from, given->to_array,
+                         given->to_at, given->to, given->extent, BY_ADDRESS};
+    return cudaMemcpy3D(&copy);
+}
+
+EXPORT int cudaMemcpy3DPeerAsync(const struct copy3_peer *given, uint64_t stream)
+{
+    return cudaMemcpy3DPeer(given);
+}
+
+/* ---- arrays ------------------------------------------------------------------------------ */
+
+struct channels {
+    int x, y, z, w, kind;
+};
+
+EXPORT struct channels cudaCreateChannelDesc(int x, int y, int z, int w, int kind)
+{
+    return (struct channels){x, y, z, w, kind};
+}
+
+EXPORT int cudaMalloc3DArray(uint64_t *array, const void *desc, struct extent extent,
+                             unsigned flags)
+{
+    ENTER();
+    return runtime_status(host_array(array, desc, &extent, flags));
+}
+
+EXPORT int cudaMallocMipmappedArray(uint64_t *array, const void *desc, struct extent extent,
+                                    unsigned levels, unsigned flags)
+{
+    ENTER();
+    return runtime_status(host_levels(array, desc, &extent, levels, flags));
+}
+
+static struct box_side in_array(uint64_t array, size_t x, size_t y)
+{
+    return (struct box_side){.kind = IN_ARRAY, .array = array, .x = x, .y = y};
+}
+
+static int move(struct box_side to, struct box_side from, size_t width, size_t height)
+{
+    ENTER();
+    struct box box = {from, to, width, height, 1};
+    return runtime_status(host_copy_box(&box));
+}
+
+EXPORT int cudaMemcpy2DToArray(uint64_t to, size_t x, size_t y, uint64_t from, size_t pitch,
+                               size_t width, size_t height, int kind)
+{
+    return move(in_array(to, x, y), linear(from, pitch), width, height);
+}
+
+EXPORT int cudaMemcpy2DToArrayAsync(uint64_t to, size_t x, size_t y, uint64_t from, size_t pitch,
+                                    size_t width, size_t height, int kind, uint64_t stream)
+{
+    return cudaMemcpy2DToArray(to, x, y, from, pitch, width, height, kind);
+}
+
+EXPORT int cudaMemcpy2DFromArray(uint64_t to, size_t pitch, uint64_t from, size_t x, size_t y,
+                                 size_t width, size_t height, int kind)
+{
+    return move(linear(to, pitch), in_array(from, x, y), width, height);
+}
+
+EXPORT int cudaMemcpy2DFromArrayAsync(uint64_t to, size_t pitch, uint64_t from, size_t x, size_t y,
+                                      size_t width, size_t height, int kind, uint64_t stream)
+{
+    return cudaMemcpy2DFromArray(to, pitch, from, x, y, width, height, kind);
+}
+
+EXPORT int cudaMemcpy2DArrayToArray(uint64_t to, size_t x, size_t y, uint64_t from, size_t from_x,
+                                    size_t from_y, size_t width, size_t height, int kind)
+{
+    return move(in_array(to, x, y), in_array(from, from_x, from_y), width, height);
+}
+
+/* Bytes in a row run on at the begin of the array's next row: in up to three boxes. */
+static int run(uint64_t array, size_t x, size_t y, uint64_t at, size_t size, int in)
+{
+    uint32_t texel;
+    size_t row;
+    ENTER();
+    int status = host_element(&texel, &row, array);
+    while (!status && size) {
+        size_t width = x || size < row ? row - x : row;
+        if (width > size)
+            width = size;
+        size_t height = x || size < row ? 1 : size / row;
+        struct box_side here = in_array(array, x, y), there = linear(at, width);
+        status = in ? move(here, there, width, height) : move(there, here, width, height);
+        x = 0, y += height, at += width * height, size -= width * height;
+    }
+    return runtime_status(status);
+}
+
+EXPORT int cudaMemcpyToArray(uint64_t to, size_t x, size_t y, uint64_t from, size_t size, int kind)
+{
+    return run(to, x, y, from, size, 1);
+}
+
+EXPORT int cudaMemcpyToArrayAsync(uint64_t to, size_t x, size_t y, uint64_t from, size_t size,
+                                  int kind, uint64_t stream)
+{
+    return run(to, x, y, from, size, 1);
+}
+
+EXPORT int cudaMemcpyFromArray(uint64_t to, uint64_t from, size_t x, size_t y, size_t size,
+                               int kind)
+{
+    return run(from, x, y, to, size, 0);
+}
+
+EXPORT int cudaMemcpyFromArrayAsync(uint64_t to, uint64_t from, size_t x, size_t y, size_t size,
+                                    int kind, uint64_t stream)
+{
+    return run(from, x, y, to, size, 0);
+}
+
+EXPORT int cudaMemcpyArrayToArray(uint64_t to, size_t x, size_t y, uint64_t from, size_t from_x,
+                                  size_t from_y, size_t size, int kind)
+{
+    char *dense = malloc(size);
+    if (dense == NULL)
+        return runtime_status(STATUS_MEMORY);
+    int status = run(from, from_x, from_y, (uint64_t)dense, size, 0);
+    if (!status)
+        status = run(to, x, y, (uint64_t)dense, size, 1);
+    free(dense);
+    return status;
 }
 
 EXPORT int cudaMalloc3D(struct pitched *made, struct extent extent)
@@ -645,27 +800,30 @@ EXPORT int cudaMalloc3D(struct pitched *made, struct extent extent)
     return status;
 }
 
-EXPORT int cudaMemset(uint64_t to, int value, size_t size)
+EXPORT int cudaMemset2DAsync(uint64_t to, size_t pitch, int value, size_t width, size_t height,
+                             uint64_t stream)
 {
+    struct fill fill = {to, pitch, (unsigned char)value, 1, width, height};
+    int status;
     ENTER();
-    return runtime_status(host_fill(to, size, (unsigned char)value, 1, size, 1));
-}
-
-EXPORT int cudaMemsetAsync(uint64_t to, int value, size_t size, uint64_t stream)
-{
-    return cudaMemset(to, value, size);
+    if (!stream || !capture_fill(stream, &fill, &status))
+        status = host_fill(to, pitch, (unsigned char)value, 1, width, height);
+    return runtime_status(status);
 }
 
 EXPORT int cudaMemset2D(uint64_t to, size_t pitch, int value, size_t width, size_t height)
 {
-    ENTER();
-    return runtime_status(host_fill(to, pitch, (unsigned char)value, 1, width, height));
+    return cudaMemset2DAsync(to, pitch, value, width, height, 0);
 }
 
-EXPORT int cudaMemset2DAsync(uint64_t to, size_t pitch, int value, size_t width, size_t height,
-                             uint64_t stream)
+EXPORT int cudaMemset(uint64_t to, int value, size_t size)
 {
-    return cudaMemset2D(to, pitch, value, width, height);
+    return cudaMemset2DAsync(to, size, value, size, 1, 0);
+}
+
+EXPORT int cudaMemsetAsync(uint64_t to, int value, size_t size, uint64_t stream)
+{
+    return cudaMemset2DAsync(to, size, value, size, 1, stream);
 }
 
 EXPORT int cudaMemset3D(struct pitched to, int value, struct extent extent)

@@ -12,6 +12,7 @@ struct layout {
     uint64_t function;
     uint32_t count, bytes;
     struct place *places;
+    char *name;
     struct layout *next;
 };
 
@@ -32,11 +33,42 @@ struct shape {
     uint64_t stream;
 };
 
+/* cudaMemcpy3DParms */
+struct pitched {
+    uint64_t at;
+    size_t pitch, width, height;
+};
+struct position {
+    size_t x, y, z;
+};
+struct extent {
+    size_t width, height, depth;
+};
+struct copy3 {
+    uint64_t from_array;
+    struct position from_at;
+    struct pitched from;
+    uint64_t to_array;
+    struct position to_at;
+    struct pitched to;
+    struct extent extent;
+    int kind;
+};
+
+struct node;
+struct graph;
+
 LOCAL extern int host_initialized;
 LOCAL extern int host_shared_file;
 LOCAL int host_copy_bytes(uint64_t to, uint64_t from, uint64_t size);
 LOCAL int host_copy_box(struct box *);
 LOCAL int host_start(uint64_t function, struct shape *, void **params, void **extra);
+LOCAL int host_gather(uint64_t function, void **params, void **extra, char **bytes, size_t *size);
+LOCAL int host_pointers(uint64_t function, char *bytes, void ***params);
+LOCAL int host_box_of(const struct copy3 *, struct box *);
+LOCAL int graph_add_copy(struct node **, struct graph *, struct node *const *after, size_t count,
+                         const struct box *);
+LOCAL int graph_set_copy(struct graph *instance, struct node *, const struct box *);
 LOCAL int host_load_image(uint64_t *module, const void *image);
 LOCAL uint64_t host_image_size(const void *image);
 LOCAL int host_take_shared(uint64_t *address, uint64_t size, uint32_t kind, uint32_t flags);
@@ -49,5 +81,6 @@ LOCAL int host_take_attributes(struct shape *, const void *attributes, unsigned 
 
 LOCAL int runtime_function(uint64_t host, uint64_t *function);
 LOCAL int runtime_symbol(uint64_t host, uint64_t *address);
+LOCAL int runtime_part(uint64_t symbol, size_t size, size_t offset, uint64_t *address);
 
 #endif
