@@ -3,7 +3,8 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
-JOBS   ?= 2
+# One more than processors: some tests wait for processes they have begun.
+JOBS   ?= $(shell $(PYTHON) -c 'import os; print(min(8, (os.cpu_count() or 1) + 1))')
 
 # Hundreds of modules: without their bytecode each start of Python would compile them again.
 export PYTHONDONTWRITEBYTECODE :=

@@ -89,6 +89,7 @@ def test_listing_round_trip(path: Path, tmp_path: Path, capsys: pytest.CaptureFi
     dual_free(bare)
 
 
+@pytest.mark.full(instead="test_listing_round_trip")
 @pytest.mark.in_turn(1)
 @pytest.mark.parametrize("name", ["saxpy", "barriers", "atomics_shared", "func_ptr", "switch_tree"])
 @pytest.mark.parametrize("control", ["hex", "none"])

@@ -143,6 +143,7 @@ def test_a_file_that_never_ends(
         assert err == "gpudbg: /dev/zero: is no regular file and gives more than 1 MiB\n"
 
 
+@pytest.mark.full(instead="test_console_reads_standard_input")
 def test_no_room_for_what_is_written() -> None:
     with open("/dev/full", "wb") as full:
         command = [sys.executable, "-m", "gpudbg", "info", "isa"]

@@ -66,6 +66,7 @@ def test_what_never_ends(way: str, tmp_path: Path) -> None:
     assert done.stderr.count("\n") == 1, done.stderr
 
 
+@pytest.mark.full(instead="test_every_reader_bounds_what_it_takes")
 def test_a_line_table_that_names_a_device_is_no_source(tmp_path: Path) -> None:
     from tests.formats import hostile
 
@@ -96,6 +97,7 @@ def test_a_long_log_is_read_in_stretches(tmp_path: Path) -> None:
     assert parts[-1].lines[-1].startswith("25004: ")
 
 
+@pytest.mark.in_turn(3)
 @pytest.mark.parametrize("reader", ["schedule", "baseline", "suppressions", "buffer", "launch"])
 def test_every_reader_bounds_what_it_takes(reader: str, tmp_path: Path) -> None:
     """A device without an end, a sparse file of any size, text nested without an end."""

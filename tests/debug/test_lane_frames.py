@@ -91,6 +91,7 @@ def test_architectures_by_the_names_compilers_have() -> None:
     assert word_options(["-arch=compute_86"]).arch == "sm_86"
 
 
+@pytest.mark.in_turn(1)
 @pytest.mark.parametrize("arch", ["sm_52", "sm_80"])
 @pytest.mark.parametrize("engine", ["step", "run"])
 def test_a_function_of_rust_has_its_caller_and_no_arguments_of_the_kernel(

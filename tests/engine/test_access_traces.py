@@ -43,7 +43,7 @@ def both(kernel: str, *events: str, **about: Any) -> list[gpudbg.TraceLog]:
     return [traced(launched(kernel, engine), *events, **about) for engine in ("step", "run")]
 
 
-@pytest.mark.in_turn(2)
+@pytest.mark.in_turn(1)
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_both_engines_log_the_same(kernel: str) -> None:
     step, run = both(kernel)
@@ -93,6 +93,7 @@ def test_among_other_events(kernel: str) -> None:
     assert run == step
 
 
+@pytest.mark.in_turn(1)
 @pytest.mark.parametrize("kernel", ["fault_misaligned", "predicates"])
 def test_instructions_alone(kernel: str) -> None:
     """With what guards leave out, and in order with barriers, faults and the ends of warps."""
@@ -103,6 +104,7 @@ def test_instructions_alone(kernel: str) -> None:
     assert all((first[name] == second[name]).all() for name in first)
 
 
+@pytest.mark.full(instead="test_compiled_code_notes_accesses")
 def test_compiled_code_notes_instructions(monkeypatch: pytest.MonkeyPatch) -> None:
     wanted = traced(launched("reduce_sum", "step"), "instruction", block=(1, 0, 0))
     notes: list[int] = []
@@ -137,6 +139,7 @@ def test_one_place_and_one_block() -> None:
     assert traced(outside, block=(0, 1, 0)) == []
 
 
+@pytest.mark.full(instead="test_among_other_events")
 @pytest.mark.in_turn(1)
 @pytest.mark.parametrize("condition", ["", "%warpid % 2 == 1", "c[0x0][0x140] != 0"])
 def test_with_a_breakpoint(condition: str) -> None:
@@ -224,6 +227,7 @@ def test_rows_stay_in_the_buffer(monkeypatch: pytest.MonkeyPatch) -> None:
     assert {entry.lanes[-1] for entry in log[-1000:]} == {7, 31}
 
 
+@pytest.mark.full(instead="test_both_engines_log_the_same")
 @pytest.mark.in_turn(1)
 @pytest.mark.parametrize(("arch", "seeds"), [("sm_50", (1, 7034)), ("sm_61", (2233, 8145))])
 def test_random_programs(arch: str, seeds: tuple[int, ...]) -> None:

@@ -130,7 +130,7 @@ def probe(rng: random.Random) -> tuple[str, list[int], int]:
     return source, offsets, rng.choice((64, 64, 16, 32))
 
 
-@pytest.mark.in_turn(12)
+@pytest.mark.in_turn(6)
 @pytest.mark.parametrize("number", range(48))
 def test_engines_agree(number: int) -> None:
     source, offsets, width = probe(random.Random(number))
@@ -183,7 +183,7 @@ EDGE = """
 """
 
 
-@pytest.mark.in_turn(6)
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("distance", [-0x40, -0x4, 0x4, 0x8, 0x40, 0x400])
 @pytest.mark.parametrize("second", ["LDG.E R9, [R6+{at}]", "STG.E [R6+{at}], R0"])
 @pytest.mark.parametrize("first", ["LDG.E R8, [R6]", "STG.E [R6], R0"])

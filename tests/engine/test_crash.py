@@ -72,6 +72,7 @@ def test_a_message_and_a_file(tmp_path: Path, how: list[str], name: str) -> None
     assert ("the stack of its host thread is full" in first) is ("deep" in how)
 
 
+@pytest.mark.full(instead="test_a_message_and_a_file")
 @pytest.mark.skipif(os.uname().machine != "x86_64", reason="others do not trap")
 def test_a_division_by_zero(tmp_path: Path) -> None:
     done = _crash(tmp_path, "divide")

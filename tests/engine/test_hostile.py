@@ -33,6 +33,7 @@ def _child(*arguments: str) -> str:
     return done.stdout
 
 
+@pytest.mark.full(instead="test_hostile_addresses")
 def test_the_kernel_that_ended_the_process() -> None:
     """Its lane 0 does not execute and points below shared memory; and a kernel whose blocks the
     compiler copies more often than it has instructions."""

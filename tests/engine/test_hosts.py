@@ -56,6 +56,7 @@ def host(request: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     _forget()
 
 
+@pytest.mark.in_turn(1)
 def test_older_hosts(host: str) -> None:
     for kernel in ("warp_ops", "matmul_tiled", "mufu_math")[: number(1, 3)]:
         case = next(iter(kc.load(kernel, "sm_50")))

@@ -26,6 +26,7 @@ def data(seed: int) -> Words:
     return np.random.default_rng(seed).integers(0, 1 << 32, (32, 32), dtype=np.uint32)
 
 
+@pytest.mark.full(instead="test_spaces_of_generic_addresses")
 @pytest.mark.in_turn(1)
 @pytest.mark.parametrize("name", INDICES)
 def test_addresses_made_from_an_index(name: str, tmp_path: Path) -> None:
@@ -80,6 +81,7 @@ def test_forms_that_look_at_other_lanes(tmp_path: Path) -> None:
     assert not set(exits) & {"MATCH", "REDUX", "R2UR", "SHFL", "USEL", "UPOPC", "UFLO"}, exits
 
 
+@pytest.mark.full(instead="test_forms_that_look_at_other_lanes")
 def test_conversions_of_the_uniform_datapath(tmp_path: Path) -> None:
     """UF2F and UFRND of sm_120 read what F2F and FRND read."""
     held = data(5)

@@ -42,7 +42,7 @@ def test_there_are_kernels_for_every_architecture() -> None:
     assert min(found.values()) > 20
 
 
-@pytest.mark.in_turn(10)
+@pytest.mark.in_turn(6)
 @pytest.mark.parametrize("case", CHOSEN, ids=lambda case: case.id)
 def test_results(case: Case) -> None:
     """Every buffer is as NumPy computes it; faults are those of the older architectures."""

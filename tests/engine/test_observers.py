@@ -110,6 +110,7 @@ def test_single_instructions_need_the_step_engine() -> None:
     assert session.grid.fast.engine is None
 
 
+@pytest.mark.full(instead="test_both_engines_tell_the_same")
 def test_no_observer_no_rows() -> None:
     """Without an observer code does not note anything, also after one has gone."""
     session = machines.launch(next(iter(kc.load("scan_block", "sm_50"))), "run")

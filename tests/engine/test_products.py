@@ -84,6 +84,7 @@ def _integer_text(name: str) -> str:
     return f"IMMA.{rows}8{depth}.{kinds}{'.SAT' * name.endswith('.sat')} {operands}"
 
 
+@pytest.mark.in_turn(4)
 @pytest.mark.parametrize("name", INTEGERS)
 def test_integer_products(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Any bits; doubles of any size, subnormal ones among them."""
@@ -116,6 +117,7 @@ def _with_least_effort(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(build.library(), "_made", {})
 
 
+@pytest.mark.in_turn(6)
 @pytest.mark.parametrize("name", FLOATS)
 def test_products(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Elements of any size, and addends far above and below the products."""

@@ -39,6 +39,7 @@ ONCE_WRONG = ((101, 30), (70, 80, 85))
 """Programs on which the engines differed."""
 
 
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("number", range(len(NANS)))
 def test_nan_results_follow_one_rule(number: int) -> None:
     words = [f".word 0x{assemble(line, arch='sm_53'):016x}" for line in NANS[number]]

@@ -45,7 +45,7 @@ def quick_code_soon(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(CompiledProgram, "has_run", lambda self, seconds: None)
 
 
-@pytest.mark.in_turn(2)
+@pytest.mark.in_turn(1)
 @pytest.mark.parametrize(("group", "kernel", "variant"), VARIANTS)
 def test_kernel(group: str, kernel: Kernel, variant: str) -> None:
     assert run(case_of(kernel), kernel.cubin(variant)) == []

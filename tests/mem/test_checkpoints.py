@@ -161,7 +161,7 @@ def test_addresses_come_again_when_there_are_no_others() -> None:
     assert memory.read(more[3].base, 3) == b"\1\2\0"
 
 
-@pytest.mark.in_turn(3)
+@pytest.mark.in_turn(1)
 @pytest.mark.parametrize("name", KERNELS)
 def test_kernels_come_back(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Compiled code asks before it writes, whatever the form of its store: all that changed was

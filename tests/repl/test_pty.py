@@ -206,6 +206,7 @@ def test_a_projects_rc_asks_first(start: Callable[..., Terminal], tmp_path: Path
     start("repl", "--plain", SPIN_LOCK).expect("Run it?")
 
 
+@pytest.mark.full(instead="test_a_session_with_completion_and_ctrl_c")
 def test_ctrl_c_at_the_consoles_prompt_drops_what_was_typed(start: Callable[..., Terminal]) -> None:
     """As in gdb: the session stays, whatever stood on the line or in a block."""
     terminal = start("--console", SPIN_LOCK)

@@ -8,7 +8,7 @@ import gpudbg
 from tests.sanitizer.cases import Case, cases, prepare, wrong
 
 
-@pytest.mark.in_turn(10)
+@pytest.mark.in_turn(8)
 @pytest.mark.parametrize("case", list(cases()), ids=lambda case: case.id)
 def test_verdict(case: Case) -> None:
     program, made, launches = prepare(case)

@@ -36,7 +36,7 @@ DIVERGE = (
     "--arg out=u32[4096]:zeros --arg i32:4000"
 ).split()
 
-PATIENCE_S = 20
+PATIENCE_S = 60
 """How long a loaded machine may take for one answer of the engine."""
 
 CALM_ROUNDS = 2

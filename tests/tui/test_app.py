@@ -294,6 +294,7 @@ def test_history_walks_lines_that_begin_as_typed() -> None:
     assert history.walk(1, "br") == "br"
 
 
+@pytest.mark.full(instead="test_enter_follows_branches_paths_stops_and_buffers")
 async def test_memory_pane_goes_where_it_is_told() -> None:
     app = make_app(open_first())
     async with app.run_test(size=BIG) as pilot:
@@ -477,6 +478,7 @@ def test_lanes_that_wait_for_each_other_are_told_at_their_barrier_and_path() -> 
         assert "token" not in text
 
 
+@pytest.mark.full(instead="test_console_runs_completes_and_remembers")
 async def test_an_answer_longer_than_the_console_is_read_over_what_is_above() -> None:
     session = open_kernel(ROOT / "sessions" / "barrier_count" / "barrier_count.cubin")
     app = make_app(session)

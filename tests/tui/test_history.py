@@ -352,6 +352,7 @@ async def test_zoom_is_around_the_cursor() -> None:
         assert (screen.timeline.picture.start, screen.timeline.picture.stop) == (0, whole.stop)
 
 
+@pytest.mark.full(instead="test_keys_go_through_stops_ticks_and_events")
 async def test_mouse_clicks_drags_and_scrolls() -> None:
     app = make_app(open_first())
     async with app.run_test(size=(120, 40)) as pilot:
@@ -502,6 +503,7 @@ async def test_switched_off_only_stops_are_shown() -> None:
         assert "tick 48 of 63" in header(screen)
 
 
+@pytest.mark.full(instead="test_the_machine_goes_back_by_keys")
 async def test_steps_come_back_to_the_present_and_a_run_dims() -> None:
     app = make_app(open_first())
     async with app.run_test(size=(120, 40)) as pilot:

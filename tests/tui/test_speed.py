@@ -119,6 +119,7 @@ def test_opening_a_long_program_decodes_branches_only(tmp_path: Path) -> None:
     assert lonely.mark(len(code) - 8, 7) == " "
 
 
+@pytest.mark.full(instead="test_a_step_does_not_walk_the_program")
 async def test_a_search_in_a_long_listing_reads_each_instruction_once(tmp_path: Path) -> None:
     session = open_kernel(program(tmp_path, 11_500))
     app = make_app(session)
