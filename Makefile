@@ -10,11 +10,14 @@ JOBS   ?= $(shell $(PYTHON) -c 'import os; print(min(8, (os.cpu_count() or 1) + 
 export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: demo test test-all units units-all test-clients lint types layers check fuzz bench clean help
+.PHONY: docs docs-check
 
 help:
 	@echo "make demo   install into .venv and open the debugger on a shipped program"
 	@echo "make test   install, test a representative of every class, run the type checker and linters"
 	@echo "make test-all   the same with every variant of every test (see tests/variants.py)"
+	@echo "make docs   the documentation as a site: build/site/index.html"
+	@echo "make check  make test, and the documentation built strictly, without its pictures"
 	@echo "make test-clients   Emacs, vim, cdt-gdb-adapter and a browser debug a kernel (see tests/clients)"
 	@echo "make fuzz   long fuzz campaigns (needs nvdisasm, NVRTC and g++; see tests/kernels_own/README.md)"
 	@echo "make bench  start-up times; speed, as ratios inside one run"
@@ -59,7 +62,22 @@ types: $(STAMP)
 layers: $(STAMP)
 	$(BIN)/lint-imports
 
-check: test
+check: test docs-check
+
+DOCS_STAMP := $(VENV)/.docs-installed
+SPHINX := $(BIN)/python -m sphinx -W --keep-going -q -j $(JOBS) -d build/doctrees
+
+$(DOCS_STAMP): $(STAMP)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile -e '.[docs]'
+	@touch $(DOCS_STAMP)
+
+docs: $(DOCS_STAMP)
+	$(SPHINX) -b html docs build/site
+	@echo "build/site/index.html"
+
+# Every page is read, every reference looked up; nothing is drawn.
+docs-check: $(DOCS_STAMP)
+	$(SPHINX) -b dummy docs build/site-check
 
 fuzz: $(STAMP)
 	$(BIN)/python tests/isa/fuzz_nvdisasm.py

@@ -19,38 +19,23 @@ from importlib import import_module
 
 from gpudbg.errors import (
     EXIT_CLEAN,
-    EXIT_USAGE,
+    EXIT_CODES,
     NO_ROOM,
     GpudbgError,
     UsageError,
     error_for_user,
 )
+from gpudbg.frontends.verbs.listing import VERBS
 
 GC_THRESHOLD = 100_000
 """Start-up makes many objects that all stay: looking for garbage among them costs a tenth of it."""
 
-VERBS: dict[str, tuple[str, str]] = {
-    "tui": ("gpudbg.frontends.verbs.debug", "open a program in the terminal UI (the default)"),
-    "run": ("gpudbg.frontends.verbs.run", "run a kernel to its end and show its outputs"),
-    "record": ("gpudbg.frontends.verbs.record", "run a kernel and write a recording of the launch"),
-    "check": ("gpudbg.frontends.verbs.check", "run kernels and look for races and other mistakes"),
-    "dis": ("gpudbg.frontends.verbs.dis", "disassemble a program or raw words"),
-    "asm": ("gpudbg.frontends.verbs.asm", "assemble SASS text"),
-    "info": ("gpudbg.frontends.verbs.info", "what a program contains"),
-    "decode": ("gpudbg.frontends.verbs.decode", "explain a register, instruction or log word"),
-    "repl": ("gpudbg.frontends.verbs.repl", "a Python prompt on a session"),
-    "exec": ("gpudbg.frontends.verbs.exec", "run a CUDA program with the emulated GPU"),
-    "doctor": ("gpudbg.frontends.verbs.doctor", "what is here for programs, what is missing"),
-    "script": ("gpudbg.frontends.verbs.script", "run a Python program on the debugger"),
-    "demo": ("gpudbg.frontends.verbs.demo", "open a shipped program and its story"),
-    "serve": ("gpudbg.frontends.verbs.serve", "the terminal UI in a browser"),
-    "dap": ("gpudbg.frontends.verbs.dap", "a debug adapter for VS Code and other editors"),
-    "mcp": ("gpudbg.frontends.verbs.mcp", "the debugger as tools for assistants (stdio)"),
-    "export": ("gpudbg.frontends.verbs.export", "run a kernel and write a surface to a file"),
-    "plugins": ("gpudbg.frontends.verbs.plugins", "list plugins"),
-    "cache": ("gpudbg.frontends.verbs.cache", "show or clear what is kept of compiled kernels"),
+MODULES = {
+    "tui": "gpudbg.frontends.verbs.debug",
+    "help": "gpudbg.manual.verb",
+    "completion": "gpudbg.manual.completion",
 }
-"""Verb -> (module with `main(argv) -> exit code`, help)."""
+"""Verb -> module with `main(argv) -> exit code`, where it is not `frontends.verbs.VERB`."""
 WITHOUT_BLAS = frozenset(("run", "record", "check", "export"))
 """Verbs that multiply no large matrices with NumPy; those with a screen and GDB/MI are others."""
 VERSION = frozenset(("-V", "-v", "--version", "-version", "version"))
@@ -89,10 +74,10 @@ def _dispatch(args: list[str]) -> int:
     if os.environ.get(STARTED_AS) == "cuda-gdb":
         return _version(args) if VERSION & set(args) else _mi(args)
     if not args:
-        print(usage(), file=sys.stderr)
-        return EXIT_USAGE
+        print(FIRST_CONTACT, file=sys.stderr)
+        return UsageError.exit_code
     first = args[0]
-    if first in ("-h", "--help", "help"):
+    if first in ("-h", "--help"):
         print(usage())
         return EXIT_CLEAN
     if first in VERSION:
@@ -102,7 +87,7 @@ def _dispatch(args: list[str]) -> int:
     if first in VERBS:
         if first in WITHOUT_BLAS:
             _load_numpy()
-        return _verb(VERBS[first][0])(args[1:])
+        return _verb(first)(args[1:])
     plugin_verb = _plugin_verb(first)
     if plugin_verb is not None:
         return plugin_verb(args[1:])
@@ -145,12 +130,12 @@ def _on_screen(verb: str, args: list[str]) -> int:
 
     with opening_line(args), no_collection():
         _load_numpy()
-        return _verb(VERBS[verb][0])(args)
+        return _verb(verb)(args)
 
 
 def _mi(args: list[str]) -> int:
     _load_numpy()
-    return _verb("gpudbg.frontends.mi.main")(args)
+    return _main_of("gpudbg.frontends.mi.main")(args)
 
 
 def _load_numpy() -> None:
@@ -204,7 +189,11 @@ def _plugin_paths(paths: list[str]) -> Iterator[None]:
             os.environ[PATH_VARIABLE] = old
 
 
-def _verb(module: str) -> Callable[[list[str]], int]:
+def _verb(verb: str) -> Callable[[list[str]], int]:
+    return _main_of(MODULES.get(verb, f"gpudbg.frontends.verbs.{verb}"))
+
+
+def _main_of(module: str) -> Callable[[list[str]], int]:
     found: Callable[[list[str]], int] = import_module(module).main
     return found
 
@@ -218,8 +207,20 @@ def _plugin_verb(word: str) -> Callable[[list[str]], int] | None:
     return find_verb(word)
 
 
+FIRST_CONTACT = """gpudbg: the debugger for GPU machine code that needs no GPU
+
+Three things to try:
+
+  gpudbg demo               a shipped kernel in the debugger; `gpudbg demo --list` has more
+  gpudbg run PROG           run a kernel (a cubin, a .cu file), see its output or the guilty thread
+  gpudbg help first-fault   a tutorial of ten minutes; `gpudbg help` lists all there is
+
+`gpudbg --help` lists the verbs and their flags."""
+"""What the bare command says."""
+
+
 def usage() -> str:
-    """The help text of the bare command."""
+    """The help text of the command."""
     lines = [
         "usage: gpudbg PROG [launch flags]     debug a program in the terminal UI",
         "       gpudbg VERB ...                `gpudbg VERB --help` explains one",
@@ -230,13 +231,14 @@ def usage() -> str:
         "",
         "verbs:",
     ]
-    lines += [f"  {name:8} {words}" for name, (_, words) in VERBS.items()]
+    lines += [f"  {name:10} {words}" for name, words in VERBS.items()]
     lines += [
         "",
         "the terminal UI: GPUDBG_THEME=dark|light|contrast|256|16|mono, NO_COLOR, GPUDBG_ASCII=1,",
         "  GPUDBG_KEYMAP=vscode|gdb|x64dbg|vim; `?` in it shows every key",
         "kept compiled kernels: `gpudbg cache`; GPUDBG_CACHE=FOLDER or off, GPUDBG_CACHE_MB=128",
-        "exit codes: 0 clean, 1 findings, 2 usage, 3 the kernel faulted, 4 a gap of the model",
+        "exit codes: "
+        + ", ".join(f"{n} {what.partition(':')[0]}" for n, what in EXIT_CODES.items()),
     ]
     return "\n".join(lines)
 

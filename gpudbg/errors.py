@@ -21,6 +21,14 @@ EXIT_FINDINGS = 1
 EXIT_USAGE = 2
 EXIT_FAULT = 3
 EXIT_GAP = 4
+EXIT_CODES = {
+    EXIT_CLEAN: "ran clean",
+    EXIT_FINDINGS: "findings",
+    EXIT_USAGE: "usage: arguments, files or commands that do not fit",
+    EXIT_FAULT: "the kernel faulted",
+    EXIT_GAP: "a gap of gpudbg or its model",
+}
+"""Exit code -> what it says."""
 
 
 class GpudbgError(Exception):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from gpudbg.cli import VERBS
 from gpudbg.debug.settings import ROWS
+from gpudbg.frontends.verbs.listing import VERBS
 from gpudbg.options import COMPILERS, FLAGS, LAUNCHING, OPTIONS, OptionKind, OptionScope, OptionSpec
 
 FILE = Path(__file__).resolve().parents[1] / "docs" / "options.md"

@@ -35,7 +35,9 @@ from .snapshot import warp_row as warp_row
 from .sources import SourcePath as SourcePath
 from .story_files import COMMANDS as COMMANDS
 from .story_files import FIRST as FIRST
+from .story_files import NOTES as NOTES
 from .story_files import SCRIPT as SCRIPT
+from .story_files import TRANSCRIPT as TRANSCRIPT
 from .story_files import Story as Story
 from .story_files import docstring as docstring
 from .story_files import load_story as load_story

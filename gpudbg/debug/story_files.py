@@ -15,6 +15,8 @@ SCRIPT = "script.py"
 """A story that is a Python script instead."""
 
 NOTES = "notes.md"
+TRANSCRIPT = "expected.txt"
+"""What the story prints, as the tests compare it."""
 
 BY_DIFFICULTY = (
     FIRST,
@@ -31,6 +33,7 @@ BY_DIFFICULTY = (
     "hidden_race",
     "unset_shared",
     "lost_update",
+    "stack_overflow",
     "shuffle_bug",
     "until_volta",
     "spin_lock",

@@ -50,6 +50,8 @@ OPERANDS = (
     _operand("asm", "file", "the .sass file; - is standard input"),
     _operand("script", "file", metavar="FILE.py"),
     _operand("demo", "name", count="?"),
+    _operand("help", "topic", "a page, a verb, a command, a setting, an error …", count="*"),
+    _operand("completion", "shell", kind=CHOICE, choices=("bash", "zsh", "fish")),
     _operand("exec", "words", kind=REST, metavar="PROGRAM [ARGUMENT ...]"),
     _operand("mcp", "folder", "what calls may read and write", default=".", count="?"),
     _operand("cache", "action", kind=CHOICE, choices=("show", "clear"), default="show", count="?"),
@@ -136,6 +138,7 @@ FLAGS_OF_RUNS = (
     _flag("repl", "no-rc", SWITCH, "no .gpudbgrc files"),
     _flag("repl", "trust", SWITCH, "trust ./.gpudbgrc as it is now"),
     _flag("demo", "list", SWITCH, "list the stories"),
+    _flag("demo", "copy", SWITCH, "write its files into a folder of its name here"),
     _flag("demo", "headless", SWITCH, "play it as text, no terminal UI"),
     _flag(
         "serve", "host", TEXT, "where to listen (default: this machine)", default="127.0.0.1",

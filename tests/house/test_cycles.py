@@ -38,6 +38,7 @@ LARGEST = {
     "hosting": 1,
     "launch": 1,
     "listing": 1,
+    "manual": 1,
     "loading": 1,
     "options": 1,
     "reference": 1,

@@ -9,7 +9,7 @@ import pytest
 from tests.doc_blocks import ROOT, blocks, printed, private_names
 
 TEXT = (ROOT / "docs/questions/questions.md").read_text()
-QUESTIONS = re.findall(r"^### (\d+\..*)$", TEXT, re.MULTILINE)
+QUESTIONS = re.findall(r"^## (\d+\..*)$", TEXT, re.MULTILINE)
 ANSWERS = blocks(TEXT)
 
 

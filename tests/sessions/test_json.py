@@ -24,6 +24,7 @@ from gpudbg.debug.stops.stop import StopKind
 from gpudbg.debug.story_files import COMMANDS, stories
 from gpudbg.debug.views.json_text import dumps, plain, schema
 from gpudbg.frontends.console.console import Console
+from gpudbg.frontends.verbs.listing import VERBS
 from tests.sessions.json_schema import answers, outputs
 from tests.sessions.json_words import WORDS
 from tests.variants import full
@@ -153,7 +154,7 @@ def test_info_schema(capsys: pytest.CaptureFixture[str]) -> None:
     assert json.loads(capsys.readouterr().out) == SCHEMA
 
 
-@pytest.mark.parametrize("verb", sorted(set(cli.VERBS) - {"tui"}))
+@pytest.mark.parametrize("verb", sorted(set(VERBS) - {"tui"}))
 def test_every_verb_that_speaks_json_is_in_it(
     verb: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -57,6 +57,17 @@ def hidden_race(session: gpudbg.DebugSession) -> None:
 
 
 @lesson
+def stack_overflow(session: gpudbg.DebugSession) -> None:
+    stop = session.cont()
+    assert [error.name for error in stop.errors] == ["STACK_OVERFLOW"]
+    left, right = session.buffer("left"), session.buffer("right")
+    assert right[right[left[2]]] == 2, "the tree has a circle"
+    session.restart()
+    session.buffer("right")[12] = -1
+    assert session.cont().kind == "exited", "without it the stack is large enough"
+
+
+@lesson
 def unset_shared(session: gpudbg.DebugSession) -> None:
     session.run()
     assert session.buffer("out")[0] == 0 > session.buffer("in").max()

@@ -22,6 +22,7 @@ LESSONS = {
     "divergent_branch": "DIV    1, 3, 5, 7, 9, 11,",
     "first_nan": "└ operand: R7 = inf, @!P0 FMUL R7, R7, 4096, first_nan.cu:8",
     "lost_update": "39    store   (0,0,0)  (4,0,0)   4      0xb8  STG.E [R2], R0  100",
+    "stack_overflow": "43 calls are open",
     "stray_store": "shared 0x20 = 65, atomic ATOMS.ADD RZ, [R7], R10, stray_store.cu:17",
     "first_steps": "4974",
     "misaligned_vector": "MISALIGNED_ADDR (0x0f)",
@@ -44,6 +45,7 @@ EXIT_CODES = {
     "barrier_count": 3,
     "misaligned_vector": 3,
     "out_of_bounds": 3,
+    "stack_overflow": 3,
     "surface_reduction": 3,
 }
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from gpudbg.answers import Listing, column, typed_row
 from gpudbg.arguments import Parser
-from gpudbg.debug import COMMANDS, FIRST, SCRIPT, docstring, stories, summary
+from gpudbg.debug import COMMANDS, FIRST, NOTES, SCRIPT, TRANSCRIPT, docstring, stories, summary
 from gpudbg.errors import EXIT_CLEAN, UsageError
 from gpudbg.frontends.verbs.common import emit, has_screen
 from gpudbg.options import add_verb_options
@@ -39,6 +39,9 @@ def main(argv: list[str]) -> int:
         emit(Listing(tuple(rows)), args.json)
         return EXIT_CLEAN
     cubin = find(args.name)
+    if args.copy:
+        print(copied(cubin.parent, Path(args.name)))
+        return EXIT_CLEAN
     from gpudbg.frontends.verbs import debug
 
     if not (cubin.parent / COMMANDS).is_file():
@@ -58,6 +61,27 @@ def find(name: str) -> Path:
     if name not in known:
         raise UsageError(f"no story is called {name!r}", "known: " + ", ".join(known))
     return known[name]
+
+
+NARRATION = (COMMANDS, SCRIPT, NOTES, TRANSCRIPT)
+"""Files of a story beside its program: what tells it."""
+
+
+def copied(story: Path, target: Path) -> str:
+    """Copy a story's program, source and launch table; says which files.
+
+    Raises:
+        UsageError: a file of that name is there and says something else.
+    """
+    files = sorted(f for f in story.iterdir() if f.is_file() and f.name not in NARRATION)
+    for file in files:
+        there = target / file.name
+        if there.exists() and there.read_bytes() != file.read_bytes():
+            raise UsageError(f"{there} is there already and differs", "move it away first")
+    target.mkdir(exist_ok=True)
+    for file in files:
+        (target / file.name).write_bytes(file.read_bytes())
+    return f"{target}: {' '.join(f.name for f in files)}"
 
 
 def play(cubin: Path) -> int:
