@@ -17,7 +17,7 @@ from sphinx.environment import BuildEnvironment
 from sphinx.transforms.post_transforms import SphinxPostTransform
 
 from gpudbg.manual.generated import GENERATED
-from gpudbg.manual.python_api import names
+from gpudbg.manual.reference.python_api import names
 
 PUBLIC = frozenset(names())
 

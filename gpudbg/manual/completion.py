@@ -14,8 +14,8 @@ from gpudbg.arguments import Parser
 from gpudbg.debug import stories
 from gpudbg.errors import EXIT_CLEAN
 from gpudbg.frontends.verbs.listing import VERBS
-from gpudbg.manual.command_line import all_rows
 from gpudbg.manual.pages import pages
+from gpudbg.manual.reference.command_line import all_rows
 from gpudbg.options import OptionKind, OptionSpec, add_verb_options
 
 FILES = {"help", "demo", "completion", "plugins", "cache", "doctor", "dap"}

@@ -7,7 +7,7 @@ from functools import cache
 from importlib import import_module
 
 from gpudbg.dataclass import dataclass
-from gpudbg.manual.python_api import GROUPS, OTHERS, slug
+from gpudbg.manual.reference.python_api import GROUPS, OTHERS, slug
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class GeneratedPage:
 @cache
 def _made(maker: str, argument: str) -> str:
     module, _, function = maker.partition(":")
-    make: Callable[..., str] = getattr(import_module(f"gpudbg.manual.{module}"), function)
+    make: Callable[..., str] = getattr(import_module(f"gpudbg.manual.reference.{module}"), function)
     return make(argument) if argument else make()
 
 

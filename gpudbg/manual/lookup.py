@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from gpudbg.manual.generated import GENERATED
 from gpudbg.manual.markdown import anchor
-from gpudbg.manual.python_api import in_text, names
+from gpudbg.manual.reference.python_api import in_text, names
 
 PLACES = (
     ("command-line", "verb"),

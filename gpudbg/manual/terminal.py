@@ -6,7 +6,7 @@ import re
 import sys
 from collections.abc import Callable
 
-from gpudbg.manual.python_api import in_text
+from gpudbg.manual.reference.python_api import in_text
 
 _LABEL = re.compile(r"^\([\w-]+\)=\n+", re.MULTILINE)
 _ROLE = re.compile(r"\{[\w:+-]+\}`([^`<]*?)(?:\s*<[^`>]*>)?`")

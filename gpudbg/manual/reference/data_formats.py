@@ -9,8 +9,8 @@ from typing import Any
 from gpudbg.debug.views import schema
 from gpudbg.formats import initdata, launch_machine, launch_toml
 from gpudbg.formats.launch import IMAGE_DIMS, IMAGE_KINDS, IMAGE_OPTIONS
-from gpudbg.manual.command_line import flags_table
 from gpudbg.manual.markdown import anchor, code, fence, label, plain, section, table
+from gpudbg.manual.reference.command_line import flags_table
 from gpudbg.options import OPTIONS, keys
 
 SHARED = frozenset(schema()["$defs"]) - {"commands", "verbs"}

@@ -1,0 +1,1 @@
+"""Makers of reference pages, a theme a module; `gpudbg.manual.generated` lists the pages."""
