@@ -161,6 +161,7 @@ class LaunchControl(Attached[Owner]):
         inferior = self._inferior
         inferior.grid = inferior.launch.begin()
         self._runner.gathering.forget()
+        self._runner.watchpoints.forget_frames()
         inferior.arguments_changed = False
         self._traps.attach()
         inferior.killed = False

@@ -272,7 +272,7 @@ class Runner(Attached["Inferior"]):
         self._inferior.skipped_inline = self._skipped(kind, skips)
         stop = make_stop(self._inferior, kind, event, hits, arrived, watched, seen if hits else ())
         self._scripting.stopped_at(points)
-        self._forget_temporary(points)
+        self._forget(points, seen)
         return self._record(stop)
 
     def _skipped(self, kind: StopKind, skips: Callable[[], int]) -> int:
@@ -285,10 +285,11 @@ class Runner(Attached["Inferior"]):
         pc = inferior.focused().pc
         return skipped_at_breakpoint(inferior.symbols, self.breakpoints.at(pc), pc)
 
-    def _forget_temporary(self, points: list[Breakpoint]) -> None:
-        for row in points:
-            if row.temporary:
-                self.breakpoints.remove(row.number)
+    def _forget(self, points: list[Breakpoint], seen: tuple[Trigger, ...]) -> None:
+        """Delete what was to stop once, and watchpoints whose frame has been left."""
+        gone = {row.number for row in points if row.temporary}
+        for number in gone | {trigger.number for trigger in seen if trigger.over}:
+            self.breakpoints.remove(number)
 
     def _watch_stop(self, event: StopEvent, seen: tuple[Trigger, ...]) -> StopEvent:
         """A run or step that a watchpoint ended: the focus goes to the lane that touched it."""
@@ -298,7 +299,8 @@ class Runner(Attached["Inferior"]):
         self.breakpoints.met = Met(hits, notes, lane=first.lane)
         lines = [line for trigger in seen for line in lines_of(trigger)]
         symbols = inferior.symbols
-        lines.append(f"by {symbols.describe_line(symbols.pc(first.pc))}")
+        if not first.over:
+            lines.append(f"by {symbols.describe_line(symbols.pc(first.pc))}")
         return replace(event, detail=(*event.detail, *lines))
 
     def _record(self, stop: Stop) -> Stop:

@@ -675,6 +675,7 @@ class DebugSession(Inferior):
         kind: WatchKind = "write",
         condition: str | None = None,
         callback: Callback | None = None,
+        stays: bool = False,
     ) -> Breakpoint:
         """Set a watchpoint on the place `expression` names in the focused lane.
 
@@ -683,6 +684,8 @@ class DebugSession(Inferior):
             kind: "write" stops where it changes, "store" where it is written, with the same value
                 too, "read" where it is read, "access" where it is read or written.
             condition, callback: as `break_at`; the condition is tested in the lanes that touched.
+            stays: keep it when the function whose variables `expression` names returns; else the
+                session stops there (`Trigger.over`) and deletes it.
 
         Raises:
             CommandError: no warp, no such place, or a condition that does not parse.
@@ -690,7 +693,7 @@ class DebugSession(Inferior):
         given_text(expression, "expression", "out[0]")
         one_of(kind, "kind", get_args(WatchKind))
         self.breakpoints.check_condition(condition)
-        row = self.watchpoints.add(expression, kind, condition)
+        row = self.watchpoints.add(expression, kind, condition, stays=stays)
         self.on_hit(row, callback)
         return row
 

@@ -54,7 +54,8 @@ class SelectedRegister:
 
     Attributes:
         file, number: a field of `isa.operands.Access`, and which; of the condition code 0.
-            `SPECIAL` and a special register's number; `EVERY` and 0: every instruction.
+            `SPECIAL` and a special register's number; `EVERY` and 0: every instruction, `LEAVES`
+            and 0: those by which lanes leave a function or the kernel.
         cta, warp: whose.
         reads, writes: instructions that it is about.
     """
@@ -68,7 +69,7 @@ class SelectedRegister:
 
     def touches(self) -> set[Touched]:
         """What an instruction of which it is about does, in the words of `touched_by`."""
-        if self.file in (SPECIAL, EVERY):
+        if self.file in (SPECIAL, EVERY, LEAVES):
             return {(self.file, self.number)}
         found = {(f"read {self.file}", self.number)} if self.reads else set()
         return found | {(self.file, self.number)} if self.writes else found
@@ -101,11 +102,16 @@ Touched = tuple[str, int]
 FILES: Final = ("registers", "predicates", "uniform", "uniform_predicates", "barriers")
 SPECIAL: Final = "special"
 EVERY: Final = "every"
+LEAVES: Final = "leaves"
+LEAVING: Final = frozenset(("EXIT", "KIL", "KILL", "RET"))
+"""Instructions by which lanes leave a function or the kernel."""
 
 
 def touched_by(insn: Instruction) -> set[Touched]:
     """What an instruction reads and writes, as a selection has it."""
     found: set[Touched] = {(EVERY, 0)}
+    if insn.op in LEAVING:
+        found.add((LEAVES, 0))
     for prefix, access in (("", insn.writes()), ("read ", insn.reads())):
         found |= {(prefix + file, number) for file, number in _registers_of(access)}
     return found | {(SPECIAL, number) for number in special_reads(insn)}

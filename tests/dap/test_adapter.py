@@ -384,3 +384,25 @@ def test_variables_of_other_frames_and_lanes_are_set_and_watched() -> None:
         points = [{"dataId": row["dataId"], "accessType": "write"} for row in info]
         rows = client.ask("setDataBreakpoints", breakpoints=points)["breakpoints"]
         assert [row["verified"] for row in rows] == [True, True], rows
+
+
+def test_a_data_breakpoint_ends_with_its_frame() -> None:
+    source, program = DATA / "call_chain.cu", DATA / "cubin" / "call_chain.sm_52-G.cubin"
+    args = {"grid": 1, "block": [32], "args": ["i32[32]:zeros"]}
+    with Client() as client:
+        stop = client.launch({str(source): [6]}, program=str(program), kernel="call_chain", **args)
+        frame = client.frames(stop["threadId"])[0]["id"]
+        info = client.ask("dataBreakpointInfo", name="w", frameId=frame)
+        rows = client.ask("setDataBreakpoints", breakpoints=[{"dataId": info["dataId"]}])
+        client.ask("continue", threadId=stop["threadId"])
+        told = client.event("breakpoint")
+        assert (told["reason"], told["breakpoint"]["id"]) == (
+            "removed",
+            rows["breakpoints"][0]["id"],
+        )
+        stop = client.event("stopped")
+        assert (stop["reason"], "its frame has been left" in stop["text"]) == (
+            "data breakpoint",
+            True,
+        )
+        assert [f["line"] for f in client.frames(stop["threadId"])] == [11, 18, 26]

@@ -45,3 +45,18 @@ def test_a_function_returns_what_a_client_says(inner: Client) -> None:
     assert frame["func"].startswith("references")
     inner.go("-exec-next")
     assert inner.ok("-data-evaluate-expression t")["value"] == "77"
+
+
+def test_a_watchpoint_ends_with_its_frame() -> None:
+    """The records that gdb 13 gives, in its order."""
+    with Client("-q", "-i=mi3", str(cubin("call_chain", "sm_52"))) as client:
+        client.ok("-exec-arguments --grid 1 --block 32 --arg i32[32]:zeros")
+        client.ok("-break-insert -t call_chain.cu:6")
+        client.go("-exec-run")
+        assert client.ok("-break-watch w")["wpt"] == {"number": "2", "exp": "w"}
+        stop = client.go("-exec-continue")
+        assert (stop["reason"], stop["wpnum"]) == ("watchpoint-scope", "2")
+        assert (stop["frame"]["func"], stop["frame"]["line"]) == ("deep::middle", "11")
+        client.ok("-break-list")
+        text = "\n".join(client.lines())
+        assert text.index('reason="watchpoint-scope"') < text.index('=breakpoint-deleted,id="2"')

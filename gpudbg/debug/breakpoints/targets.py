@@ -60,6 +60,10 @@ def target_of(inferior: Inferior, expression: str, kind: WatchKind) -> tuple[Wat
     warp = inferior.focused()
     result = evaluate(parse(expression), WarpContext(inferior, warp, inferior.frame_level))
     place = result.place
+    if place is None and (frame := _not_yet(inferior, expression, warp)) is not None:
+        lane, size = inferior.focus.lane, result.type.size
+        whose = WatchTarget(kind, "register", 0, size, warp.cta.block, warp.index, lane)
+        return replace(whose, frame=frame), result
     if place is None or place.kind not in (*_FILES, SPECIAL, "memory"):
         raise CommandError(
             f"cannot watch {expression}: it is a value, not a place",
@@ -126,6 +130,14 @@ def _frame(inferior: Inferior, expression: str, warp: WarpState) -> tuple[int, s
     rows = frames(inferior, warp)
     own = rows[min(inferior.frame_level, len(rows) - 1)]
     return len(rows) - 1 - own.level, own.function
+
+
+def _not_yet(inferior: Inferior, expression: str, warp: WarpState) -> tuple[int, str] | None:
+    """The frame of a variable that is in registers, but not at this instruction; else None."""
+    known = WarpContext(inferior, warp, inferior.frame_level).variables()
+    rows = () if known is None else (variable for variable, _ in known.variables())
+    found = next((row for row in rows if row.name == expression.strip()), None)
+    return _frame(inferior, expression, warp) if found is not None and found.registers else None
 
 
 def _memory(

@@ -8,6 +8,7 @@ from gpudbg.dataclass import dataclass
 from gpudbg.sm.selection import SPECIAL, SelectedConstant
 
 if TYPE_CHECKING:
+    from gpudbg.debug.breakpoints.watch_scopes import WatchScope
     from gpudbg.debug.stops.records import Trigger
     from gpudbg.sm.state import WarpState
 
@@ -91,11 +92,15 @@ class WatchTarget:
 
 @dataclass(slots=True)
 class Watch:
-    """A breakpoint row's watched place and the value it had when last looked at."""
+    """A breakpoint row's watched place and the value it had when last looked at.
+
+    `scope` is the frame whose variables its expression names: where that is left, it ends.
+    """
 
     target: WatchTarget
     type: Any
     old: str
+    scope: WatchScope | None = None
 
     @property
     def words(self) -> str:
@@ -128,6 +133,9 @@ _VERBS: dict[WatchKind, str] = {
 
 def lines_of(trigger: Trigger) -> tuple[str, ...]:
     """What a watchpoint saw, as gdb prints it."""
+    if trigger.over:
+        words = f"Watchpoint {trigger.number} deleted because the program has left the block in"
+        return (words, "which its expression is valid.")
     head = f"{KIND_WORDS[trigger.kind]} {trigger.number}: {trigger.expression}"
     if trigger.old == trigger.new:
         return (head, f"Value = {trigger.new}")
@@ -136,5 +144,7 @@ def lines_of(trigger: Trigger) -> tuple[str, ...]:
 
 def line_of(trigger: Trigger) -> str:
     """The same in one line: `Watchpoint 1  out[5] was 0, is 23`."""
+    if trigger.over:
+        return f"Watchpoint {trigger.number}  {trigger.expression} is left; it is deleted"
     was = "" if trigger.old == trigger.new else f"was {trigger.old}, "
     return f"Watchpoint {trigger.number}  {trigger.expression} {was}is {trigger.new}"

@@ -12,7 +12,8 @@ CTA's shared memory, of the focused thread's local memory, a register of the foc
 constant.  A variable that is in registers is looked for anew at each instruction of its frame.
 The stop is after the instruction that touched it.  What cannot touch a watched place runs compiled:
 that code tests its accesses, and leaves to the step engine what may touch one
-(`gpudbg.sm.selection`).
+(`gpudbg.sm.selection`).  A watchpoint on variables of a frame ends with that
+(`gpudbg.debug.breakpoints.watch_scopes`).
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from gpudbg.debug.breakpoints.targets import (
     target_of,
 )
 from gpudbg.debug.breakpoints.touching import overlapping, reaching, reading, using
+from gpudbg.debug.breakpoints.watch_scopes import scope_of
 from gpudbg.debug.breakpoints.watched import TOUCHED_BY, Watch, WatchKind, WatchTarget
 from gpudbg.debug.focus.focus import first_lane
 from gpudbg.debug.observing import subscribe, unsubscribe
@@ -36,12 +38,13 @@ from gpudbg.debug.stops.records import Trigger
 from gpudbg.debug.values.access import read
 from gpudbg.debug.values.backtrace import frames
 from gpudbg.debug.values.context import WarpContext
-from gpudbg.debug.views.format import format_value
+from gpudbg.debug.views.aggregates import data_text
 from gpudbg.errors import CommandError
 from gpudbg.expr import evaluate, parse
-from gpudbg.expr.types import Array, Scalar
+from gpudbg.expr.evaluation import OPTIMIZED_OUT
+from gpudbg.expr.types import Pointer, Scalar
 from gpudbg.sm.observer import Observer
-from gpudbg.sm.selection import NOTHING, Selection
+from gpudbg.sm.selection import LEAVING, NOTHING, Selection
 
 if TYPE_CHECKING:
     from gpudbg.debug.breakpoints.setting import Breakpoints
@@ -64,6 +67,8 @@ class Watchpoints(Attached["Inferior"], Observer):
         self._rows: list[Breakpoint] = []
         self._touched: dict[int, tuple[WarpState, int, int]] = {}
         self._owners: dict[int, WarpState] = {}
+        self._scopes: dict[int, WarpState] = {}
+        self._leaving: dict[WarpState, int] = {}
         self._pc = 0
         self._pcs: dict[tuple[int, int], int] = {}
         self._last: tuple[Trigger, ...] = ()
@@ -77,8 +82,12 @@ class Watchpoints(Attached["Inferior"], Observer):
         kind: WatchKind = "write",
         condition: str | None = None,
         temporary: bool = False,
+        stays: bool = False,
     ) -> Breakpoint:
         """A watchpoint on the place an expression names in the focused lane.
+
+        Args:
+            stays: it watches the place after the frame of the expression's variables is left.
 
         Raises:
             CommandError: the expression is not a place, or one that nothing touches so.
@@ -88,8 +97,17 @@ class Watchpoints(Attached["Inferior"], Observer):
         row = self._breakpoints.add(expression, (), where, condition, temporary)
         warp = self._inferior.focused()
         row.watch = Watch(target, result.type, "")
-        row.watch.old = self._value(row, warp) or ""
+        if not stays:
+            variable = target.frame is not None
+            row.watch.scope = scope_of(self._inferior, expression, variable)
+        row.watch.old = self._value(row, warp) or OPTIMIZED_OUT
         return row
+
+    def forget_frames(self) -> None:
+        """Delete what watches variables of frames, as a launch does: their calls are gone."""
+        for row in self._breakpoints:
+            if row.watch is not None and row.watch.scope is not None:
+                self._breakpoints.remove(row.number)
 
     # ---- running -----------------------------------------------------------------------
     def arm(self) -> bool:
@@ -97,6 +115,7 @@ class Watchpoints(Attached["Inferior"], Observer):
         grid = self._inferior.grid
         self._rows = [r for r in self._breakpoints if r.enabled and r.watch is not None]
         self._touched, self._owners, self._last = {}, {}, ()
+        self._scopes, self._leaving = {}, {}
         listening = self in grid.gpu.observers.members
         if self._rows and not listening:
             subscribe(self._inferior, self)
@@ -104,6 +123,9 @@ class Watchpoints(Attached["Inferior"], Observer):
             unsubscribe(self._inferior, self)
         for row in self._rows:
             watch = _watch(row)
+            within = None if watch.scope is None else watch.scope.owner(grid)
+            if within is not None:
+                self._scopes[row.number] = within
             owner = next((w for w in grid.warps() if watch.target.owned_by(w)), None)
             if owner is None:
                 continue
@@ -119,7 +141,9 @@ class Watchpoints(Attached["Inferior"], Observer):
         found = NOTHING
         for row in self._rows:
             owner = self._owners.get(row.number)
-            target = _watch(row).target
+            target, scope = _watch(row).target, _watch(row).scope
+            if scope is not None and row.number in self._scopes:
+                found = found.joined(Selection((), (scope.selected(self._scopes[row.number]),)))
             if not target.in_registers:
                 kinds = TOUCHED_BY[target.kind]
                 found = found.joined(selected(target, kinds, self._inferior.grid.config.grid))
@@ -130,6 +154,8 @@ class Watchpoints(Attached["Inferior"], Observer):
     def instruction(self, warp: WarpState, pc: int, instruction: Any, lanes: int) -> None:
         """Remember the pc: at `met` the warp has moved on.  Note what it touches by itself."""
         self._pc = self._pcs[warp.sm, warp.slot] = pc
+        if self._scopes and instruction.op in LEAVING:
+            self._leaving[warp] = pc
         for row in self._rows:
             target = _watch(row).target
             found = 0
@@ -170,8 +196,9 @@ class Watchpoints(Attached["Inferior"], Observer):
 
     def met(self, warp: WarpState | None) -> bool:
         """After an instruction of `warp` (None: of several): whether a watchpoint stops the run."""
-        if not self._touched and not self._owners:
+        if not self._touched and not self._owners and not self._leaving:
             return False
+        left = self._scopes_left()
         touched, self._touched = self._touched, {}
         for number, owner in self._owners.items():
             target = _watch_of(self._rows, number).target
@@ -181,10 +208,10 @@ class Watchpoints(Attached["Inferior"], Observer):
             if (warp is None or owner is warp) and owner.cta.block == target.block:
                 lanes = 1 << target.lane
                 touched[number] = (owner, lanes, self._pcs.get((owner.sm, owner.slot), owner.pc))
-        found = []
+        found = list(left.values())
         self.notes = []
         for row in self._rows:
-            if row.number in touched:
+            if row.number in touched and row.number not in left:
                 trigger = self._trigger(row, *touched[row.number])
                 if trigger is not None:
                     found.append(trigger)
@@ -210,6 +237,36 @@ class Watchpoints(Attached["Inferior"], Observer):
         """Whether the present run watches anything."""
         return bool(self._rows)
 
+    def _scopes_left(self) -> dict[int, Trigger]:
+        """Triggers of watchpoints whose frame has been left since the last look."""
+        leaving, self._leaving = self._leaving, {}
+        found = {}
+        for number, owner in self._scopes.items() if leaving else ():
+            watch = _watch_of(self._rows, number)
+            scope = watch.scope
+            assert scope is not None
+            if owner in leaving and scope.left(self._inferior, owner):
+                row = next(row for row in self._rows if row.number == number)
+                row.hits += 1
+                found[number] = self._trigger_of(row, owner, scope.lane, leaving[owner], watch.old)
+        for number in found:
+            del self._scopes[number]
+            self._owners.pop(number, None)
+        return found
+
+    def _trigger_of(
+        self, row: Breakpoint, warp: WarpState, lane: int, at: int, old: str, new: str | None = None
+    ) -> Trigger:
+        """What a stop says of a watchpoint; without a `new` value, that it is over."""
+        symbols = self._inferior.symbols
+        pc = symbols.offset(at)
+        who = (warp.sm, warp.slot, lane)
+        place = symbols.place(symbols.pc(pc)).fields()
+        over = new is None
+        values = (old, old if new is None else new)
+        kind = _watch(row).target.kind
+        return Trigger(row.number, row.location, kind, *values, pc, *who, **place, over=over)
+
     def _trigger(self, row: Breakpoint, warp: WarpState, lanes: int, at: int) -> Trigger | None:
         watch = _watch(row)
         old, new = watch.old, self._value(row, warp)
@@ -231,14 +288,10 @@ class Watchpoints(Attached["Inferior"], Observer):
         lanes = tested.lanes or tested.failed
         if tested.note:
             self.notes.append(tested.note)
-        symbols = self._inferior.symbols
-        pc = symbols.offset(at)
         # Of lanes that write one word, the last one's value stands: it is the lane to look at.
         one_word = watch.target.kind == "write" and isinstance(watch.type, Scalar)
         lane = lanes.bit_length() - 1 if one_word else first_lane(lanes)
-        who = (warp.sm, warp.slot, lane)
-        place = symbols.place(symbols.pc(pc)).fields()
-        return Trigger(row.number, row.location, watch.target.kind, old, new, pc, *who, **place)
+        return self._trigger_of(row, warp, lane, at, old, new)
 
     def _variable(self, row: Breakpoint, warp: WarpState) -> Result | None:
         """A variable in registers, in its own frame; None where that is not, or has no place."""
@@ -262,22 +315,14 @@ class Watchpoints(Attached["Inferior"], Observer):
         inferior = self._inferior
         if target.frame is not None:
             found = self._variable(row, warp)
-            return None if found is None else _scalar_text(found.values[target.lane], found.type)
+            return None if found is None else _register_text(found.values[target.lane], found.type)
         if target.in_registers:
             result = evaluate(parse(row.location), WarpContext(inferior, warp))
-            return _scalar_text(result.values[target.lane], result.type)
+            return _register_text(result.values[target.lane], result.type)
         home = _home(warp, target)
         space = "bank" if target.space == "constant" else target.space
         raw = read(inferior, space, target.address, target.size, home, target.lane)
-        if isinstance(watch.type, Array):
-            element = watch.type.target
-            if not isinstance(element, Scalar):
-                return raw.hex(" ")
-            values = np.frombuffer(raw, element.dtype)
-            return "{" + ", ".join(_scalar_text(v, element) for v in values) + "}"
-        if isinstance(watch.type, Scalar):
-            return _scalar_text(np.frombuffer(raw, watch.type.dtype)[0], watch.type)
-        return f"0x{int.from_bytes(raw, 'little'):x}"
+        return _text(watch.type, raw)
 
 
 def _watch(row: Breakpoint) -> Watch:
@@ -309,5 +354,11 @@ def _where(target: WatchTarget) -> str:
     return f"{target.space} 0x{target.address:x}, {target.size} bytes{owner}"
 
 
-def _scalar_text(value: Any, type_: Any) -> str:
-    return format_value(value, getattr(type_, "kind", "u"), type_.size, None)
+def _register_text(value: Any, type_: Any) -> str:
+    return _text(type_, np.asarray(value).tobytes().ljust(type_.size, b"\0"))
+
+
+def _text(type_: Any, raw: bytes) -> str:
+    """A value as gdb prints it."""
+    words = data_text(type_, raw)
+    return f"({type_}) {words}" if isinstance(type_, Pointer) else words

@@ -99,18 +99,23 @@ EXPRESSION names a place: bins[3], *(@shared int*)0x20, a variable, $R4, $P0 or 
 lane, a constant c[0x0][0x148], a special register %tid.x or SR_TID.X.
   watch    stop when it changes      rwatch   when it is read      awatch   read or written
   watch -store …   at each write, of the same value too
+  watch -l …       the place, for good: one on variables of a function ends, with a stop, when
+                   that returns
 The stop is after the instruction that touched it, with the focus on the lane that did.
 What cannot touch the place runs compiled; `info watchpoints` says what each one costs."""
 
 
 def _watch(session: DebugSession, argument: str, kind: WatchKind) -> Notice:
     expression, _, condition = argument.partition(" if ")
-    expression = expression.strip().removeprefix("-location ").removeprefix("-l ")
-    if kind == "write" and expression.startswith("-store "):
-        kind, expression = "store", expression.removeprefix("-store ").strip()
+    expression, stays = expression.strip(), False
+    while (word := expression.partition(" ")[0]) in ("-l", "-location", "-store"):
+        if word == "-store" and kind != "write":
+            break
+        expression = expression.removeprefix(word).strip()
+        stays, kind = stays or word != "-store", "store" if word == "-store" else kind
     if not expression:
         raise CommandError("an expression is missing", "watch bins[3]")
-    point = session.watch_at(expression, kind, condition=condition.strip() or None)
+    point = session.watch_at(expression, kind, condition=condition.strip() or None, stays=stays)
     return Notice(point.announce(), breakpoint_row(point))
 
 

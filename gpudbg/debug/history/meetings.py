@@ -80,7 +80,8 @@ class Meetings:
         who = self._who(event)
         if event.kind == "breakpoint":
             return Destination(replay.at, who, breakpoint=True)
-        if event.kind == "step" and (seen := self._watch.take()):
+        # Backwards a frame that was left is come into.
+        if event.kind == "step" and (seen := tuple(t for t in self._watch.take() if not t.over)):
             # Before the instruction: there the old value is still to be seen.
             before = replay.before(replay.at) or replay.at
             trigger = seen[0]

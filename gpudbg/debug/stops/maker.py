@@ -99,7 +99,8 @@ def make_stop(
     made = _class(kind, event, watch)
     if issubclass(made, DeadlockStop) and not event.hang:
         extra["detail"] = (*event.detail, *group_lines(inferior))
-    message = _message(inferior, made, errors, _points(hits, watched), event)
+    points = _points(hits, watched, any(trigger.over for trigger in watch[:1]))
+    message = _message(inferior, made, errors, points, event)
     stop = _located(inferior, made, message, **extra)
     if words := arrival_words(stop):
         stop = replace(stop, message=f"{stop.message}; {words}")
@@ -172,7 +173,9 @@ def _message(
     return next(text for kind, text in words.items() if issubclass(made, kind))
 
 
-def _points(hits: tuple[int, ...], watched: bool) -> str:
+def _points(hits: tuple[int, ...], watched: bool, over: bool) -> str:
+    if over:
+        return f"watchpoint {hits[0]} is deleted, its frame has been left,"
     word = "watchpoint" if watched else "breakpoint"
     return f"{word} {', '.join(map(str, hits))}"
 

@@ -80,7 +80,8 @@ class Trigger:
     `number`, `expression` and `kind` (write, read, access) are the watchpoint's; `old` and `new`
     are the value's text before and after the access; `pc` is the instruction's, as `Stop.pc`;
     `sm`, `warp`, `lane` name who touched the place; `file`, `line`, `function` and `inlined_at` are
-    the instruction's, as in `Stop`.
+    the instruction's, as in `Stop`.  `over`: nothing was touched; the lane has left the function
+    whose variables the expression names, and the watchpoint is deleted.
     """
 
     number: int
@@ -96,3 +97,4 @@ class Trigger:
     line: int | None = None
     function: str | None = None
     inlined_at: tuple[CallSite, ...] = ()
+    over: bool = False

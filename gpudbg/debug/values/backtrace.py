@@ -126,6 +126,15 @@ def call_depth(inferior: Inferior, warp: WarpState) -> int:
     return len(_returns(inferior, warp))
 
 
+def lane_depth(inferior: Inferior, warp: WarpState, lane: int) -> int:
+    """How many calls a lane is in; up to sm_62, where lanes return together, its warp."""
+    group = group_of(warp, lane) if warp.has_groups else None
+    if group is None:
+        return sum(1 for entry in warp.stack if entry[0] == "RET")
+    symbols = inferior.symbols
+    return len(return_addresses(symbols, warp, lane, symbols.layout.first(group.pc)))
+
+
 def waiting_pc(inferior: Inferior, warp: WarpState, lane: int) -> int:
     """Where a lane goes on: its group's pc; up to sm_62 the warp's when it is active, else the
     target of its divergence token."""

@@ -234,7 +234,7 @@ class FrameVariables:
         here = [row for row in rows if row.low <= self._offset < row.high]
         here = here or [row for row in rows if row.high == self._offset and self._read(row)]
         moving = [row for row in rows if row.high == self._offset and self._moved(row)]
-        pieces = {row.part: row for row in [*moving, *here] if not self._computed(row)}
+        pieces = {row.part: row for row in [*moving, *here] if not self._computed(row, rows)}
         needed = range((max(type_.size, 1) + 3) // 4)
         if here and not pieces:
             return lost(type_, "the instruction that comes next computes it")
@@ -277,8 +277,12 @@ class FrameVariables:
         insn = instruction_at(self._inferior, self.frame.pc)
         return insn is not None and insn.op == "MOV" and row.number in insn.reads().registers
 
-    def _computed(self, row: PieceRow) -> bool:
-        """Whether the next instruction writes what a row tells of: rows begin at it."""
+    def _computed(self, row: PieceRow, rows: Iterable[PieceRow]) -> bool:
+        """Whether the next instruction writes what a row tells of: rows begin at it.
+
+        One that reads the register, too, reads the variable where the row is empty or another one
+        ends there; else what it reads is some other value.
+        """
         if row.low != self._offset or self.frame.physical != self._rows[0].physical:
             return False
         insn = instruction_at(self._inferior, self.frame.pc)
@@ -288,7 +292,13 @@ class FrameVariables:
         if row.kind == PREDICATE:
             return row.number in written.predicates
         number = row.number // 2 if row.kind == HALF else row.number
-        return number in written.registers and number not in insn.reads().registers
+        if number not in written.registers:
+            return False
+        if number not in insn.reads().registers:
+            return True
+        return row.low != row.high and not any(
+            r.part == row.part and r.low < row.low <= r.high for r in rows
+        )
 
     def _in_predicate(self, type_: Scalar | Pointer, number: int) -> Result:
         if self.frame.physical != self._rows[0].physical:

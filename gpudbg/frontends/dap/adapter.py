@@ -293,6 +293,7 @@ class Adapter:
         if error is not None:
             self.say(f"{error_for_user(error)}\n", "stderr")
         self.handles.forget()
+        self.tell_breakpoints()
         stop = stop if isinstance(stop, Stop) else session.stop
         new, gone = self.ids.sync(session)
         for number in gone:
@@ -304,6 +305,11 @@ class Adapter:
             return
         thread = self.ids.focused(session) or 1
         self.writer.event("stopped", stopped_body(thread, self.points, stop, reason))
+
+    def tell_breakpoints(self) -> None:
+        """Tell what became of breakpoints: console lines change them, some end with a frame."""
+        for change in self.points.changes():
+            self.writer.event("breakpoint", change)
 
     def end(self, words: str = "", code: int = 0) -> None:
         """The program is over."""

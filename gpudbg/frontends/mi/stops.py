@@ -118,6 +118,8 @@ WATCH_REASONS = {
 
 def watch_fields(seen: Trigger) -> Fields:
     """reason, watchpoint and values of a stop at a watchpoint."""
+    if seen.over:
+        return {"reason": "watchpoint-scope", "wpnum": seen.number}
     reason, key = WATCH_REASONS[seen.kind]
     value = {"value": seen.new} if seen.old == seen.new else {"old": seen.old, "new": seen.new}
     if seen.kind == "access" and seen.old == seen.new:
@@ -156,7 +158,7 @@ def stop_words(
         moved = True
     elif isinstance(stop, WatchpointStop):
         out += [place] if switched else []
-        out.append("\nCUDA thread hit ")
+        out.append("\n" if stop.watch[0].over else "\nCUDA thread hit ")
         out += [f"{line}\n" for line in stop.detail]
         moved = True
     elif isinstance(stop, BreakpointStop):

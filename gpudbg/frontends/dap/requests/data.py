@@ -143,8 +143,7 @@ def _command(adapter: Adapter, arguments: Body, text: str) -> Body:
         else:
             words = outcome.answer.text if outcome.answer is not None else ""
             adapter.writer.answer(asked, {"result": words, "variablesReference": 0})
-        for change in adapter.points.changes():
-            adapter.writer.event("breakpoint", change)
+        adapter.tell_breakpoints()
         if session.quit_requested:
             adapter.end()
         elif session.stop is not before or session.tick != tick:

@@ -1,0 +1,117 @@
+"""The frame in which a watched expression means something: where that is left, a watchpoint ends.
+
+As in gdb a watchpoint on a variable lasts as long as the call whose variable it is.  A parameter
+of the kernel itself is the same in every thread of the launch: `watch out[5]` outlasts the thread
+in whose frame it was set.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import fields
+from typing import TYPE_CHECKING
+
+from gpudbg.dataclass import dataclass
+from gpudbg.debug.values.backtrace import lane_depth
+from gpudbg.debug.values.context import WarpContext
+from gpudbg.expr import parse
+from gpudbg.expr.parser import NODES, NameNode
+from gpudbg.expr.types import Pointer, Struct
+from gpudbg.sm.selection import LEAVES, SelectedRegister
+
+if TYPE_CHECKING:
+    from gpudbg.debug.inferior import Inferior
+    from gpudbg.expr.parser import Node
+    from gpudbg.sm.grid import Grid
+    from gpudbg.sm.state import WarpState
+    from gpudbg.symbols.debug_variables import DebugVariable
+
+
+@dataclass(frozen=True, slots=True)
+class WatchScope:
+    """A call of one lane.
+
+    Attributes:
+        block, warp, lane: whose.
+        depth: how many calls it is in; 0: the kernel's own frame.
+    """
+
+    block: tuple[int, int, int]
+    warp: int
+    lane: int
+    depth: int
+
+    def owner(self, grid: Grid) -> WarpState | None:
+        """The warp that is in it; None where that is not resident."""
+        return next((w for w in grid.warps() if self._of(w)), None)
+
+    def _of(self, warp: WarpState) -> bool:
+        return warp.index == self.warp and warp.cta.block == self.block
+
+    def left(self, inferior: Inferior, warp: WarpState) -> bool:
+        """Whether its lane has left it, asked where the warp has returned or exited."""
+        if not self._of(warp):
+            return False
+        if warp.status == "exited" or warp.exited >> self.lane & 1:
+            return True
+        return self.depth > 0 and lane_depth(inferior, warp, self.lane) < self.depth
+
+    def selected(self, owner: WarpState) -> SelectedRegister:
+        """The instructions after which it can be left."""
+        return SelectedRegister(LEAVES, 0, owner.cta.number, owner.index)
+
+
+def scope_of(inferior: Inferior, expression: str, in_registers: bool) -> WatchScope | None:
+    """The frame that an expression's variables belong to, in the focused lane; None without any.
+
+    Args:
+        in_registers: what is watched is a register that holds a variable.
+    """
+    assert inferior.focus is not None
+    warp = inferior.focused()
+    context = WarpContext(inferior, warp, inferior.frame_level)
+    levels = [level for name in _names(parse(expression)) for level in _level(context, name)]
+    if in_registers:
+        levels.append(context.frame.level)
+    if not levels:
+        return None
+    # The innermost of them is left first.
+    frame = WarpContext(inferior, warp, min(levels)).frame
+    return WatchScope(warp.cta.block, warp.index, inferior.focus.lane, frame.physical)
+
+
+def _names(node: Node) -> Iterator[str]:
+    """The names in an expression that can be variables."""
+    if isinstance(node, NameNode):
+        if node.text[:1] not in ("$", "%"):
+            yield node.text
+        return
+    for at in fields(node):
+        part = getattr(node, at.name)
+        for inner in part if isinstance(part, tuple) else (part,):
+            if isinstance(inner, NODES):
+                yield from _names(inner)
+
+
+def _level(context: WarpContext, text: str) -> Iterator[int]:
+    """The level of the frame whose variable a name is, if it is one that goes with its frame."""
+    scope, _, name = text.rpartition("::")
+    if scope and context.is_function(scope):
+        context = context.function_scope(scope)
+    elif scope:
+        return
+    known = context.variables()
+    base = name.partition(".")[0]
+    for variable, _ in () if known is None else known.variables():
+        if variable.name == base or (variable.name == "this" and _has(variable, base)):
+            kept = variable.frame_offset is not None or bool(variable.registers)
+            if kept and not (variable.parameter and context.frame.own):
+                yield context.frame.level
+            return
+
+
+def _has(this: DebugVariable, name: str) -> bool:
+    """Whether a name without an object is one of its members."""
+    pointer = this.type
+    target = pointer.target if isinstance(pointer, Pointer) else None
+    return isinstance(target, Struct) and target.field(name) is not None
