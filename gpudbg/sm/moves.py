@@ -102,7 +102,12 @@ class Move:
 
     @property
     def cut_short(self) -> bool:
-        """Whether an instruction that is not counted ended it: there is a state before that."""
+        """Whether what is not counted ended it: there is a state before that.
+
+        That is an instruction cut short, or where no warp can go on, what a driver did.
+        """
+        if self.stop_kind == "deadlock":
+            return self.after == self.before
         counted = self.event is not None and self.event.counted
         return self.stop_kind in ("warp_error", "trap") and not counted
 

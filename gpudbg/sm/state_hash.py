@@ -19,6 +19,7 @@ from gpudbg.sm import record as rec
 if TYPE_CHECKING:
     from gpudbg.sm.grid import Grid
     from gpudbg.sm.state import Cta, WarpState
+    from gpudbg.sm.trap.handler import Installed
 
 _HOST: Final = frozenset(
     """active apart backward budget capacity depth held activations opened pointers ready self stack
@@ -75,7 +76,17 @@ _PARTS: Final[dict[str, Callable[[Any], Any]]] = {
     "port": _port,
     "counters": lambda grid: None if grid.counters is None else grid.counters.state(),
     "heap": lambda grid: (grid.gpu.heap.used, sorted(b.base for b in grid.gpu.heap.blocks)),
+    "handler": lambda grid: _handler(grid.traps.handler),
 }
+
+
+def _handler(placed: Installed | None) -> Any:
+    """The trap handler's code, and its constants, which `trap argument` changes."""
+    if placed is None:
+        return None
+    code = hashlib.blake2b(placed.handler.program.data, digest_size=16).hexdigest()
+    banks = [(number, store.data.tobytes()) for number, store in sorted(placed.banks.items())]
+    return code, placed.handler.name, placed.entry, banks
 
 
 def _warp(warp: WarpState) -> Iterator[tuple[str, Any]]:
@@ -87,6 +98,9 @@ def _warp(warp: WarpState) -> Iterator[tuple[str, Any]]:
     yield "place", (warp.index, warp.cta.number)
     yield "registers", warp.R.tobytes()
     yield "local", warp.local.words.tobytes()
+    if warp.outer is not None:
+        # Of the code that the trap handler interrupts.
+        yield "outer local", warp.outer.words.tobytes()
     if warp.has_groups:
         yield "uniform", warp.UR.tobytes()
         yield "groups", _groups(warp)
@@ -108,4 +122,4 @@ def _barriers(cta: Cta) -> Any:
         (n, b.arrived, b.count, sorted(b.waiting.items()), b.total, b.all_true, b.any_true)
         for n, b in enumerate(cta.barriers.slots)
         if b.arrived or b.waiting
-    ], None if cluster is None else (cluster.phase, cluster.arrived())
+    ], None if cluster is None else (cluster.phase, cluster.came())

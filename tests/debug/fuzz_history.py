@@ -1,6 +1,6 @@
 """Walk forward and back over launches at random, both engines:
 
-python -m tests.debug.fuzz_history [--count 200] [--start 0] [--special]
+python -m tests.debug.fuzz_history [--count 200] [--start 0] [--special | --modern]
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import random
 import sys
 
 from tests import kernel_cases as kc
-from tests.debug.history_walks import of_case, special, walk
+from tests.debug.history_walks import modern, of_case, special, walk
 
 
 def main() -> int:
@@ -21,8 +21,14 @@ def main() -> int:
     parser.add_argument(
         "--special", action="store_true", help="traps, handlers, barriers, atomics, second launches"
     )
+    parser.add_argument(
+        "--modern", action="store_true", help="sm_75 and later: clusters, copies, tensors"
+    )
     options = parser.parse_args()
-    launches = special() if options.special else [of_case(case) for case in kc.cases()]
+    if options.modern:
+        launches = modern()
+    else:
+        launches = special() if options.special else [of_case(case) for case in kc.cases()]
     wrong = 0
     for number in range(options.start, options.start + options.count):
         draw = random.Random(number)

@@ -7,11 +7,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 import gpudbg
 from gpudbg.sm.state_hash import parts
 from tests import kernel_cases as kc
 from tests.engine import machines
 
+HOPPER = Path(__file__).resolve().parents[1] / "hopper" / "cubin"
 State = dict[str, Any]
 Opened = tuple[str, Callable[[str, int], Any]]
 """A launch to walk over: its name, and what makes its session by engine and seed."""
@@ -50,6 +53,58 @@ def special() -> list[Opened]:
     """Launches that have what few kernels have."""
     several = [case for case in kc.cases() if len(case.launches) > 1 or "atomic" in case.kernel]
     return [*map(of_story, STORIES), *map(of_second, several)]
+
+
+def of_hopper(name: str, kernel: str | None, shape: dict[str, Any]) -> Opened:
+    """A launch of sm_90 of `tests/hopper`, its buffers filled with numbers.
+
+    Args:
+        shape: grid, block, and `words`: of each buffer.
+    """
+
+    def opened(engine: str, seed: int) -> Any:
+        program = gpudbg.load(str(HOPPER / f"{name}.cubin"), engine=engine, seed=seed % 3)
+        given = dict(shape)
+        args: list[Any] = [np.arange(n, dtype=np.int32) for n in given.pop("words")]
+        return program.launch(kernel, args=args, **given)
+
+    return f"{name} {kernel}", opened
+
+
+def gemm() -> Opened:
+    """Clusters, tensor maps, mbarriers and products of warp groups in one launch."""
+
+    def opened(engine: str, seed: int) -> Any:
+        program = gpudbg.load(str(HOPPER / "gemm.cubin"), engine=engine, seed=seed % 3)
+        device = program.device
+        shapes = ((256, 128), (64, 128), (256, 64))
+        buffers = [device.buffer(np.ones(shape, np.float16)) for shape in shapes]
+        boxes = (((128, 64), 128), ((32, 64), 128), ((64, 64), None))
+        maps = [
+            device.tensor_map(buffer, box, swizzle=swizzle)
+            for buffer, (box, swizzle) in zip(buffers, boxes, strict=True)
+        ]
+        shared = 3 * 192 * 128 + 128 * 128
+        args = [*maps, np.int32(128)]
+        return program.launch(grid=2, block=384, args=args, shared_bytes=shared)
+
+    return "gemm", opened
+
+
+def modern() -> list[Opened]:
+    """Launches of sm_75 and later: groups of lanes, uniform registers, clusters, copies."""
+    return [
+        of_hopper("bulk", "multicast", {"grid": 4, "block": 128, "words": (128, 512)}),
+        of_hopper("bulk", "neighbour", {"grid": 4, "block": 64, "words": (256, 256)}),
+        of_hopper("bulk", "reduce", {"grid": 1, "block": 32, "words": (32, 288)}),
+        of_hopper("bulk", "remote", {"grid": 2, "block": 64, "words": (128, 128)}),
+        of_hopper("barriers", "forms", {"grid": 1, "block": 64, "words": (128,)}),
+        of_hopper("barriers", "roles", {"grid": 1, "block": 256, "words": (512, 128)}),
+        of_hopper("copies", "copies", {"grid": 1, "block": 64, "words": (512, 256)}),
+        of_hopper("matrices", None, {"grid": 1, "block": 32, "words": (128, 256)}),
+        gemm(),
+        *map(of_case, kc.cases("sm_75", "sm_80", "sm_90", "sm_120")),
+    ]
 
 
 def state(session: Any) -> State:
@@ -146,7 +201,7 @@ class Walk:
     # ---- states ------------------------------------------------------------------------
     def _where(self) -> tuple[object, ...]:
         session = self.session
-        stopped = session.stop.kind in ("warp_error", "trap")
+        stopped = session.stop.kind in ("warp_error", "trap", "deadlock")
         return session.history.branches.current, session.tick, session.finished, stopped
 
     def _note(self, doing: str) -> None:

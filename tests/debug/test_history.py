@@ -16,8 +16,9 @@ from gpudbg.debug.history.history import NO_MORE
 from gpudbg.sm import record as rec
 from gpudbg.sm import state_hash
 from gpudbg.sm.grid import Grid
+from gpudbg.sm.schedule.plan import SchedulePlan
 from tests import kernel_cases as kc
-from tests.debug.history_walks import of_case, of_story, walk
+from tests.debug.history_walks import modern, of_case, of_story, walk
 from tests.engine import machines
 
 FIRST = str(Path("sessions/first_steps/first_steps.cubin"))
@@ -65,6 +66,22 @@ def test_random_walks_come_to_the_same_states(number: int, request: Any) -> None
         of_case(CASES[WALKED[number % len(WALKED)]]), ("step", "run")[number % 2], number, 8
     )
     assert not trouble
+
+
+@pytest.mark.parametrize(
+    ("story", "seed"), [("barrier_count", 12060), ("barrier_count", 21115), ("bpt_pause", 21062)]
+)
+def test_walks_over_stops_that_execute_nothing(story: str, seed: int) -> None:
+    """A deadlock that a step finds at once, single steps that clear status words between them, a
+    trap of another warp than the one whose step was taken back."""
+    assert not walk(of_story(story), "run", seed)
+
+
+@pytest.mark.in_turn(1)
+@pytest.mark.parametrize("number", range(9))
+def test_walks_over_clusters_copies_and_warp_groups(number: int) -> None:
+    """As the others, of sm_90."""
+    assert not walk(modern()[number], ("step", "run")[number % 2], number)
 
 
 @pytest.mark.in_turn(1)
@@ -281,6 +298,65 @@ def test_one_bit_of_each_kind_is_another_state(story: str) -> None:
         session.grid.counters.preset(0, 4, 77)
         assert session.state_hash() != before
     assert len(rec.FIELDS) > len(state_hash._HOST)
+
+
+def test_a_trap_handler_and_what_it_interrupts_are_of_the_state() -> None:
+    """Its constants, its code, and the local memory of the code that it interrupts."""
+    with gpudbg.open("sessions/trap_handler/scatter.cubin") as session:
+        session.command("set trap-entry stop")
+        session.run()
+        before = session.state_hash()
+        assert any(w.outer is not None for w in session.grid.warps())
+        warp = next(w for w in session.grid.warps() if w.outer is not None)
+        words = warp.outer.words.reshape(-1)
+        if words.size:
+            words[0] ^= 1
+            assert session.state_hash() != before
+            words[0] ^= 1
+        placed = session.grid.traps.handler
+        placed.banks[0x11].writable()[0x20] ^= 1
+        assert session.state_hash() != before
+        placed.banks[0x11].writable()[0x20] ^= 1
+        assert session.state_hash() == before
+        session.grid.traps.handler = None
+        assert session.state_hash() != before
+
+
+def test_a_cluster_its_mbarriers_and_copies_are_of_the_state() -> None:
+    """Who has come to its barrier, words of mbarriers with what copies have counted on them, sums
+    of warp groups; copies are complete when they are made, so that none is under way."""
+    with modern()[8][1]("step", 0) as session:
+        seen = set()
+        while not session.stop.finished and len(seen) < 3:
+            session.run(max_instructions=500)
+            for cta in session.grid.ctas():
+                came = cta.cluster._came
+                flips: list[tuple[str, Any, Any]] = []
+                if came:
+                    flips.append(("cluster", came, next(iter(came))))
+                flips += [("mbarrier", cta.shared.writable(), at) for at in cta.mbarriers]
+                flips += [("sum", w.R, (24, 0)) for w in cta.warps if len(w.R) > 24]
+                before = session.state_hash()
+                for kind, data, at in flips:
+                    data[at] ^= 1
+                    assert session.state_hash() != before, kind
+                    data[at] ^= 1
+                    assert session.state_hash() == before
+                    seen.add(kind)
+        assert seen == {"cluster", "mbarrier", "sum"}
+
+
+def test_a_planned_schedule_is_of_the_state() -> None:
+    """Which warps a plan has put behind others."""
+    with gpudbg.open(FIRST, seed=SchedulePlan(1, (20, 60)).seed) as session:
+        session.run(max_instructions=100)
+        schedule, before = session.grid.schedule, session.state_hash()
+        assert schedule._behind
+        behind = dict(schedule._behind)
+        schedule._behind = {who: -turn for who, turn in behind.items()} if len(behind) > 1 else {}
+        assert session.state_hash() != before
+        schedule._behind = behind
+        assert session.state_hash() == before
 
 
 def test_output_is_printed_once(tmp_path: Path) -> None:

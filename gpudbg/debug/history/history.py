@@ -279,7 +279,11 @@ class LaunchHistory(Attached["Inferior"]):
             warp = who_acts(grid, after)
         if warp is not None:
             self._focus(warp, lane)
+        chosen = self._inferior.focus
         stop = self._runner.end_run(self._event(target, warp, arrived, note))
+        if after is not None and warp is not None:
+            # The stop may be another warp's trap: a step forward is this one's all the same.
+            self._inferior.focus = chosen
         replay.show_words()
         return stop
 

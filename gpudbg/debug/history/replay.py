@@ -225,6 +225,9 @@ class Replay:
         if needed and not self._moved:
             # A handler that was installed before anything moved is there from the beginning.
             self._handler = self.grid.gpu.handler
+        if needed and at == self.end and at.moves and self.moves[-1].left is not None:
+            # Words of the SMs may be what was changed.
+            self.moves[-1].left = words_of(self.grid)
         begun = process_time()
         insort(self.marks, Mark(at, GridCheckpoint(self.grid, before), needed), key=_place)
         self.log.settle(self.grid)
@@ -348,7 +351,9 @@ class Replay:
     def _perform(self, move: Move, to: int, whole: bool) -> StopEvent | None:
         """Carry a move out, or more of it, up to a total of instructions or to its end."""
         grid = self.grid
-        set_words(grid, move.driven if self._mid is None else self._mid)
+        # Of single steps each began with the words of the first one.
+        begins = self._mid is None or (move.single and grid.cut is None)
+        set_words(grid, move.driven if begins or self._mid is None else self._mid)
         grid.flow.stop_on_entry = move.stop_on_entry
         end = None if whole and move.by_itself else to
         with grid.traps.options.as_they_were(move.options):
@@ -502,9 +507,15 @@ class Replay:
 
     # ---- words of the SMs ----------------------------------------------------------------
     def note_stop(self) -> None:
-        """The user sees a stop at the present: its words belong to the last move."""
-        if not self.in_past and self.moves and self.moves[-1].after == self.grid.total:
-            self.moves[-1].left = words_of(self.grid)
+        """The user sees a stop at the present: its words belong to the last move, those that were
+        seen first unless somebody has changed them since."""
+        if self.in_past or not self.moves or self.moves[-1].after != self.grid.total:
+            return
+        last = self.moves[-1]
+        if last.left is None or self.log.edited(self.grid):
+            last.left = words_of(self.grid)
+        else:
+            set_words(self.grid, last.left)
 
     def show_words(self) -> None:
         """The words that the user saw here before, where that was a stop."""
@@ -590,6 +601,8 @@ def again(grid: Grid, move: Move, to: int | None) -> StopEvent:
         count = 1 if move.single else ENDLESS
         event = grid.step_warp(warp, count, None, move.through)
         while event.kind == "step" and event.executed and to is not None and grid.total < to:
+            if move.single and grid.cut is None:
+                set_words(grid, move.driven)
             event = grid.step_warp(warp, count, None, move.through)
         return event
     finally:

@@ -56,6 +56,10 @@ class Cluster:
         live = list(self.live())
         return sum(map(self.waits, live)), len(live)
 
+    def came(self) -> list[tuple[int, int]]:
+        """Who has come to the present phase: numbers of the CTA and of the warp in it."""
+        return sorted(key for key, phase in self._came.items() if phase == self.phase)
+
     def missing(self) -> list[WarpState]:
         """Warps that have not come."""
         return [warp for warp in self.live() if not self.waits(warp)]

@@ -61,15 +61,18 @@ class Schedule:
 
     def following(self, ring: Sequence[WarpState]) -> tuple[object, ...]:
         """What decides who runs next and after that, whether or not that turn has begun: the warp's
-        SM and slot, instructions of its turn, the place in the order, and the number that warps
-        are drawn from.  Nothing changes."""
+        SM and slot, instructions of its turn, the place in the order, the number that warps are
+        drawn from, and how far a plan is.  Nothing changes."""
         kept, draw = self.turn, self._draw
         planned = self.turns, self._row, self._switched, self._behind
         self._behind = dict(self._behind)
         try:
             warp = self.next(ring)
             place = None if warp is None else (warp.sm, warp.slot, self.left)
-            return place, self.position, self.stay, self.polls, self._draw, self._switched
+            # Of a plan what counts is who fell behind in which order, not at which turn.
+            behind = sorted(self._behind, key=self._behind.__getitem__)
+            plan = self._switched, self._row, tuple(behind)
+            return place, self.position, self.stay, self.polls, self._draw, plan
         finally:
             self.turn, self._draw = kept, draw
             self.turns, self._row, self._switched, self._behind = planned
