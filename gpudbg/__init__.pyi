@@ -8,6 +8,8 @@ from .api.load import open as open  # noqa: A004 - the public name
 from .api.programs import LoadedProgram as LoadedProgram
 from .debug.breakpoints.table import Breakpoint as Breakpoint
 from .debug.focus.focus import Focus as Focus
+from .debug.history.branches import BranchRow as BranchRow
+from .debug.history.comparing import StateDifference as StateDifference
 from .debug.inspection import InstructionInfo as InstructionInfo
 from .debug.inspection import Memory as Memory
 from .debug.inspection import SpecialValue as SpecialValue

@@ -61,6 +61,8 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from gpudbg.debug.breakpoints.table import Breakpoint
+    from gpudbg.debug.history.branches import BranchRow
+    from gpudbg.debug.history.comparing import StateDifference
     from gpudbg.debug.inspection import InstructionInfo, SpecialValue
     from gpudbg.debug.provenance import Derivation, PlaceTouch, Provenance
     from gpudbg.debug.snapshot import Snapshot
@@ -453,8 +455,14 @@ class DebugSession(Inferior):
         return self.history.reverse_finish()
 
     @interruptible
-    def reverse_until(self, location: str | int) -> Stop:
-        """Go back to where the focused warp stood at a location; errors as `until`."""
+    def reverse_until(self, location: str | int | None = None) -> Stop:
+        """Go back to where the focused warp stood at a location; errors as `until`.
+
+        Args:
+            location: as for `break_at`; None: the line before, and out of a loop.
+        """
+        if location is None:
+            return self.history.reverse_until(None)
         text = self.location_text(location)
         found = self.symbols.resolve(text, evaluation.origin(self)).addresses
         return self.history.reverse_until(frozenset(found))
@@ -581,6 +589,71 @@ class DebugSession(Inferior):
             CommandError: the launch ends before it.
         """
         return self.history.goto(whole(tick, "tick", 0))
+
+    def goto_place(self, place: str) -> Stop:
+        """`goto` with a tick as people write it (1,200, `begin`, `end`), or a bookmark's name."""
+        marked = self.timeline.tick_of(place)
+        return self.goto(marked) if marked is not None else self._goto_text(place)
+
+    @interruptible
+    def _goto_text(self, text: str) -> Stop:
+        return self.history.goto_text(text)
+
+    @property
+    def branches(self) -> tuple[BranchRow, ...]:
+        """The ways the launch was led on after something was changed in its past, by number."""
+        return tuple(self.history.branch_rows())
+
+    @interruptible
+    def branch(self, which: int | str) -> Stop:
+        """Stand at the end of another branch; going on follows that.
+
+        Args:
+            which: its number or its name.
+
+        Raises:
+            CommandError: there is no such branch.
+        """
+        return self.history.switch(self.history.branches.number_of(str(which)))
+
+    def name_branch(self, name: str) -> None:
+        """Name the branch that is followed; "" takes the name away.
+
+        Raises:
+            CommandError: the name is a number, or another branch's.
+        """
+        self.history.name_branch(name)
+
+    def delete_branch(self, which: int | str) -> None:
+        """Forget a branch, by number or name; its number is not given again.
+
+        Raises:
+            CommandError: it is the one that is followed, or there is no such branch.
+        """
+        self.history.delete_branch(self.history.branches.number_of(str(which)))
+
+    @interruptible
+    def compare_branch(
+        self, which: int | str, tick: int | None = None
+    ) -> tuple[StateDifference, ...]:
+        """What differs in the state of the launch here and on another branch; nothing moves.
+
+        Args:
+            which: its number or its name.
+            tick: where on both; None: at their ends.
+
+        Raises:
+            CommandError: there is no such branch, or one of the two does not come to that tick.
+
+        >>> stop = session.run()
+        >>> stop = session.goto(0)
+        >>> session.set_buffer("in", session.buffer("in") * 0)
+        >>> stop = session.run()
+        >>> [row.where for row in session.compare_branch(1)][-1]
+        'buffer out (argument 1)+0x0'
+        """
+        at = None if tick is None else whole(tick, "tick", 0)
+        return self.history.compare(self.history.branches.number_of(str(which)), at)
 
     def jump(self, location: str | int) -> None:
         """Let the focused warp go on at another instruction; nothing runs yet.

@@ -26,9 +26,10 @@ _HOST: Final = frozenset(
     stack_step trap_seen uniform virtual_id""".split()
 )
 """Fields of a record that say where things are on the host, or that other words repeat."""
-_RUN_CONTROL: Final = int(
+RUN_CONTROL: Final = int(
     DbgrControl0.STOP_TRIGGER | DbgrControl0.RUN_TRIGGER | DbgrControl0.SINGLE_STEP_MODE
 )
+"""Bits of DBGR_CONTROL0 that a driver's sequence around a stop sets and clears."""
 _FIELDS: Final = tuple(slot for name, slot in rec.FIELDS.items() if name not in _HOST)
 
 
@@ -63,7 +64,7 @@ def _port(grid: Grid) -> Any:
     """Debugger registers of the SMs, but for what a driver's own sequence around a stop writes."""
     rows = [asdict(sm.trap) for sm in grid.sms]
     for row in rows:
-        row["control"] &= ~_RUN_CONTROL
+        row["control"] &= ~RUN_CONTROL
         del row["frozen"], row["pause"]
     return rows
 

@@ -114,6 +114,15 @@ def test_conditions_hit_counts_log_points_and_data() -> None:
         client.ask("setDataBreakpoints", breakpoints=points)
         client.ask("continue", threadId=thread)
         assert client.event("stopped")["reason"] == "data breakpoint"
+        # Each write, of the same value too, as the console's `watch -store`.
+        outer = client.frames(thread)[-1]["id"]
+        info = client.ask("dataBreakpointInfo", name="-store $R1", frameId=outer)
+        assert (info["description"], info["accessTypes"]) == ("$R1, each store", ["write"])
+        points = [{"dataId": info["dataId"], "accessType": "write"}]
+        rows = client.ask("setDataBreakpoints", breakpoints=points)["breakpoints"]
+        assert [row["verified"] for row in rows] == [True], rows
+        info = client.ask("evaluate", expression="info watchpoints", context="repl")
+        assert "store" in info["result"]
 
 
 def test_functions_instructions_memory_and_code() -> None:

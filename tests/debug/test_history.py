@@ -205,11 +205,57 @@ def test_an_edit_in_the_past_is_a_branch(session: Any) -> None:
     changed = session.buffer("out").tolist()
     assert changed != before.tolist()
     assert [row["number"] for row in session.execute("info branches")] == [1, 2]
+    assert [(row.parent, row.begins_at, row.left_at) for row in session.branches] == [
+        (None, None, 0), (1, 0, None),
+    ]  # fmt: skip
     session.command("branch 1")
     assert session.tick == end.instructions
     assert session.buffer("out").tolist() == before.tolist()
     session.command("branch 2")
     assert session.buffer("out").tolist() == changed
+
+
+def test_branches_are_named_compared_and_deleted(session: Any) -> None:
+    """As a user would, by number or name; numbers are not given again."""
+    session.run()
+    session.goto(500)
+    session.warp().R[4, 3] = 7
+    session.step(5)
+    session.command('branch name "R4 is 7"')
+    tick, hashed = session.tick, session.state_hash()
+    (row,) = (r for r in session.compare_branch(1, 500) if "R4" in r.where)
+    assert (row.where.split()[-3:], row.count, row.this_branch) == (["R4", "lane", "3"], 1, 7)
+    assert session.compare_branch(1, 499) == ()
+    assert any(": not there" in r.where for r in session.compare_branch(1))
+    assert (session.tick, session.state_hash()) == (tick, hashed)
+    session.goto(100)
+    session.warp().P[0, 0] = not session.warp().P[0, 0]
+    session.step(5)
+    assert [(r.number, r.parent, r.current) for r in session.branches] == [
+        (1, None, False), (2, 1, False), (3, 2, True),
+    ]  # fmt: skip
+    assert session.branch("R4 is 7").kind == "step"
+    assert session.state_hash() == hashed
+    session.delete_branch(3)
+    session.goto(50)
+    session.warp().R[0, 0] = 1
+    session.step()
+    assert [row.number for row in session.branches] == [1, 2, 4]
+    for line, words in {
+        "branch delete 4": "is the one that is followed",
+        "branch delete 3": "no branch 3",
+        "branch three": "no branch 'three'",
+        "branch name 5": "is a number",
+        "branch name R4 is 7": "another branch is called",
+        "branch compare 1 9999": "branch 4 does not come to tick 9,999",
+        "branch compare 4": "is the one that is followed",
+        "branch compare": "which one",
+        "branch": "which branch",
+    }.items():
+        with pytest.raises(gpudbg.CommandError, match=words):
+            session.command(line)
+    assert session.branches[-1].current
+    assert session.tick == 51
 
 
 def test_the_state_hash_tells_any_bit(session: Any) -> None:
@@ -308,12 +354,14 @@ def test_a_trap_handler_and_what_it_interrupts_are_of_the_state() -> None:
         before = session.state_hash()
         assert any(w.outer is not None for w in session.grid.warps())
         warp = next(w for w in session.grid.warps() if w.outer is not None)
+        assert warp.outer is not None
         words = warp.outer.words.reshape(-1)
         if words.size:
             words[0] ^= 1
             assert session.state_hash() != before
             words[0] ^= 1
         placed = session.grid.traps.handler
+        assert placed is not None
         placed.banks[0x11].writable()[0x20] ^= 1
         assert session.state_hash() != before
         placed.banks[0x11].writable()[0x20] ^= 1
@@ -326,7 +374,7 @@ def test_a_cluster_its_mbarriers_and_copies_are_of_the_state() -> None:
     """Who has come to its barrier, words of mbarriers with what copies have counted on them, sums
     of warp groups; copies are complete when they are made, so that none is under way."""
     with modern()[8][1]("step", 0) as session:
-        seen = set()
+        seen: set[str] = set()
         while not session.stop.finished and len(seen) < 3:
             session.run(max_instructions=500)
             for cta in session.grid.ctas():

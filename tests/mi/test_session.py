@@ -342,6 +342,35 @@ def test_reverse_execution(walk: Client) -> None:
     assert walk.go("reverse-stepi")["reason"] == "no-history"
 
 
+def test_reverse_commands_by_name_until_branches_and_stores(walk: Client) -> None:
+    """`-exec-reverse-*` are `--reverse`; a branch is gone to, `--store` counts each write."""
+    walk.ok("-break-insert digits")
+    here = walk.go("-exec-run")["frame"]["addr"]
+    assert walk.go("-exec-reverse-finish")["frame"]["func"] == "walk"
+    assert walk.go("-exec-reverse-step-instruction")["reason"] == "end-stepping-range"
+    assert walk.go("-exec-continue")["frame"]["addr"] == here
+    assert walk.go("-exec-until --reverse *walk+0x8")["reason"] == "end-stepping-range"
+    assert "Already in reverse mode" in _reversed(walk, "-exec-reverse-next")
+    walk.ok("-gdb-set exec-direction reverse")
+    assert walk.go("-exec-until")["reason"] in ("no-history", "end-stepping-range")
+    walk.ok("-gdb-set exec-direction forward")
+    walk.ok("set var $R1 = 4096")
+    walk.go("-exec-step-instruction")
+    walk.ok("branch name changed")
+    walk.ok('-interpreter-exec console "info branches"')
+    assert walk.go("branch 1")["reason"] == "end-stepping-range"
+    assert walk.go("branch changed")["reason"] == "end-stepping-range"
+    assert "wpt" in walk.ok("-break-watch --store $R1")
+    walk.ok("-break-delete")
+
+
+def _reversed(walk: Client, line: str) -> str:
+    walk.ok("-gdb-set exec-direction reverse")
+    words = walk.fails(line)
+    walk.ok("-gdb-set exec-direction forward")
+    return words
+
+
 def test_exec_direction_turns_commands_round(walk: Client) -> None:
     """As gdb's: those of the console and of MI; asked for twice is refused."""
     walk.ok("-break-insert digits")

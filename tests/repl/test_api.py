@@ -178,10 +178,12 @@ def test_a_session_and_subscriptions_are_context_managers() -> None:
 
 
 SESSION_NAMES = """
-allocations bookmark bookmarks break_at breakpoint breakpoints buffer check close closed
-command cont evaluate
-events execute faulted finish finished focus focus_on fragments goto install_trap_handler
-instruction interrupt jump kernel kill launch launched leave_function memory note on on_hit output
+allocations bookmark bookmarks branch branches break_at breakpoint breakpoints buffer check close
+closed
+command compare_branch cont delete_branch evaluate
+events execute faulted finish finished focus focus_on fragments goto goto_place install_trap_handler
+instruction interrupt jump kernel kill launch launched leave_function memory name_branch note on
+on_hit output
 program restart reverse_cont reverse_finish reverse_next reverse_step reverse_step_line
 reverse_until run save_recording set_buffer set_focus settings snapshot sreg state_hash step
 step_line stop stops subscribe tick trace unsubscribe until warp warps watch_at who_read who_wrote

@@ -48,6 +48,7 @@ assembled: number of forms that the assembler makes
 barriers: barriers that the kernel uses
 base: first address
 begin: first address of a section of code
+begins_at: tick where a branch began, or null for the launch itself
 bits: where the field lies in the word: [high, low]
 block: blockIdx: [x, y, z]
 blockIdx: blockIdx: [x, y, z]
@@ -244,12 +245,14 @@ operands: operand -> its text
 operation: what a tensor-core instruction does, in a line
 options: option -> value
 ordinal: position
+other_branch: value on the other branch, or null
 out_of_bounds: what lies outside, and how
 outcome: access, or what the clamp made of it
 outputs: output buffer -> elements
 outside: accesses outside, by lane
 parameter_bytes: bytes of all parameters
 parameters: parameters
+parent: branch that another one began on, or null
 past: whether the launch stands before its present
 path: file
 paused: whether the warp waits for the host
@@ -316,6 +319,7 @@ target: where control goes, a byte offset; of a PTX register: the least architec
 temporary: whether it goes away when met
 text: the text
 texture_type: as the header has it
+this_branch: value on the branch that is followed, or null
 thread: threadIdx: [x, y, z]
 threadIdx: threadIdx: [x, y, z]
 tick: warp instructions of the launch before it

@@ -14,6 +14,7 @@ from gpudbg.debug.trace.timeline import BARRIER, RUNS
 from gpudbg.frontends.tui.app import GpudbgApp
 from gpudbg.frontends.tui.past import Past
 from gpudbg.frontends.tui.screens.ask import AskScreen
+from gpudbg.frontends.tui.screens.branches import BranchesScreen
 from gpudbg.frontends.tui.screens.history import HistoryScreen
 from gpudbg.frontends.tui.screens.panes import ConsoleScreen
 from gpudbg.frontends.tui.widgets.chrome import AppBar, KeyRow, StopLine
@@ -590,3 +591,35 @@ def test_the_panes_name_is_the_actions() -> None:
 
     assert BY_ID["history"].command == "info timeline"
     assert TimelinePane.pane == "timeline"
+
+
+async def test_branches_are_gone_to_named_compared_and_deleted() -> None:
+    """`b` on the time line; and the keys that run back out of calls, loops, to the cursor."""
+    session = open_first()
+    app = make_app(session)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settle(app, pilot)
+        for line in ("stepi 40", "goto 10", "set var $R4 = 7", "stepi 5"):
+            app.main.run_command(line)
+            await settle(app, pilot)
+        assert session.tick == 15
+        await press(app, pilot, "h", "b", "n", *"seven", "enter")
+        assert [row.name for row in session.branches] == ["", "seven"]
+        await press(app, pilot, "b", "c")
+        branches = a(BranchesScreen, app.screen)
+        assert "* 2  from 1 at 10, to tick 15  seven" in "\n".join(screen_text(app))
+        assert "choose another branch" in "\n".join(screen_text(app))
+        await press(app, pilot, "up", "c")
+        assert app.screen is not branches
+        await press(app, pilot, "b", "up", "enter")
+        assert session.tick == 40
+        assert session.branches[0].current
+        await press(app, pilot, "b", "d")
+        assert "is the one that is followed" in "\n".join(screen_text(app))
+        await press(app, pilot, "down", "d")
+        assert "branch 2 is deleted" in "\n".join(screen_text(app))
+        assert len(session.branches) == 1
+        await press(app, pilot, "escape", "escape")
+        assert on_main(app)
+        await press(app, pilot, "Y")
+        assert session.tick < 40

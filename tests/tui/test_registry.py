@@ -23,6 +23,7 @@ from gpudbg.frontends.tui.keymaps import keymap
 from gpudbg.frontends.tui.keys import bindings, key_row, local
 from gpudbg.frontends.tui.palette import Everything
 from gpudbg.frontends.tui.screens.ask import AskScreen
+from gpudbg.frontends.tui.screens.branches import BranchesScreen
 from gpudbg.frontends.tui.screens.card import CardFrame, CardScreen
 from gpudbg.frontends.tui.screens.fault import FaultScreen
 from gpudbg.frontends.tui.screens.findings import FindingsScreen
@@ -52,6 +53,7 @@ OWNERS: dict[str, Any] = {
     "main": MainScreen, "side": SideScreen, "watch": WatchScreen, "trap": TrapScreen,
     "surface": SurfaceScreen, "history": HistoryScreen, "gallery": GalleryScreen,
     "findings": FindingsScreen, "card": CardScreen, "origin": OriginScreen, "why": WhyScreen,
+    "branches": BranchesScreen,
     "fault": FaultScreen, "help": HelpScreen, "ask": AskScreen, "launch": LaunchScreen,
     "rows": LinePane, "prompt": Prompt, "log": LogPane, "memory": MemoryPane,
     "picture": SurfacePane, "lanes": LaneTablePane, "timeline": TimelinePane,

@@ -7,12 +7,16 @@ from typing import TYPE_CHECKING
 from gpudbg.answers import Card, Notice, Table, column, typed_row
 from gpudbg.debug.commands.run import stop_answer
 from gpudbg.debug.commands.table import command
+from gpudbg.debug.history.branches import BranchRow
+from gpudbg.debug.history.comparing import StateDifference
 from gpudbg.debug.views.format import parse_int
 from gpudbg.errors import CommandError
 
 if TYPE_CHECKING:
     from gpudbg.debug.session import DebugSession
 
+MOST_SHOWN = 100
+"""Differences that `branch compare` lists."""
 _DETAILS = (
     "A launch is deterministic: it is carried out again from a checkpoint.  In the past, commands\n"
     "that run and step follow the order that was recorded, up to the present."
@@ -107,17 +111,15 @@ def reverse_finish(session: DebugSession, argument: str) -> Card:
 @command(
     "reverse-until",
     "reverse-advance",
-    usage="reverse-until LOCATION",
-    help="go back to where the focused warp stood at a location",
+    usage="reverse-until [LOCATION]",
+    help="go back to where the focused warp stood at a location; else by a line, out of a loop",
     group="running",
     details=_DETAILS,
     completer=lambda s, text: s.symbols.complete_location(text),
 )
 def reverse_until(session: DebugSession, argument: str) -> Card:
     """Back to a place."""
-    if not argument.strip():
-        raise CommandError("reverse-until goes back to a location", "reverse-until k.cu:12")
-    return stop_answer(session, session.reverse_until(argument.strip()))
+    return stop_answer(session, session.reverse_until(argument.strip() or None))
 
 
 @command(
@@ -131,21 +133,7 @@ def reverse_until(session: DebugSession, argument: str) -> Card:
 )
 def goto(session: DebugSession, argument: str) -> Card:
     """To a tick."""
-    marked = session.timeline.tick_of(argument)
-    if marked is not None:
-        return stop_answer(session, session.goto(marked))
-    return stop_answer(session, session.history.goto_text(argument))
-
-
-@typed_row
-class BranchRow:
-    """A way a launch was led on."""
-
-    number: int = column("Num")
-    current: bool = column("Here")
-    left_at: int | None = column("Left at")
-    end: int = column("End")
-    name: str = column("Name")
+    return stop_answer(session, session.goto_place(argument))
 
 
 @typed_row
@@ -208,25 +196,79 @@ def info_record(session: DebugSession, argument: str) -> Card:
     help="ways the launch was led on after something was changed in its past",
     group="running",
     details="Writing a register or memory in the past begins a branch; the way that was recorded\n"
-    "is kept.  `branch N` goes to the end of one.",
+    "is kept.  `branch N` goes to the end of one, `branch compare N` says what differs.",
 )
 def info_branches(session: DebugSession, argument: str) -> Table:
     """List them."""
-    return Table(BranchRow, tuple(BranchRow(*row) for row in session.history.branch_rows()))
+    return Table(BranchRow, session.branches)
 
 
 @command(
     "branch",
-    usage="branch N | branch name TEXT",
-    help="go to the end of another branch, or name this one",
+    usage="branch N|NAME",
+    help="go to the end of another branch",
+    group="running",
+    completer=lambda s, text: _completed(s, text),
+)
+def branch(session: DebugSession, argument: str) -> Card:
+    """Switch."""
+    if not argument.strip():
+        raise CommandError("which branch?", "`info branches` lists them")
+    return stop_answer(session, session.branch(argument.strip().strip('"')))
+
+
+@command(
+    "branch name",
+    usage="branch name TEXT",
+    help="name the branch that is followed; without a text it has no name",
     group="running",
 )
-def branch(session: DebugSession, argument: str) -> Card | Table:
-    """Switch."""
-    words = argument.split(None, 1)
-    if words and words[0] == "name":
-        session.history.name_branch(words[1] if len(words) > 1 else "")
-        return info_branches(session, "")
-    if not words:
-        raise CommandError("which branch?", "`info branches` lists them")
-    return stop_answer(session, session.history.switch(parse_int(words[0], "branch")))
+def branch_name(session: DebugSession, argument: str) -> Table:
+    """Name this one."""
+    session.name_branch(argument.strip().strip('"'))
+    return info_branches(session, "")
+
+
+@command(
+    "branch delete",
+    usage="branch delete N|NAME",
+    help="forget a branch that is not followed; its number is not given again",
+    group="running",
+    completer=lambda s, text: _completed(s, text),
+)
+def branch_delete(session: DebugSession, argument: str) -> Table:
+    """Forget one."""
+    session.delete_branch(_named(argument, "delete"))
+    return info_branches(session, "")
+
+
+@command(
+    "branch compare",
+    usage="branch compare N|NAME [TICK]",
+    help="what differs at the end of another branch and of this one, or at a tick of both",
+    group="running",
+    details="Nothing moves.  Here is the branch that is followed; words are 32 bits.",
+    completer=lambda s, text: _completed(s, text),
+)
+def branch_compare(session: DebugSession, argument: str) -> Table:
+    """Another branch beside this one."""
+    which, _, tick = argument.strip().rpartition(" ")
+    if not which or not tick.replace(",", "").isdecimal():
+        which, tick = argument, ""
+    at = parse_int(tick.replace(",", ""), "tick") if tick else None
+    found = session.compare_branch(_named(which, "compare"), at)
+    more = len(found) - MOST_SHOWN
+    return Table(
+        StateDifference, found[:MOST_SHOWN], empty="the two branches have the same state there",
+        foot=(f"and {more:,} more",) if more > 0 else (), name="differences",
+    )  # fmt: skip
+
+
+def _named(rest: str, word: str) -> str:
+    if not rest.strip():
+        raise CommandError(f"branch {word}: which one?", "`info branches` lists them")
+    return rest.strip().strip('"')
+
+
+def _completed(session: DebugSession, text: str) -> list[str]:
+    return [row.name for row in session.branches if row.name and row.name.startswith(text)]

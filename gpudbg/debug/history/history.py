@@ -18,7 +18,8 @@ from weakref import ref
 
 from gpudbg.debug.attached import Attached
 from gpudbg.debug.focus.focus import Focus, first_lane
-from gpudbg.debug.history.branches import Branch, Branches
+from gpudbg.debug.history.branches import Branch, Branches, BranchRow
+from gpudbg.debug.history.comparing import Parts, StateDifference, differences, parts_of
 from gpudbg.debug.history.following import Follower
 from gpudbg.debug.history.meetings import Destination, Meetings
 from gpudbg.debug.history.past_steps import WINDOW, PastStep, WarpPast
@@ -178,8 +179,11 @@ class LaunchHistory(Attached["Inferior"]):
             return self._back_by(lambda past: past.before_inlined(chain))
         return self._back_by(lambda past: past.before_call())
 
-    def reverse_until(self, pcs: frozenset[int]) -> Stop:
-        """Back to where the focused warp stood at one of some places."""
+    def reverse_until(self, pcs: frozenset[int] | None) -> Stop:
+        """Back to where the focused warp stood at one of some places; None: by a line, and out of
+        a loop."""
+        if pcs is None:
+            return self._back_by(lambda past: past.before_loop())
         return self._back_by(lambda past: past.at_place(pcs))
 
     def _back_by(self, find: Callable[[WarpPast], PastStep | None]) -> Stop:
@@ -372,18 +376,22 @@ class LaunchHistory(Attached["Inferior"]):
         replay.resume()
         replay.mark(replay.end, needed=True)
 
-    def branch_rows(self) -> list[tuple[int, bool, int | None, int, str]]:
-        """Number, whether it is followed, where it was left, where it ends, its name."""
-        current = self.branches.current
-        rows: list[tuple[int, bool, int | None, int, str]] = [
-            (n, False, b.left.tick, b.tick, b.name) for n, b in self.branches
-        ]
-        rows.append((current, True, None, self.end_tick, self.branches.name))
-        return sorted(rows)
+    def branch_rows(self) -> list[BranchRow]:
+        """All branches, by number."""
+        return self.branches.rows(self.end_tick)
 
     def name_branch(self, name: str) -> None:
-        """Name the branch that is followed."""
-        self.branches.name = name.strip()
+        """Name the branch that is followed.
+
+        Raises:
+            CommandError: the name is a number, or another branch's.
+        """
+        name = name.strip()
+        if name.isdecimal():
+            raise CommandError(f"{name} is a number, which names a branch already", "use a word")
+        if name and any(branch.name == name for _, branch in self.branches):
+            raise CommandError(f"another branch is called {name!r}", "`info branches` lists them")
+        self.branches.name = name
 
     def switch(self, number: int) -> Stop:
         """Stand at the end of another branch.
@@ -392,10 +400,59 @@ class LaunchHistory(Attached["Inferior"]):
             CommandError: no branch has that number.
         """
         self._require()
+        if number != self.branches.current:
+            self._exchange(number)
+        return self.arrive(Destination(self.replay.end))
+
+    def _exchange(self, number: int) -> None:
+        """Follow another branch; the launch is still to be moved onto it."""
         branches, replay = self.branches, self.replay
-        if number == branches.current:
-            return self.arrive(Destination(replay.end))
         wanted = branches.get(number)
-        branches.exchange(number, Branch(list(replay.moves), list(replay.marks), replay.end))
+        branches.exchange(number, Branch(list(replay.moves), list(replay.marks), None))
         replay.take(wanted.moves, wanted.marks)
-        return self.arrive(Destination(replay.end))
+
+    def delete_branch(self, number: int) -> None:
+        """Forget a branch that is not followed.
+
+        Raises:
+            CommandError: it is followed, or there is none.
+        """
+        self.branches.delete(number)
+
+    def compare(self, number: int, tick: int | None = None) -> tuple[StateDifference, ...]:
+        """What differs between the branch that is followed and another one; nothing moves.
+
+        Args:
+            tick: where on both; None: at their ends.
+
+        Raises:
+            CommandError: there is no such branch, or one of them does not come to that tick.
+        """
+        here, found = self.branches.current, []
+        if number == here:
+            raise CommandError(
+                f"branch {number} is the one that is followed", "compare it with another"
+            )
+        self.branches.get(number)
+        with self.excursion():
+            for which in (here, number):
+                try:
+                    found.append(self._parts_of(which, tick))
+                finally:
+                    if self.branches.current != here:
+                        self._exchange(here)
+        return tuple(differences(*found))
+
+    def _parts_of(self, number: int, tick: int | None) -> Parts:
+        """The state of a branch at a tick, or at its end."""
+        replay = self.replay
+        if number != self.branches.current:
+            self._exchange(number)
+        if tick is not None and tick > replay.end.tick:
+            ends = f"it ends at tick {replay.end.tick:,}"
+            raise CommandError(f"branch {number} does not come to tick {tick:,}", ends)
+        try:
+            self.pass_by(replay.end if tick is None else replay.latest(tick))
+        except SearchInterruptedError:
+            raise CommandError("interrupted; nothing was compared") from None
+        return parts_of(replay.grid)

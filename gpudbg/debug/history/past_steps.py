@@ -119,6 +119,22 @@ class WarpPast:
             at = before
         return at
 
+    def before_loop(self) -> PastStep | None:
+        """Where a source line began that lies before the present place, over calls: what is behind
+        that in the code is a loop that was gone round."""
+        mine = [seen for seen in self._seen if seen.active >> self.lane & 1]
+        at, depth, here = len(mine), self._now.depth, self._now.pc
+        while at:
+            last = self._up(at - 1, depth, mine)
+            if last < 0:
+                return None
+            at = self._line_start(mine, last, over=True)
+            if not at and not self.whole:
+                return None
+            if mine[at].pc < here:
+                return mine[at]
+        return None
+
     def before_call(self) -> PastStep | None:
         """Before the call of the warp's present function."""
         found = self._up(len(self._seen) - 1, self._now.depth - 1)

@@ -49,12 +49,17 @@ def hit_test(text: str) -> Callable[[int], bool]:
 
 @dataclass(frozen=True, slots=True)
 class WatchedPlace:
-    """What a client may watch: an expression of a frame, which has `outside` frames around it."""
+    """What a client may watch: an expression of a frame, which has `outside` frames around it.
+
+    Attributes:
+        store: each write counts, of the same value too.
+    """
 
     path: str
     thread: int
     outside: int
     lane: int | None
+    store: bool = False
 
 
 class Points:

@@ -272,10 +272,11 @@ _RESUMES: dict[str, Resume] = {
     "reverse-nexti": _back(lambda s, text: s.reverse_next(_count(text))),
     "reverse-step": _back(lambda s, text: s.reverse_step_line(_count(text))),
     "reverse-stepi": _back(lambda s, text: s.reverse_step(_count(text))),
-    "reverse-until": _back(lambda s, text: s.reverse_until(text)),
+    "reverse-until": _back(lambda s, text: s.reverse_until(text.strip() or None)),
     "who-wrote": _back(lambda s, text: s.provenance.jump(text, "write")),
     "who-read": _back(lambda s, text: s.provenance.jump(text, "read")),
-    "goto": _back(lambda s, text: s.history.goto_text(text)),
+    "goto": _back(lambda s, text: s.goto_place(text)),
+    "branch": _back(lambda s, text: s.branch(text.strip())),
 }
 """Commands of the table that run the machine: here they run in the engine's thread."""
 

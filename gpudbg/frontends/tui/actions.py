@@ -78,6 +78,12 @@ ACTIONS = (
            on_sides=True),
     Action("back_continue", "C", "run back", "back to the stop before", "Run", "reverse-continue",
            on_sides=True),
+    Action("back_finish", "X", "call back", "back to the call of this function", "Run",
+           "reverse-finish", on_sides=True),
+    Action("back_until", "Y", "loop back", "back to before this loop", "Run", "reverse-until",
+           on_sides=True),
+    Action("back_cursor", "I", "back to cursor", "back to the cursor", "Run",
+           "reverse-until LOCATION", panes=("code", "source"), needs="warp"),
     Action("until", "u", "until", "past this loop", "Run", "until", needs="run"),
     Action("cursor", "ctrl+f10,U", "to cursor", "run to the cursor", "Run", rank=11,
            panes=("code", "source"), needs="run warp", starts=True),
@@ -177,6 +183,7 @@ _card = partial(Action, scope="card")
 _fault = partial(Action, scope="fault")
 _origin = partial(Action, scope="origin")
 _why = partial(Action, scope="why")
+_branches = partial(Action, scope="branches")
 _help = partial(Action, scope="help")
 _ask = partial(Action, scope="ask")
 _launch = partial(Action, scope="launch")
@@ -253,6 +260,7 @@ LOCAL_ACTIONS = (
     _history("goto", "g", "go to tick", "tick by number", do="goto"),
     _history("now", "end", "now", "the present", do="now", needs="past", priority=True),
     _history("back_one", "backspace", "back", "one instruction back", do="main('back_stepi')"),
+    _history("branches", "b", "branches", "branches: go to, name, compare, delete", do="branches"),
     _history("leave", "h", "back", "", do="close"),
     _panes(keys="1,2,3,4,5,6", scope="history"),
 
@@ -282,6 +290,11 @@ LOCAL_ACTIONS = (
     _why("go", "enter", "go there", ""),
     _why("more", "plus,right", "further back", "", do="more"),
     _why("close", "escape,q", "close", "", do="close"),
+    _branches("go", "enter", "go there", ""),
+    _branches("name", "n", "name this one", "", do="name"),
+    _branches("compare", "c", "compare with this one", "", do="compare", short="compare"),
+    _branches("drop", "d,delete", "delete", "", do="drop"),
+    _branches("close", "escape,q", "close", "", do="close"),
     _help("close", "escape", "closes", "", do="close"),
     _help("clear", "ctrl+u", "clear", "", do="clear"),
     _help("erase", "backspace", "erase", "", do="erase"),
@@ -354,13 +367,14 @@ KEY_ROWS = {
     "surface": "zoom_* fit other_next picture.slice format fresh_* writer goto ramp "
                "stepi=step panes close",
     "history": "walk_* leap_* stop_* note_* bookmark writer goto now zoom_* register stepi=step "
-               "format",
+               "format branches",
     "findings": "open=go row_*=choose check close quit",
     "gallery": "open=start row_*=choose search close quit",
     "plugin": "close",
     "card": "close",
     "origin": "go why values pointer close",
     "why": "go more close",
+    "branches": "go name compare drop close",
     "fault": "go memory trap restart copy close",
     "ask": "answer close",
     "launch": "answer tab save close",

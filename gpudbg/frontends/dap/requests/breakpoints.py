@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from gpudbg.frontends.dap.adapter import Adapter
 
 ACCESS = {"write": "write", "read": "read", "readWrite": "access"}
+STORE = "-store "
+"""Before an expression as in the console's `watch`: each write, of the same value too."""
 
 
 def _condition(row: Body) -> str | None:
@@ -84,6 +86,8 @@ def set_exception_breakpoints(adapter: Adapter, arguments: Body) -> Body:
 def data_breakpoint_info(adapter: Adapter, arguments: Body) -> Body:
     """What a watchpoint on a variable or expression would watch."""
     name = text_of(arguments, "name")
+    stores = name.startswith(STORE)
+    name = name.removeprefix(STORE).strip()
     reference = arguments.get("variablesReference")
     thread, level, path = adapter.ids.focused(adapter.stopped()) or 1, 0, name
     lane: int | None = None
@@ -102,9 +106,9 @@ def data_breakpoint_info(adapter: Adapter, arguments: Body) -> Body:
         if place is None:
             return {"dataId": None, "description": f"{path} is no place that can be watched"}
     return {
-        "dataId": adapter.points.place_of(WatchedPlace(path, thread, outside, lane)),
-        "description": path,
-        "accessTypes": list(ACCESS),
+        "dataId": adapter.points.place_of(WatchedPlace(path, thread, outside, lane, stores)),
+        "description": f"{path}, each store" if stores else path,
+        "accessTypes": ["write"] if stores else list(ACCESS),
         "canPersist": False,
     }
 
@@ -120,8 +124,10 @@ def set_data_breakpoints(adapter: Adapter, arguments: Body) -> Body:
         kind = cast("WatchKind", ACCESS[asked])
         asked_id = text_of(row, "dataId")
         place = adapter.points.places.get(asked_id)
+        if asked == "write" and (asked_id.startswith(STORE) or (place and place.store)):
+            kind = "store"
         if place is None:
-            return session.watch_at(asked_id, kind, _condition(row))
+            return session.watch_at(asked_id.removeprefix(STORE), kind, _condition(row))
         with adapter.selecting(place.thread, 0, place.lane) as session:
             session.frame_level = len(frames(session)) - 1 - place.outside
             if session.frame_level < 0:

@@ -243,11 +243,12 @@ def break_commands(call: MiCall) -> None:
 @mi("break-watch", running="pause")
 def break_watch(call: MiCall) -> Fields:
     """A watchpoint on the place an expression names in the focused lane."""
-    opts = take_options(call.name, call.words, flags="-a -r", values="")
+    opts = take_options(call.name, call.words, flags="-a -r --store", values="")
     expression = " ".join(opts.rest).strip()
     if not expression:
-        raise MiError("-break-watch: USAGE: [-r|-a] EXPRESSION")
-    kind: WatchKind = "read" if opts.has("-r") else "access" if opts.has("-a") else "write"
+        raise MiError("-break-watch: USAGE: [-r|-a|--store] EXPRESSION")
+    kind: WatchKind = "store" if opts.has("--store") else "write"
+    kind = "read" if opts.has("-r") else "access" if opts.has("-a") else kind
     row = call.bridge.loaded().watch_at(expression, kind)
     row.original = expression
     return {WATCH_REASONS[kind][1]: {"number": row.number, "exp": expression}}

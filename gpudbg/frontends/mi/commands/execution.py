@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from gpudbg.debug import is_backwards
@@ -209,8 +210,34 @@ def until(bridge: Bridge, location: str | None) -> Answer:
 @mi("exec-until", "exec-advance", selects=False)
 def exec_until(call: MiCall) -> Answer:
     """To a place."""
+    opts = take_options(call.name, call.words, flags="--reverse")
     _select(call)
-    return until(call.bridge, " ".join(call.words) or None)
+    location = " ".join(opts.rest) or None
+    if _is_back(call, opts.has("--reverse")):
+        return back(call.bridge, lambda s: s.reverse_until(location))
+    return until(call.bridge, location)
+
+
+_BACKWARDS = {
+    "exec-reverse-continue": exec_continue,
+    "exec-reverse-step": exec_step,
+    "exec-reverse-next": exec_next,
+    "exec-reverse-step-instruction": exec_stepi,
+    "exec-reverse-stepi": exec_stepi,
+    "exec-reverse-next-instruction": exec_nexti,
+    "exec-reverse-nexti": exec_nexti,
+    "exec-reverse-finish": exec_finish,
+    "exec-reverse-until": exec_until,
+}
+"""Names of their own for what `--reverse` does; gdb has the option alone."""
+
+
+def _reversed(handler: Callable[[MiCall], Answer]) -> Callable[[MiCall], Answer]:
+    return lambda call: handler(replace(call, words=["--reverse", *call.words]))
+
+
+for _name, _handler in _BACKWARDS.items():
+    mi(_name, selects=False)(_reversed(_handler))
 
 
 @mi("exec-jump", selects=False)

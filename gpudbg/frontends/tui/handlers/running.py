@@ -32,6 +32,8 @@ for _name, _label, _line in (
     ("back_stepi", "An instruction back", "reverse-stepi"),
     ("back_next", "A line back", "reverse-next"),
     ("back_continue", "Running back", "reverse-continue"),
+    ("back_finish", "Back to the call", "reverse-finish"),
+    ("back_until", "Back to before the loop", "reverse-until"),
     ("restart", "Starting", "start"),
 ):
     _runs(_name, _label, _line)
@@ -98,6 +100,17 @@ def run_to_cursor(screen: MainScreen) -> None:
     line = f"until {place_of(screen, pc)}"
     screen.query_one(ConsolePane).log_command(line)
     screen.run_job("To the cursor", lambda session: session.command(line))
+
+
+@handles("back_cursor")
+def run_back_to_cursor(screen: MainScreen) -> None:
+    """To the last time the warp stood at the cursor's row."""
+    pc = cursor_pc(screen)
+    if pc is None:
+        return
+    line = f"reverse-until {place_of(screen, pc)}"
+    screen.query_one(ConsolePane).log_command(line)
+    screen.run_job("Back to the cursor", lambda session: session.command(line))
 
 
 @handles("interrupt")

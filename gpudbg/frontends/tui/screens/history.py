@@ -25,6 +25,7 @@ from gpudbg.frontends.tui import messages
 from gpudbg.frontends.tui.actions import BY_NAME
 from gpudbg.frontends.tui.appearance import Appearance
 from gpudbg.frontends.tui.keys import bindings, keys_text
+from gpudbg.frontends.tui.screens.branches import BranchesScreen
 from gpudbg.frontends.tui.screens.panes import ConsoleScreen
 from gpudbg.frontends.tui.view import Running, ScreenView
 from gpudbg.frontends.tui.widgets.chrome import StopLine
@@ -387,6 +388,26 @@ class HistoryScreen(ConsoleScreen):
         if name is None and note is None:
             self.main.note(f"no bookmark at tick {tick:,}", "muted")
         self.main.draw()
+
+    def action_branches(self) -> None:
+        """The branches of the launch; what is chosen is done."""
+        if self._may() is not None:
+            self.app.push_screen(BranchesScreen(self.main.session), self._with_branch)
+
+    def _with_branch(self, answer: tuple[str, int] | None) -> None:
+        if answer is None:
+            self.main.draw()
+            return
+        word, number = answer
+        if word == "go":
+            self.main.run_job(f"Going to branch {number}", lambda s: s.command(f"branch {number}"))
+        elif word == "compare":
+            self.main.run_command(f"branch compare {number}")
+        else:
+            self.main.gpudbg.ask(
+                f"Name of branch {number}", "a word or a sentence; nothing takes it away",
+                lambda text: self.main.run_command(f"branch name {text}"), empty=True,
+            )  # fmt: skip
 
     # ---- messages --------------------------------------------------------------------------
     def on_tick_chosen(self, event: messages.TickChosen) -> None:

@@ -1,0 +1,98 @@
+"""Ways a launch was led on after a change in its past: go to, name, compare, delete one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Vertical
+from textual.screen import ModalScreen
+from textual.widgets import Label, OptionList
+from textual.widgets.option_list import Option
+
+from gpudbg.errors import GpudbgError
+from gpudbg.frontends.tui.keys import bindings, one_line
+from gpudbg.frontends.tui.widgets.options import Choices
+
+if TYPE_CHECKING:
+    from gpudbg.debug import DebugSession
+
+
+class BranchesScreen(ModalScreen["tuple[str, int] | None"]):
+    """See the module text; the answer is what is to be done, and with which branch."""
+
+    BINDINGS: ClassVar[list[BindingType]] = bindings("branches")
+
+    def __init__(self, session: DebugSession) -> None:
+        super().__init__()
+        self._session = session
+        self.rows: tuple[Any, ...] = ()
+
+    def compose(self) -> ComposeResult:
+        """The branches and the keys."""
+        with Vertical():
+            yield Label("Branches of this launch", markup=False, id="heading")
+            yield Choices(id="branches", markup=False)
+            yield Label("", markup=False, id="state")
+            yield Label(one_line("branches", {}), markup=False, id="keys")
+
+    def on_mount(self) -> None:
+        """All of them, the one that is followed chosen."""
+        self._fill()
+
+    def _fill(self) -> None:
+        self.rows = self._session.branches
+        box = self.query_one(Choices)
+        box.clear_options()
+        box.add_options([Option(_line(row)) for row in self.rows])
+        box.highlighted = next(n for n, row in enumerate(self.rows) if row.current)
+        if len(self.rows) == 1:
+            self._say("a change at an earlier tick begins another one")
+
+    def _say(self, words: str) -> None:
+        self.query_one("#state", Label).update(words)
+
+    def _chosen(self) -> Any:
+        at = self.query_one(Choices).highlighted
+        return self.rows[at] if at is not None else None
+
+    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
+        """Enter or a click: to its end."""
+        event.stop()
+        self.dismiss(("go", self.rows[event.option_index].number))
+
+    def action_name(self) -> None:
+        """A name for the one that is followed."""
+        self.dismiss(("name", next(row.number for row in self.rows if row.current)))
+
+    def action_compare(self) -> None:
+        """What differs at the ends of the chosen one and the one that is followed."""
+        row = self._chosen()
+        if row is None or row.current:
+            self._say("choose another branch: it is compared with the one that is followed")
+        else:
+            self.dismiss(("compare", row.number))
+
+    def action_drop(self) -> None:
+        """Forget the chosen one."""
+        row = self._chosen()
+        if row is None:
+            return
+        try:
+            self._session.delete_branch(row.number)
+        except GpudbgError as error:
+            self._say(str(error).splitlines()[0])
+            return
+        self._fill()
+        self._say(f"branch {row.number} is deleted")
+
+    def action_close(self) -> None:
+        """Esc."""
+        self.dismiss(None)
+
+
+def _line(row: Any) -> str:
+    here = "*" if row.current else " "
+    origin = "the launch" if row.parent is None else f"from {row.parent} at {row.begins_at:,}"
+    return f"{here} {row.number}  {origin}, to tick {row.end:,}  {row.name}".rstrip()
