@@ -176,6 +176,12 @@ def test_lines_and_calls_backwards(session: Any) -> None:
     assert (back.warp, back.sm) == (stop.warp, stop.sm)
     place = session.reverse_until("first_steps.cu:10")
     assert place.line == 10
+    # Without a place: a line, and out of the loop, which begins higher up in the code.
+    session.goto(session.history.end_tick)
+    here, pc = session.tick, session.stop.pc
+    back = session.reverse_until()
+    assert session.tick < here
+    assert pc is None or (back.pc is not None and back.pc < pc)
 
 
 def test_exec_direction_and_the_outermost_frame(session: Any) -> None:
@@ -430,7 +436,6 @@ def test_output_is_printed_once(tmp_path: Path) -> None:
         ("goto 99999", "does not come to tick"),
         ("goto x", "tick"),
         ("branch 7", "no branch 7"),
-        ("reverse-until", "goes back to a location"),
     ],
 )
 def test_what_cannot_be_done_is_said(line: str, words: str) -> None:
