@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from gpudbg.debug import is_backwards
-from gpudbg.frontends.mi.commands.registry import Answer, MiCall, mi
+from gpudbg.frontends.mi.commands.registry import Answer, Handler, MiCall, mi
 from gpudbg.frontends.mi.opened import NOT_STARTED
 from gpudbg.frontends.mi.parser import MiError, take_options
 from gpudbg.frontends.mi.settings import set_arguments
@@ -232,7 +232,7 @@ _BACKWARDS = {
 """Names of their own for what `--reverse` does; gdb has the option alone."""
 
 
-def _reversed(handler: Callable[[MiCall], Answer]) -> Callable[[MiCall], Answer]:
+def _reversed(handler: Handler) -> Handler:
     return lambda call: handler(replace(call, words=["--reverse", *call.words]))
 
 
