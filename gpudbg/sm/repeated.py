@@ -66,7 +66,9 @@ class RepeatedLaunch:
         fast = grid.fast
         if not isinstance(fast, FastEngine) or fast.engine is None or fast.engine.exits:
             return False
-        alone = grid.finished and self._home.untouched and grid.log is None
+        # A CTA that ended while others went on was taken apart.
+        whole = all(cta.warps for cta in self._ctas)
+        alone = grid.finished and whole and self._home.untouched and grid.log is None
         return alone and not (grid.faults or grid.owned or grid.launched.observers.members)
 
     def begin_again(self, params: bytes) -> Grid:

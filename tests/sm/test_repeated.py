@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 import gpudbg
+from gpudbg.sm.engines.llvm import run
+from gpudbg.sm.engines.llvm.run import CALL
 from gpudbg.sm.repeated import RepeatedLaunches
 from tests.launching import FIRST
 
@@ -64,3 +66,19 @@ def test_a_grid_that_somebody_has_had_is_not_kept(loaded: gpudbg.LoadedProgram) 
     assert grid.run().kind == "warp_error"
     assert not repeated.keep(module, launch), "it faulted"
     assert not len(repeated)
+
+
+@pytest.mark.parametrize("most", [50, 100, 200, CALL])
+def test_blocks_that_ended_while_others_went_on(
+    loaded: gpudbg.LoadedProgram, most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They are taken apart between calls, and their grid is not kept; in one call it is."""
+    module, repeated = loaded.module, RepeatedLaunches()
+    values, out = (loaded.device.buffer(np.zeros(n, np.int32)) for n in (256, 4))
+    params = struct.pack("<QQi", values.address, out.address, 70)
+    module.launch("block_max", *SHAPE, params).run()
+    monkeypatch.setattr(run, "CALL", most)
+    for _ in range(3):
+        grid, launch = repeated.launch(module, "block_max", *SHAPE, params)
+        assert grid.run().kind == "exited"
+        assert repeated.keep(module, launch) == (most == CALL)
