@@ -11,6 +11,7 @@ import pytest
 import gpudbg
 from gpudbg.debug.provenance import search
 from tests import kernel_cases as kc
+from tests.debug.modern import launched
 from tests.debug.provenance_oracle import trouble_of
 from tests.engine import machines
 
@@ -133,3 +134,17 @@ def test_readers_of_constants_are_those_that_a_watchpoint_meets(
             found = session.execute(f"who-read /5 {place}")
         assert met
         assert [row["tick"] + 1 for row in found] == [stop.instructions for stop in met][::-1]
+
+
+def test_a_matrix_register_comes_from_the_row_that_another_lane_addressed() -> None:
+    """`LDSM`: the word in shared memory that is named has the register's value."""
+    session = launched("mma_f16", "sm_80")
+    text = ""
+    while not text.startswith("LDSM"):
+        text = session.instruction().text
+        session.step()
+    first = int(text.split()[1].strip(",").lstrip("R"))
+    session.command("focus lane 18")
+    (word,) = (c for c in session.why(f"$R{first + 1}", 2).children if c.role == "value")
+    assert word.what.startswith("shared 0x")
+    assert int(word.value) == session.warp().R[first + 1, 18]

@@ -173,7 +173,11 @@ def record_save(session: DebugSession, argument: str) -> Notice:
             "record save FILE.gpurec",
         )
     size = session.save_recording(path)
-    return Notice(f"{path}: {size:,} bytes", {"file": path, "bytes": size})
+    others = len(session.branches) - 1
+    words = (
+        f"; {others} other branch{'es' * (others > 1)} of the launch not in it" if others else ""
+    )
+    return Notice(f"{path}: {size:,} bytes{words}", {"file": path, "bytes": size})
 
 
 @command(

@@ -42,8 +42,8 @@ _FLOATS: Final = frozenset(
     "FADD FADD32I FMUL FMUL32I FFMA FFMA32I FSETP FSET FMNMX FSEL FCMP FCHK MUFU F2I F2F".split()
 )
 """Instructions that read floats."""
-_ROWS: Final = frozenset(("LDSM", "MOVM"))
-"""Loads whose result in a lane comes by other lanes' addresses."""
+_PRODUCTS: Final = frozenset("HGMMA IGMMA BGMMA QGMMA".split())
+"""Products of warp groups: they read matrices in shared memory by descriptors."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +81,7 @@ class Visit:
     Attributes:
         key, block, thread: of the lane.
         accesses: of the lane.
+        rows: where each lane's load in shared memory began, or nothing.
         registers: values of R before it, for all lanes.
         after: the same afterwards.
     """
@@ -89,6 +90,7 @@ class Visit:
     block: tuple[int, int, int] | None
     thread: tuple[int, int, int] | None
     accesses: tuple[LaneAccess, ...]
+    rows: tuple[int, ...]
     registers: npt.NDArray[np.uint32]
     after: npt.NDArray[np.uint32]
 
@@ -101,14 +103,19 @@ class _OfLane(Observer):
     def __init__(self, inferior: Inferior, key: WarpKey, lane: int) -> None:
         self._inferior, self._key, self._lane = inferior, key, lane
         self.found: list[LaneAccess] = []
+        self.rows: tuple[int, ...] = ()
 
     def access(
         self, warp: WarpState, space: str, kind: str, address: Any, lanes: int, size: int
     ) -> None:
         """Keep it."""
-        if key_of(warp) != self._key or not lanes >> self._lane & 1:
+        if key_of(warp) != self._key:
             return
         at = np.broadcast_to(np.asarray(address), (32,))
+        if (space, kind) == ("shared", "load"):
+            self.rows = tuple(at.tolist())
+        if not lanes >> self._lane & 1:
+            return
         space, place = resolve(self._inferior, space, int(at[self._lane]))
         self.found.append(LaneAccess(kind, space, place, size))
 
@@ -125,10 +132,10 @@ def visit(inferior: Inferior, history: LaunchHistory, hit: Hit, lane: int) -> Vi
         run_to(replay, replay.latest(hit.tick + 1))
     warp = warp or find_warp(replay.grid, hit.key)
     if warp is None:
-        return Visit(hit.key, None, None, tuple(seen.found), before, none)
+        return Visit(hit.key, None, None, tuple(seen.found), seen.rows, before, none)
     after = np.asarray(warp.R).copy()
     where = warp.cta.block, thread_of(warp, lane)
-    return Visit(hit.key, *where, tuple(seen.found), before, after)
+    return Visit(hit.key, *where, tuple(seen.found), seen.rows, before, after)
 
 
 def sources_of(insn: Instruction, seen: Visit, place: AskedPlace, lane: int) -> list[ReadSource]:
@@ -148,8 +155,14 @@ def sources_of(insn: Instruction, seen: Visit, place: AskedPlace, lane: int) -> 
 
 # ---- memory ----------------------------------------------------------------------------
 def _memory(insn: Instruction, seen: Visit, place: AskedPlace, lane: int) -> Iterator[ReadSource]:
-    if insn.op in _ROWS:
-        yield ReadSource("value", None, lane, "rows of a matrix", "?", f"{insn.op}, by other lanes")
+    if insn.op in _PRODUCTS:
+        yield ReadSource("value", None, lane, "matrices in shared memory", "?", "by descriptors")
+        return
+    if insn.op == "MOVM":
+        yield ReadSource("value", None, lane, "rows of a matrix", "?", "MOVM, of other lanes")
+        return
+    if insn.op == "LDSM":
+        yield from _matrix_rows(insn, seen, place, lane)
         return
     loads = [a for a in seen.accesses if a.kind in ("load", "atomic")]
     for access in loads:
@@ -161,6 +174,26 @@ def _memory(insn: Instruction, seen: Visit, place: AskedPlace, lane: int) -> Ite
         size = min(size, access.size - offset)
         word = memory_place(access.space, at, size, seen.key, lane, place.type)
         yield ReadSource(role, word, lane)
+
+
+def _matrix_rows(
+    insn: Instruction, seen: Visit, place: AskedPlace, lane: int
+) -> Iterator[ReadSource]:
+    """What a lane's register of LDSM comes from: by the addresses that lanes 8k to 8k + 7 gave for
+    matrix k, a register each (documented: ldmatrix)."""
+    destination = next((o for o in insn.operands if isinstance(o, Reg) and o.file == "R"), None)
+    if destination is None or not seen.rows or not has_modifier(insn, "16"):
+        yield ReadSource("value", None, lane, "rows of a matrix", "?", "LDSM, by other lanes")
+        return
+    first = 8 * (place.numbers[0] - destination.index)
+    if has_modifier(insn, "MT88"):
+        row, column = 2 * (lane % 4), 2 * (lane // 4)
+        parts = [(first + row + n, column, 2) for n in (0, 1)]
+    else:
+        parts = [(first + lane // 4, 4 * (lane % 4), 4)]
+    for row, offset, size in parts:
+        at = seen.rows[row & 31] + offset
+        yield ReadSource("value", memory_place("shared", at, size, seen.key, lane), lane)
 
 
 def _part(insn: Instruction, access: LaneAccess, seen: Visit, place: AskedPlace) -> tuple[int, int]:

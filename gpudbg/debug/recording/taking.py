@@ -86,7 +86,8 @@ def require_recordable(session: DebugSession) -> None:
     }
     for what, found in troubles.items():
         if found:
-            raise CommandError(_NOT_YET.format(what))
+            hint = "`gpudbg record` and `--jobs 1` run on one" if "--jobs" in what else None
+            raise CommandError(_NOT_YET.format(what), hint)
     if history.replay.first != BEGINNING:
         raise CommandError(
             "the launch's beginning is forgotten, so that it cannot be recorded",
