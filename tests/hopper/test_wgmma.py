@@ -172,6 +172,8 @@ _COMPILED: dict[str, tuple[Any, int, int, Any, Any]] = {
     "f16_negative": (np.float16, 16, 16, np.float32, (_ALONG, _NARROW)),
     "f16_half": (np.float16, 16, 32, np.float16, ((0, False, 128, 256), (64, False, 16, 512))),
     "bf16_registers": (np.uint16, 16, 16, np.float32, ((), _NARROW)),
+    "bf16_registers_negative": (np.uint16, 16, 16, np.float32, ((), _NARROW)),
+    "tf32_registers_negative": (np.uint32, 8, 8, np.float32, ((), (0, False, 128, 256))),
     "tf32": (np.uint32, 8, 8, np.float32, ((32, False, 16, 256), (0, False, 128, 256))),
     "s8": (np.int8, 32, 16, np.int32, ((32, False, 16, 256), (32, False, 16, 256))),
     "b1": (np.uint8, 32, 8, np.int32, ((32, False, 16, 256), (32, False, 16, 256))),
@@ -198,7 +200,7 @@ def test_compiled_products_are_those_of_the_step_engine(
         ]
         a, b = ((v >> np.uint32(32 - 8 * kind().itemsize)).astype(kind) for v in near)
     c = (100 * rng.standard_normal((64, columns))).astype(result)
-    registers = fragment(a, 2) if not layouts[0] else None
+    registers = fragment(a, 4 // kind().itemsize) if not layouts[0] else None
     found = [
         multiply(
             name, a if registers is None else None, b, c, layouts=layouts, more=registers,

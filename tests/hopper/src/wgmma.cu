@@ -301,3 +301,53 @@ extern "C" __global__ void __launch_bounds__(128) s8_sparse(const int4 *image, u
     for (int n = 0; n < 8; n++)
         d[t * 8 + n] = c[n];
 }
+extern "C" __global__ void __launch_bounds__(128) bf16_registers_negative(const int4 *image, u64 da, u64 db, u32 accumulate, const u32 *more, float *d)
+{
+    extern __shared__ __align__(1024) int4 s[];
+    int t = threadIdx.x;
+    for (int n = t; n < 1024; n += 128)
+        s[n] = image[n];
+    float c[8];
+    for (int n = 0; n < 8; n++)
+        c[n] = d[t * 8 + n];
+    u32 a[4];
+    for (int n = 0; n < 4; n++)
+        a[n] = more[t * 4 + n];
+    u32 meta = a[0];
+    da += sa(s) >> 4 & 0x3fff;
+    db += sa(s) >> 4 & 0x3fff;
+    fence_async();
+    __syncthreads();
+    asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+    asm volatile("{.reg .pred p; setp.ne.b32 p, %13, 0;\n"
+                 "wgmma.mma_async.sync.aligned.m64n16k16.f32.bf16.bf16 {%0, %1, %2, %3, %4, %5, %6, %7}, {%8, %9, %10, %11}, %12, p, -1, 1, 1;}"
+                 : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3]), "+f"(c[4]), "+f"(c[5]), "+f"(c[6]), "+f"(c[7]) : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(db), "r"(accumulate));
+    asm volatile("wgmma.commit_group.sync.aligned; wgmma.wait_group.sync.aligned 0;" ::: "memory");
+    for (int n = 0; n < 8; n++)
+        d[t * 8 + n] = c[n];
+}
+extern "C" __global__ void __launch_bounds__(128) tf32_registers_negative(const int4 *image, u64 da, u64 db, u32 accumulate, const u32 *more, float *d)
+{
+    extern __shared__ __align__(1024) int4 s[];
+    int t = threadIdx.x;
+    for (int n = t; n < 1024; n += 128)
+        s[n] = image[n];
+    float c[4];
+    for (int n = 0; n < 4; n++)
+        c[n] = d[t * 4 + n];
+    u32 a[4];
+    for (int n = 0; n < 4; n++)
+        a[n] = more[t * 4 + n];
+    u32 meta = a[0];
+    da += sa(s) >> 4 & 0x3fff;
+    db += sa(s) >> 4 & 0x3fff;
+    fence_async();
+    __syncthreads();
+    asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+    asm volatile("{.reg .pred p; setp.ne.b32 p, %9, 0;\n"
+                 "wgmma.mma_async.sync.aligned.m64n8k8.f32.tf32.tf32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, %8, p, -1, 1;}"
+                 : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3]) : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(db), "r"(accumulate));
+    asm volatile("wgmma.commit_group.sync.aligned; wgmma.wait_group.sync.aligned 0;" ::: "memory");
+    for (int n = 0; n < 4; n++)
+        d[t * 4 + n] = c[n];
+}

@@ -125,7 +125,7 @@ class Tensors:
         flips = [sign if minus else 0 for minus in negative]
         runtime, ir = self.runtime, self.ir
         words = [self._descriptor(word) for word in descriptors]
-        left = self._left(shape, words[0], across[0], flips[0])
+        left = self._left(shape, words[0], across[0], flips[0], sign)
         target, results = runtime.function(name), []
         right = [runtime.new_row() for _ in range(2)]
         count = 2 if shape.result == "F16" else 4
@@ -160,11 +160,13 @@ class Tensors:
         bits = Val(32, self.library.values.mask_bits(accumulates), UNIFORM)
         return self.ints.and_(value, bits)
 
-    def _left(self, shape: Multiplication, word: str, across: bool, flip: int) -> list[str]:
+    def _left(
+        self, shape: Multiplication, word: str, across: bool, flip: int, sign: int
+    ) -> list[str]:
         """Rows of the four registers of A: those of the warp, or read from shared memory."""
         if shape.a.layout is not None:
-            first = shape.a.register
-            flip ^= 0x8000_8000 if shape.a.negative else 0
+            # The operand's sign is the bit that says so of A in memory, too.
+            first, flip = shape.a.register, sign if shape.a.negative else 0
             values = [self.registers.reg(first + n) for n in range(4)]
             return [
                 self.runtime.row_of(self.ints.xor(value, flip) if flip else value, 32)
