@@ -82,5 +82,11 @@ VARIANTS = (
         "UTMALDG.2D.W128 [UR8], [UR14], UR4, desc[UR6]",
         "sm_110",
     ),
+    Variant(
+        ("UTMALDG", "UTMASTG"),
+        ".GATHER4, .SCATTER4 of other than two dimensions",
+        "UTMALDG.5D.GATHER4 [UR40], [UR4], desc[UR6]",
+        "sm_120",
+    ),
 )
 """In the order of their names."""
