@@ -411,7 +411,16 @@ class DeviceBuffer:
             raise UsageError(
                 f"[{index!r}] of a buffer of shape {list(self.shape)}: {error}"
             ) from None
-        self.write(contents)
+        allocation = self.allocation
+        if not allocation.uninitialized or allocation.marks is None:
+            self.write(contents)
+            return
+        # What lies beside these elements stays as nobody has written it.
+        chosen = np.zeros(self.shape, bool)
+        chosen[index] = True
+        allocation.writable()[:] = contents.reshape(-1).view(np.uint8)
+        given = np.repeat(chosen.reshape(-1), self.dtype.itemsize)
+        allocation.marks[: allocation.size][given] = 0xFF
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self.array())

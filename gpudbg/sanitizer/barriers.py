@@ -12,9 +12,10 @@ import numpy.typing as npt
 from gpudbg.bits import lanes_of
 from gpudbg.dataclass import dataclass
 from gpudbg.isa.operands import Imm, Pred, Reg
-from gpudbg.mem.lanes import WARP_SIZE
+from gpudbg.mem.lanes import FULL, WARP_SIZE
 from gpudbg.sanitizer.findings import CheckFinding, Severity
 from gpudbg.sanitizer.monitor import ExecutedInstruction, RunCheck
+from gpudbg.sanitizer.passing_by import PassingBy
 from gpudbg.sm.convergence.groups import SYNCING
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ _WORDS: Final = {
     "others to another one, though each is for the whole warp",
     "missing_threads": "warps {lanes} of the block ended without coming to the barrier",
     "exited_threads": "lanes {lanes} of the warp ended before the barrier",
+    "passed_by": "lanes {lanes} of the warp go on behind the barrier without coming to it",
     "wrong_count": "the barrier's thread counts do not fit: {lanes}",
     "came_twice": "lanes {lanes} come a second time before the others have come, and count twice",
     "different_barriers": "threads meet at one barrier number from different instructions",
@@ -51,7 +53,7 @@ _NEAR: Final = 128
 """Bytes of code within which a WARPSYNC belongs to the barrier behind it."""
 _NAMES: Final = {
     "split_barrier": "divergent_barrier", "guarded_barrier": "divergent_barrier",
-    "came_twice": "wrong_count", "absent": "mask",
+    "passed_by": "divergent_barrier", "came_twice": "wrong_count", "absent": "mask",
 }  # fmt: skip
 """What a cause is called in findings, where that is not its key in `_WORDS`."""
 _FIXES: Final = {
@@ -66,13 +68,14 @@ _FIXES: Final = {
 @dataclass(slots=True)
 class _Phase:
     """What has come to a barrier in its present phase; `places`: where each warp came first, and
-    which of its lanes have come."""
+    which of its lanes have come; `steps`: with which instruction."""
 
     warps: set[int] = field(default_factory=set)
     counts: set[int | None] = field(default_factory=set)
     first: ExecutedInstruction | None = None
     mode: str = ""
     places: dict[int, tuple[int, int]] = field(default_factory=dict)
+    steps: dict[int, ExecutedInstruction] = field(default_factory=dict)
 
 
 class BarrierCheck(RunCheck):
@@ -83,6 +86,8 @@ class BarrierCheck(RunCheck):
         self._phases: dict[tuple[int, int], _Phase] = {}
         self._gathered: dict[tuple[int, int], tuple[int, int]] = {}
         self._waits: dict[tuple[int, int], list[tuple[int, int]]] = {}
+        self._visits: dict[tuple[int, int], dict[int, int]] = {}
+        self._passing = PassingBy(self._gone_round)
 
     # ---- barriers ----------------------------------------------------------------------
     def barrier(
@@ -98,14 +103,18 @@ class BarrierCheck(RunCheck):
             self._add(step, "error", "divergent_barrier", **parts)
         elif warp.has_groups and step.active & live & ~step.lanes:
             self._add(step, "error", "guarded_barrier", **parts)
-        if warp.exited & warp.valid and arrival.count is None:
+        if warp.exited & warp.valid and arrival.count is None and not warp.has_groups:
             self._add(step, "warning", "exited_threads", lanes=_ranges(warp.exited & warp.valid))
         count = arrival.count
         if count is not None and count % WARP_SIZE:
             self._add(step, "error", "wrong_count", lanes=f"{count} is no multiple of 32")
+        if self._for_whole_warps(step):
+            # The WARPSYNC is the barrier's: what is missing there is missing here.
+            self._passing.came(warp, self._gathered[cta.number, warp.index][0], FULL)
         key = (cta.number, arrival.barrier)
         phase = self._phases.setdefault(key, _Phase())
         phase.warps.add(warp.index)
+        phase.steps.setdefault(warp.index, step)
         phase.counts.add(count)
         came_from = phase.places.get(warp.index, (step.pc, 0))
         phase.places[warp.index] = (came_from[0], came_from[1] | arrival.lanes)
@@ -138,6 +147,18 @@ class BarrierCheck(RunCheck):
                 # They go on: the barrier let them.
                 self._complete(cta, number)
                 break
+        if step.warp.has_groups:
+            self._passing.executed(step)
+
+    def _gone_round(self, step: ExecutedInstruction, lanes: int, mask: int) -> None:
+        """Lanes went round a barrier or WARPSYNC that others came to."""
+        cause = "absent" if mask else "passed_by"
+        self._add(step, "error", cause, lanes=_ranges(lanes), live=mask)
+
+    def warp_end(self, warp: WarpState) -> None:
+        for row in self._passing.ended(warp):
+            if not row.mask:
+                self._add(row.step, "warning", "exited_threads", lanes=_ranges(row.lanes))
 
     def _complete(self, cta: Cta, number: int) -> None:
         phase = self._phases.pop((cta.number, number), None)
@@ -146,14 +167,20 @@ class BarrierCheck(RunCheck):
         for index in phase.warps:
             waits = self._waits.get((cta.number, index), [])
             waits[:] = [wait for wait in waits if wait[0] != number]
+        if phase.counts != {None}:
+            return
         missing = set(range(len(cta.warps))) - phase.warps
-        if missing and phase.counts == {None}:
+        if missing:
             words = _ranges(sum(1 << n for n in missing))
             self._add(phase.first, "warning", "missing_threads", lanes=words)
+        for index, step in phase.steps.items():
+            if step.warp.has_groups:
+                self._passing.missed(step, step.warp.valid & ~phase.places[index][1])
 
     def cta_end(self, cta: Cta) -> None:
         tables: tuple[dict[tuple[int, int], Any], ...]
-        tables = (self._phases, self._waits, self._gathered)
+        tables = (self._phases, self._waits, self._gathered, self._visits)
+        self._passing.forget(cta)
         for table in tables:
             for key in [k for k in table if k[0] == cta.number]:
                 del table[key]
@@ -163,6 +190,7 @@ class BarrierCheck(RunCheck):
         if insn.op == "WARPSYNC":
             if "COLLECTIVE" not in insn.text():
                 self._gathered[warp.cta.number, warp.index] = pc, lanes
+                self._lanes_named(warp, pc, insn, lanes)
             self._masked(warp, pc, insn, lanes)
         if warp.has_groups and warp.groups.passed & lanes and insn.text().startswith(_SEEN):
             self._absent(warp, lanes & warp.groups.passed)
@@ -186,6 +214,19 @@ class BarrierCheck(RunCheck):
                 step = ExecutedInstruction(warp, pc, None, group.lanes, group.lanes)
                 missing = _ranges(group.place & lanes)
                 self._add(step, "error", "absent", lanes=missing, live=group.place)
+
+    def _lanes_named(self, warp: WarpState, pc: int, insn: Any, lanes: int) -> None:
+        """Lanes at a WARPSYNC whose mask may name others that never come to it."""
+        visits = self._visits.setdefault((warp.cta.number, warp.index), {})
+        came = visits[pc] = visits.get(pc, 0) | lanes
+        self._passing.came(warp, pc, lanes)
+        others = warp.valid & ~came
+        masks = _values(warp, insn.o.get("a")) if others else None
+        for lane in lanes_of(lanes) if others else ():
+            mask = FULL if masks is None else int(masks[lane])
+            if mask & others:
+                step = ExecutedInstruction(warp, pc, insn, warp.active, lanes)
+                self._passing.missed(step, mask & others, mask)
 
     def _masked(self, warp: WarpState, pc: int, insn: Any, lanes: int) -> None:
         """Lanes at a WARPSYNC, which is what the mask of `__syncwarp` and others becomes."""

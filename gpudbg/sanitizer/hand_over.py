@@ -134,3 +134,28 @@ def masks_of_converged(instructions: Sequence[tuple[int, Any]]) -> dict[int, int
                 break
             written |= called.writes().registers
     return found
+
+
+def outlined(instructions: Sequence[tuple[int, Any]]) -> dict[int, int]:
+    """Code address -> that of the CALL which leads there, of what compilers put behind a kernel's
+    end for lanes that have to meet first: a WARPSYNC, a shuffle or vote, and a RET.
+
+    Line tables give it the line of the kernel's last instruction.
+
+    Args:
+        instructions: (pc, instruction) in order.
+    """
+    at = {pc: n for n, (pc, _) in enumerate(instructions)}
+    found: dict[int, int] = {}
+    shared: set[int] = set()
+    for pc, insn in instructions:
+        goal = insn.target(pc) if insn.op == "CALL" and ".REL" in insn.text() else None
+        if goal is None or goal not in at:
+            continue
+        behind = instructions[at[goal] : at[goal] + 2 * _NEAR]
+        ends = next((n for n, (_, other) in enumerate(behind) if other.op == "RET"), None)
+        body = behind[: ends or 0]
+        if any(other.op == "WARPSYNC" for _, other in body):
+            shared |= {place for place, _ in body if found.get(place, pc) != pc}
+            found |= {place: pc for place, _ in body}
+    return {place: pc for place, pc in found.items() if place not in shared}

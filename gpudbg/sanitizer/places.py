@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from functools import cache
 from typing import Any
 
 from gpudbg.debug.symbols import Symbols
@@ -16,8 +18,9 @@ class AccessPlaces:
         base: code address that offsets of its stops are from.
     """
 
-    def __init__(self, symbols: Symbols) -> None:
-        self._symbols = symbols
+    def __init__(self, symbols: Symbols, outlined: Callable[[], Mapping[int, int]] = dict) -> None:
+        """Args: outlined: code that belongs to another place's line (`hand_over.outlined`)."""
+        self._symbols, self._outlined = symbols, cache(outlined)
         self.base = symbols.base
         self._rows: dict[int, tuple[int, str, str | None, int | None, tuple[str, ...]]] = {}
 
@@ -25,7 +28,7 @@ class AccessPlaces:
         """(offset, function, file, line, inlined calls) of a code address."""
         found = self._rows.get(pc)
         if found is None:
-            place = self._symbols.place(pc)
+            place = self._symbols.place(self._outlined().get(pc, pc))
             where = self._symbols.image.section_offset(pc)
             found = self._rows[pc] = (
                 where[1] if where is not None else pc,

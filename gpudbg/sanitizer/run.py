@@ -32,7 +32,7 @@ from gpudbg.sanitizer.findings import (
     PerfSite,
     Severity,
 )
-from gpudbg.sanitizer.hand_over import hand_overs, masks_of_converged
+from gpudbg.sanitizer.hand_over import hand_overs, masks_of_converged, outlined
 from gpudbg.sanitizer.launch_plan import Begin, LaunchPlan
 from gpudbg.sanitizer.mbarrier_findings import MbarrierFindings
 from gpudbg.sanitizer.memory import HeapSites, MemoryCheck, report_leaks
@@ -46,6 +46,7 @@ from gpudbg.sanitizer.report import CheckReport
 from gpudbg.sanitizer.schedules import RacingTicks, RunOutcome, outcome_of, plan_of, shortened
 from gpudbg.sanitizer.screening import can_screen, reached_code, screening_of
 from gpudbg.sanitizer.settings import DEFAULTS, CheckSettings
+from gpudbg.sanitizer.stop_findings import add_deadlock, add_error
 from gpudbg.sanitizer.suppressions import Suppressions
 from gpudbg.sanitizer.symbol_addresses import (
     SymbolAddresses,
@@ -59,19 +60,8 @@ from gpudbg.sm.launch import system_shared
 
 if TYPE_CHECKING:
     from gpudbg.debug.session import DebugSession
-    from gpudbg.debug.stops.records import ErrorRecord
     from gpudbg.debug.stops.stop import Stop
     from gpudbg.device.device import DeviceBuffer
-
-_BAD_ACCESSES: Final = {
-    "MISALIGNED_ADDR": "misaligned", "OOR_ADDR": "out_of_bounds", "MMU_FAULT": "out_of_bounds",
-}  # fmt: skip
-"""Warp errors that are bad accesses, by name."""
-_ENDS: Final = {
-    "too high": "past_end", "too low": "before_start", "negative": "before_start",
-    "outside the block's": "past_end",
-}  # fmt: skip
-"""Words of an error's detail -> cause of the finding."""
 
 
 def check(
@@ -322,7 +312,7 @@ class _Run:
         self.sessions.append(session)
         self.launches.started(session)
         hazards = session.check("hazards") if "hazards" in self.settings.checks else None
-        places = AccessPlaces(session.symbols)
+        places = AccessPlaces(session.symbols, partial(_outlined, session))
         try:
             screened = self._screen(session)
             if screened is None:
@@ -560,45 +550,16 @@ class _Run:
 
     def _finish(self, stop: Stop, places: AccessPlaces) -> bool:
         """What a stop that is not the launch's end means."""
+        checks = self.settings.checks
         if isinstance(stop, ExitStop) and not stop.errors:
             return True
         if isinstance(stop, DeadlockStop):
-            self._add_deadlock(stop, places)
+            add_deadlock(self.findings, stop, places)
         elif any(error.detail.startswith("tensor map at") for error in stop.errors):
             self.gap = stop.errors[0].detail
-        elif not [e for e in stop.errors if self._add_access(e, places)]:
+        elif not [e for e in stop.errors if add_error(self.findings, e, places, checks)]:
             self.faults.append(self.launches.stopper.why or stop.message)
         return False
-
-    def _add_access(self, error: ErrorRecord, places: AccessPlaces) -> bool:
-        """A bad access that ended its warp as a finding; whether the error is one."""
-        kind = _BAD_ACCESSES.get(error.name)
-        if kind is None or error.space is None or "memory" not in self.settings.checks:
-            return False
-        one = places.access_of(
-            error.access or "load", error.pc + places.base, error.block or (0, 0, 0),
-            error.thread or (0, 0, 0), next(iter(error.lanes), 0), error.warp,
-            address=error.address, size=error.size,
-        )  # fmt: skip
-        ends = (c for words, c in _ENDS.items() if words in error.detail)
-        cause = "" if kind == "misaligned" else next(ends, "no_allocation")
-        space = "global" if error.space == "generic" else error.space
-        text = f"{one.place}: {error.detail or error.nearest or error.name}"
-        found = CheckFinding(
-            kind, "error", cause, space, None, (one,), allocation=error.nearest, where=text
-        )
-        self.findings.add((kind, cause, one.pc), lambda: found, max(len(error.lanes), 1))
-        return True
-
-    def _add_deadlock(self, stop: Stop, places: AccessPlaces) -> None:
-        pc = (stop.pc or 0) + places.base
-        one = places.access_of(
-            "barrier", pc, stop.block or (0, 0, 0), stop.thread or (0, 0, 0), stop.lane or 0,
-            stop.warp or 0,
-        )  # fmt: skip
-        text = "; ".join(stop.detail) or stop.message
-        found = CheckFinding("sync", "error", "deadlock", None, None, (one,), where=text)
-        self.findings.add(("sync", "deadlock", pc), lambda: found)
 
     def close(self) -> None:
         """Give back what the launches have."""
@@ -633,6 +594,11 @@ def _code(session: DebugSession) -> Iterator[tuple[int, Any]]:
     for pc, word, _ in instructions(image.code, layout, image.base):
         with suppress(DecodeError):
             yield pc, decode(word, program.arch)
+
+
+def _outlined(session: DebugSession) -> Mapping[int, int]:
+    wide = is_wide(session.launch.program.arch)
+    return outlined(list(_code(session))) if wide else {}
 
 
 def _hazard(hazard: Any, places: AccessPlaces) -> CheckFinding:

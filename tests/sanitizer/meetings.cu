@@ -14,3 +14,8 @@ K handed(const int *in, int *out) { __shared__ int f, d; T; if (!t) f = 0; __syn
 K handed_plain(const int *in, int *out) { __shared__ int f; T; if (!t) f = 0; __syncthreads(); if (t == 32) asm volatile("st.release.cta.shared.s32 [%0], 1;" ::"r"((u32)__cvta_generic_to_shared(&f)) : "memory"); if (t < 32) { int v = f; __syncwarp(); out[t] = v; } }
 K flag(const int *in, int *out) { __shared__ int f, d; T; if (!t) f = 0; __syncthreads(); if (t == 32) { d = in[5]; __threadfence_block(); *(volatile int *)&f = 1; } if (!t) { while (!*(volatile int *)&f) ; __threadfence_block(); out[0] = d; } }
 K flag_bare(const int *in, int *out) { __shared__ int f, d; T; if (!t) f = 0; __syncthreads(); if (t == 32) { d = in[5]; __threadfence_block(); *(volatile int *)&f = 1; } if (!t) { while (!*(volatile int *)&f) ; out[0] = *(volatile int *)&d; } }
+K odd_count(const int *in, int *out) { T; asm volatile("bar.sync 1, %0;" ::"r"(40 + in[0]) : "memory"); out[t] = t; }
+K gone_by(const int *in, int *out) { T, c = 0; if (in[t] > 3) c = __syncthreads_count(1); out[t] = c; }
+K gone(const int *in, int *out) { T; if (t >= 40) return; __syncthreads(); out[t] = in[t]; }
+K apart(const int *in, int *out) { T, v = in[t]; if (t < 16) v = __shfl_xor_sync(~0u, v, 1);
+ out[t] = v; }

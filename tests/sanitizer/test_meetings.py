@@ -1,7 +1,7 @@
 """Lanes that meet by masks, barriers come to twice, counters in halves of registers, shared memory
 below the kernel's, flags in shared memory.
 
-`python -m tests.sanitizer.test_meetings` compiles `meetings.cu` (one kernel a line) anew.
+`python -m tests.sanitizer.test_meetings` compiles `meetings.cu` (one kernel a line or two) anew.
 """
 
 from __future__ import annotations
@@ -40,6 +40,11 @@ MEETINGS = {
     "handed_plain": Meeting(64, "race/shared/read_write", ("sm_90a",)),
     "flag": Meeting(64),
     "flag_bare": Meeting(64, "race/shared/read_write"),
+    "odd_count": Meeting(64, "sync/None/wrong_count"),
+    "gone_by": Meeting(64, "sync/None/divergent_barrier"),
+    "gone": Meeting(64, "sync/None/exited_threads"),
+    # Its shuffle stands behind the kernel's end.
+    "apart": Meeting(32, "sync/None/mask"),
 }
 
 

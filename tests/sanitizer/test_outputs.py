@@ -165,5 +165,7 @@ def test_empty_memory_is_nobodys() -> None:
         made = device.empty((2, 3), np.int16, name="work")
         assert (made.shape, made.nbytes) == ((2, 3), 12)
         assert made.allocation.uninitialized
+        made[0, 1:] = 7
+        assert np.flatnonzero(made.allocation.marked()).tolist() == [2, 3, 4, 5]
         with pytest.raises(UsageError):
             device.empty(-1)
