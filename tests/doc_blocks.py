@@ -16,6 +16,7 @@ import io
 import re
 import runpy
 import shlex
+import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
@@ -80,6 +81,8 @@ class Player:
         match words:
             case ["gpudbg", "repl", *rest]:
                 return self._prompt(rest)
+            case ["gpudbg", *rest] if "--plugin" in rest:
+                return self._of_its_own(rest)
             case ["gpudbg", *rest]:
                 return self._printed(lambda: cli.main(rest))
             case ["echo", "$?"]:
@@ -91,6 +94,13 @@ class Player:
             case ["python", name]:
                 return self._printed(lambda: runpy.run_path(name, run_name="__main__"))
         raise AssertionError(f"{words[0]} is no command that this can play")
+
+    def _of_its_own(self, words: list[str]) -> list[str]:
+        """A process of its own: plugins are looked for once in a process."""
+        call = [sys.executable, "-m", "gpudbg", *words]
+        done = subprocess.run(call, capture_output=True, text=True, timeout=120)
+        self._code = done.returncode
+        return [text.rstrip() for text in (done.stdout + done.stderr).splitlines()]
 
     def _prompt(self, words: list[str]) -> list[str]:
         parser = argparse.ArgumentParser()

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import drawings
 from docutils import nodes
 from pygments.lexer import RegexLexer, bygroups
 from pygments.token import Generic, Text
@@ -15,10 +16,13 @@ from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 from sphinx.transforms.post_transforms import SphinxPostTransform
+from sphinx.util import logging
 
 from gpudbg.manual.generated import GENERATED
 from gpudbg.manual.reference.python_api import names
+from tests.manual.words import mistakes, written_pages
 
+LOGGER = logging.getLogger(__name__)
 PUBLIC = frozenset(names())
 
 REFERENCE = Path(__file__).resolve().parents[1] / "reference"
@@ -46,6 +50,15 @@ def write_reference(app: Sphinx) -> None:
         text = page.text()
         if not file.is_file() or file.read_text(encoding="utf-8") != text:
             file.write_text(text, encoding="utf-8")
+    if app.builder.format == "html" or not drawings.FOLDER.is_dir():
+        drawings.write()
+
+
+def look_up_words(app: Sphinx) -> None:
+    """A page that names a flag, key or command that is not there is wrong by file and line."""
+    for page in written_pages():
+        for found in mistakes(page):
+            LOGGER.warning(found.what, location=(str(found.file), found.line), type="words")
 
 
 def docstring_marks(
@@ -151,6 +164,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     """Sphinx's entry."""
     app.add_lexer("console", PromptLexer)
     app.connect("builder-inited", write_reference)
+    app.connect("builder-inited", look_up_words)
     app.connect("autodoc-process-docstring", docstring_marks)
     app.connect("doctree-read", mark_terms)
     app.connect("missing-reference", inner_types)

@@ -13,7 +13,7 @@ from gpudbg.debug.settings import ROWS, SettingRow
 from gpudbg.frontends.tui import keymaps
 from gpudbg.frontends.tui.actions import ACTIONS, LOCAL_ACTIONS, TITLES, Action
 from gpudbg.frontends.tui.keys import keys_text
-from gpudbg.manual.markdown import code, fence, label, plain, section, table
+from gpudbg.manual.markdown import anchor, code, fence, label, plain, section, table
 
 NEEDS = {
     "nothing": "nothing: it works without a program",
@@ -68,7 +68,7 @@ def _group(group: str) -> str:
 
 
 def _links(rows: Iterable[Command[DebugSession]]) -> str:
-    return ", ".join(f"[`{row.name}`](#command-{row.name.replace(' ', '-')})" for row in rows)
+    return ", ".join(f"[`{row.name}`](#{anchor('command', row.name)})" for row in rows)
 
 
 def _command(row: Command[DebugSession]) -> str:

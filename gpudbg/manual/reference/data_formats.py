@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
+from urllib.parse import unquote
 
 from gpudbg.debug.views import schema
 from gpudbg.formats import initdata, launch_machine, launch_toml
@@ -136,7 +137,7 @@ def _rows(part: Mapping[str, Any], path: str) -> Iterator[tuple[str, str, str]]:
 
 def _type(part: Mapping[str, Any]) -> str:
     if "$ref" in part:
-        name = str(part["$ref"]).rpartition("/")[2]
+        name = unquote(str(part["$ref"]).rpartition("/")[2])
         return (
             f"[a {name}](#{anchor('json', name)})"
             if name in SHARED
