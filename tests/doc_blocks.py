@@ -34,6 +34,8 @@ BLOCK = re.compile(r"```python\n(?P<code>.*?)```\n(?:\n```text\n(?P<shown>.*?)``
 
 FILE = re.compile(r"<!-- file: (?P<file>[\w./-]+) -->\n```\w+\n(?P<content>.*?)```\n", re.DOTALL)
 """A file that the reader writes."""
+RECORDED = re.compile(r"(\w+\.gpurec): [\d,]+ bytes")
+"""The size of a recording: it holds the path of the folder that it was made in."""
 ANY = re.compile(
     rf"(?:{FILE.pattern})|(?:```console\n(?P<body>.*?)```\n)|(?:{BLOCK.pattern})", re.DOTALL
 )
@@ -75,7 +77,7 @@ class Player:
                 shown += [line, *self._command_line(shlex.split(line[2:]))]
             elif line.startswith(PROMPT):
                 shown += [line, *self._input(line.removeprefix(PROMPT))]
-        return "".join(line + "\n" for line in shown)
+        return "".join(RECORDED.sub(r"\1: … bytes", line) + "\n" for line in shown)
 
     def _command_line(self, words: list[str]) -> list[str]:
         match words:
