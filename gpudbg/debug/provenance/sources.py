@@ -182,7 +182,8 @@ def _matrix_rows(
     """What a lane's register of LDSM comes from: by the addresses that lanes 8k to 8k + 7 gave for
     matrix k, a register each (documented: ldmatrix)."""
     destination = next((o for o in insn.operands if isinstance(o, Reg) and o.file == "R"), None)
-    if destination is None or not seen.rows or not has_modifier(insn, "16"):
+    whole = has_modifier(insn, "M88") or has_modifier(insn, "MT88")
+    if destination is None or not seen.rows or not whole:
         yield ReadSource("value", None, lane, "rows of a matrix", "?", "LDSM, by other lanes")
         return
     first = 8 * (place.numbers[0] - destination.index)
