@@ -33,7 +33,8 @@ from gpudbg.dataclass import dataclass
 from gpudbg.errors import LoadError
 from gpudbg.formats.reading import RECORDING_MAGIC as MAGIC
 
-VERSION: Final = 4
+VERSION: Final = 5
+"""It rises with the file's layout, and where the state's hash comes to cover something else."""
 MOST_BYTES: Final = 1 << 34
 """Largest believable content of all sections."""
 _MOST_RATIO: Final = 1040
