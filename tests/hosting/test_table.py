@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import re
+import struct
 from inspect import signature
 from pathlib import Path
 
 import pytest
 
+import gpudbg
+from gpudbg.hosting.calls.devices import properties, properties_13
 from gpudbg.hosting.dispatch import call_of
+from gpudbg.hosting.memory import HostDevice
+from gpudbg.hosting.process import HostProcess
 from gpudbg.hosting.table import BY_HAND, INTERNAL, absent, functions
 from gpudbg.toolchain.installed import runtime_headers
 
@@ -50,6 +55,17 @@ def test_parameters_are_as_many_as_the_headers_have() -> None:
     ]
     # CUDA 12's header declares the first version under a name that another has since.
     assert wrong == []
+
+
+def test_the_properties_of_cuda_13_are_those_of_12_elsewhere() -> None:
+    """Fields before and behind those that CUDA 13 has dropped, by the offsets of its header."""
+    device = gpudbg.Device("sm_80", num_sms=7)
+    process = HostProcess(HostDevice(device), 1, lambda process, request: None)
+    older, newer = properties(process, 0), properties_13(process, 0)
+    assert newer[:384] == older[:384]
+    assert struct.unpack_from("<i", newer, 384) == struct.unpack_from("<i", older, 388) == (7,)
+    threads_of_an_sm = struct.unpack_from("<i", newer, 604), struct.unpack_from("<i", older, 624)
+    assert threads_of_an_sm == ((2048,), (2048,))
 
 
 def _declared(text: str) -> dict[str, int]:

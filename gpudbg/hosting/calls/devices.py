@@ -20,6 +20,12 @@ from gpudbg.sm.launch import RESERVED_SHARED, limits_of
 BUS = b"0000:01:00.0\0"
 UUID = b"gpudbg emulated\0"
 PROPERTIES_BYTES = 1032
+PROPERTIES_13_BYTES = 1008
+_KEPT = (
+    (0, 0, 384), (388, 384, 4), (396, 388, 8), (408, 396, 8), (420, 404, 188), (612, 592, 28),
+    (640, 624, 28), (672, 652, 20), (696, 672, 84), (780, 784, 224),
+)  # fmt: skip
+"""Where runs of fields lie in CUDA 12's structure, in CUDA 13's, and their bytes."""
 _NAME, _UUID_AT, _MEMORY = 0, 256, 288
 
 
@@ -113,6 +119,15 @@ def properties(process: HostProcess, device: int) -> bytes:
         if place != "-":
             at, _, size = place.partition(":")
             struct.pack_into("<q" if size == "8" else "<i", made, int(at), values[number])
+    return bytes(made)
+
+
+def properties_13(process: HostProcess, device: int) -> bytes:
+    """The structure as CUDA 13 has it, without what it has dropped."""
+    older = properties(process, device)
+    made = bytearray(PROPERTIES_13_BYTES)
+    for begin, to, size in _KEPT:
+        made[to : to + size] = older[begin : begin + size]
     return bytes(made)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 from typing import cast
 
-from gpudbg.hosting.calls.modules import most_threads
+from gpudbg.hosting.calls.modules import SHARED_DEFAULT, most_threads
 from gpudbg.hosting.cuda_errors import INVALID_VALUE, CudaError
 from gpudbg.hosting.process import Dim, HostFunction, HostProcess, LaunchRequest
 
@@ -34,6 +34,10 @@ def request(
     if block[0] * block[1] * block[2] > most_threads(process, function.kernel):
         threads = block[0] * block[1] * block[2]
         raise CudaError(INVALID_VALUE if threads > 1024 else 701)
+    static = function.kernel.shared_static_bytes
+    if words[6] > max(function.dynamic, SHARED_DEFAULT - static):
+        # More needs cudaFuncAttributeMaxDynamicSharedMemorySize.
+        raise CudaError(INVALID_VALUE)
     process.machine.launches += 1
     return LaunchRequest(
         function,

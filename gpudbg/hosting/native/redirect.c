@@ -72,6 +72,40 @@ static void note_registration(const char *name, uintptr_t at)
         registrations[registration_count++] = (void (*)(void))at;
 }
 
+/* Names that mean something else in CUDA 13's runtime than in 12's, and what they mean there. */
+static const char *const renamed[][2] = {
+    {"cudaGetDeviceProperties", "cudaGetDeviceProperties_13"},
+    {"cudaGraphAddDependencies", "cudaGraphAddDependencies_v2"},
+    {"cudaGraphRemoveDependencies", "cudaGraphRemoveDependencies_v2"},
+    {"cudaGraphGetEdges", "cudaGraphGetEdges_v2"},
+    {"cudaGraphNodeGetDependencies", "cudaGraphNodeGetDependencies_v2"},
+    {"cudaGraphNodeGetDependentNodes", "cudaGraphNodeGetDependentNodes_v2"},
+    {"cudaGraphAddNode", "cudaGraphAddNode_v2"},
+    {"cudaStreamGetCaptureInfo", "cudaStreamGetCaptureInfo_v3"},
+    {"cudaStreamUpdateCaptureDependencies", "cudaStreamUpdateCaptureDependencies_v2"},
+};
+
+static void *function_of(const char *name, int newest)
+{
+    for (unsigned n = 0; newest && n < sizeof renamed / sizeof *renamed; n++)
+        if (!strcmp(name, renamed[n][0]))
+            return gpudbg_function(renamed[n][1]);
+    return gpudbg_function(name);
+}
+
+/* Whether a file's runtime is CUDA 13's or newer: 12's has both versions of the properties, and
+   11's no function by version. */
+static int is_newest(const Elf64_Sym *symbols, uint64_t count, const char *names, uint64_t size)
+{
+    int older = 0, by_version = 0;
+    for (uint64_t n = 0; n < count; n++)
+        if (symbols[n].st_name < size && symbols[n].st_shndx != SHN_UNDEF) {
+            older |= !strcmp(names + symbols[n].st_name, "cudaGetDeviceProperties_v2");
+            by_version |= !strcmp(names + symbols[n].st_name, "cudaGetDriverEntryPointByVersion");
+        }
+    return by_version && !older;
+}
+
 static int is_runtime(const char *name)
 {
     return !strncmp(name, "cuda", 4) || !strncmp(name, "__cuda", 6);
@@ -94,7 +128,10 @@ static void redirect(const struct file *file, uintptr_t base, int was_initialize
         if (names->sh_offset + names->sh_size > file->size)
             continue;
         const Elf64_Sym *symbols = (const void *)(file->at + table->sh_offset);
-        for (uint64_t s = 0; s < table->sh_size / sizeof *symbols; s++) {
+        uint64_t count = table->sh_size / sizeof *symbols;
+        int newest = is_newest(symbols, count, (const char *)file->at + names->sh_offset,
+                               names->sh_size);
+        for (uint64_t s = 0; s < count; s++) {
             const Elf64_Sym *symbol = &symbols[s];
             if (ELF64_ST_TYPE(symbol->st_info) != STT_FUNC || symbol->st_shndx == SHN_UNDEF ||
                 symbol->st_name >= names->sh_size)
@@ -102,7 +139,7 @@ static void redirect(const struct file *file, uintptr_t base, int was_initialize
             const char *name = (const char *)file->at + names->sh_offset + symbol->st_name;
             if (was_initialized && table->sh_type == SHT_SYMTAB)
                 note_registration(name, base + symbol->st_value);
-            void *ours = is_runtime(name) ? gpudbg_function(name) : NULL;
+            void *ours = is_runtime(name) ? function_of(name, newest) : NULL;
             if (ours != NULL && symbol->st_size >= JUMP_BYTES)
                 lead((unsigned char *)base + symbol->st_value, ours);
         }

@@ -289,6 +289,15 @@ EXPORT int __cudaPopCallConfiguration(struct dim3 *grid, struct dim3 *block, siz
     return STATUS_OK;
 }
 
+/* A shape that no launch can have has another error here than for the driver. */
+static int possible(const struct shape *shape)
+{
+    const uint32_t *block = shape->block, *grid = shape->grid;
+    uint64_t threads = (uint64_t)block[0] * block[1] * block[2];
+    return threads && threads <= 1024 && block[2] <= 64 && grid[0] && grid[1] && grid[2] &&
+           grid[1] <= 65535 && grid[2] <= 65535;
+}
+
 static int start(const void *host, struct dim3 grid, struct dim3 block, void **params,
                  size_t shared, uint64_t stream, int cooperative)
 {
@@ -300,8 +309,9 @@ static int start(const void *host, struct dim3 grid, struct dim3 block, void **p
     struct shape shape = {{grid.x, grid.y, grid.z}, {block.x, block.y, block.z}, shared,
                           cooperative, {0, 0, 0}, 0, stream};
     status = host_start(function, &shape, params, NULL);
-    /* A shape that no launch can have has another name here. */
-    return runtime_status(status == STATUS_INVALID_VALUE ? INVALID_CONFIGURATION : status);
+    return runtime_status(status == STATUS_INVALID_VALUE && !possible(&shape)
+                              ? INVALID_CONFIGURATION
+                              : status);
 }
 
 EXPORT int cudaLaunchKernel(const void *host, struct dim3 grid, struct dim3 block, void **params,

@@ -203,6 +203,8 @@ static void mistakes()
     check("too many", cudaGetLastError() == cudaErrorInvalidConfiguration);
     add<<<0, 32>>>(nullptr, nullptr, nullptr, 0);
     check("no blocks", cudaGetLastError() == cudaErrorInvalidConfiguration);
+    reversed<<<1, 32, 60000>>>(nullptr, 0);
+    check("not allowed", cudaGetLastError() == cudaErrorInvalidValue);
     char host[8];
     void *device;
     CK(cudaMalloc(&device, 4));
