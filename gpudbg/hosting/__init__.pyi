@@ -1,6 +1,8 @@
 from .build import built_library as built_library
 from .build import compilers as compilers
 from .checking import CheckedRuns as CheckedRuns
+from .clang import built_source as built_source
+from .clang import is_program_source as is_program_source
 from .debugging import HostLaunches as HostLaunches
 from .debugging import open_host_program as open_host_program
 from .doctor import diagnoses as diagnoses

@@ -27,7 +27,7 @@ __all__ = [
 
 LAUNCHING = ("tui", "run", "record", "check", "repl", "export")
 """Verbs that launch."""
-COMPILERS = (*LAUNCHING, "dis", "info")
+COMPILERS = (*LAUNCHING, "dis", "info", "exec")
 """Verbs that compile."""
 
 FLAGS = tuple(

@@ -1,7 +1,6 @@
 """Host programs for tests: compiled with clang and the headers of NVIDIA's wheels.
 
-clang wants a CUDA installation.  A folder of links stands for one, with a stand-in for `fatbinary`,
-which is in no wheel: it packs cubins and PTX into a container.
+clang wants a CUDA installation: that of `gpudbg exec FILE.cu`.
 """
 
 from __future__ import annotations
@@ -10,7 +9,6 @@ import functools
 import hashlib
 import os
 import shutil
-import struct
 import subprocess
 import sys
 from pathlib import Path
@@ -18,32 +16,11 @@ from pathlib import Path
 import pytest
 
 from gpudbg.hosting.build import built_library, compilers
+from gpudbg.hosting.clang import make_installation
 from gpudbg.sm.engines.llvm import cache
-from gpudbg.toolchain.installed import find_ptxas, folders, runtime_headers
 
 PROGRAMS = Path(__file__).parent / "programs"
-_ENTRY = struct.Struct("<HHIQIIHHIIIQQQ")
 _FLAGS = ("-O1", "-Wno-unknown-cuda-version", "-D__CLANG_CUDA_TEXTURE_INTRINSICS_H__")
-
-
-def pack(words: list[str]) -> None:
-    """What `fatbinary` does, as far as clang asks for it."""
-    entries, out = b"", ""
-    for n, word in enumerate(words):
-        key, _, value = word.partition("=")
-        if key == "--create":
-            out = value or words[n + 1]
-        elif key in ("--image", "--image3"):
-            parts = dict(part.partition("=")[::2] for part in value.split(","))
-            name = parts.get("profile") or parts.get("sm") or ""
-            kind = 1 if name.startswith("compute") else 2
-            data = Path(parts["file"]).read_bytes() + b"\0" * (kind == 1)
-            data += b"\0" * (-len(data) % 8)
-            arch = int("".join(c for c in name if c.isdigit()))
-            version = (5, 7) if kind == 1 else (7, 1)
-            head = (kind, 0x101, _ENTRY.size, len(data), 0, 0, *version, arch, 0, 0, 0x11, 0, 0)
-            entries += _ENTRY.pack(*head) + data
-    Path(out).write_bytes(struct.pack("<IHHQ", 0xBA55ED50, 1, 16, len(entries)) + entries)
 
 
 @functools.cache
@@ -52,30 +29,7 @@ def installation() -> Path:
     import tempfile
 
     place = Path(tempfile.mkdtemp(prefix="gpudbg-cuda-"))
-    for name in ("bin", "include", "nvvm/libdevice", "lib64"):
-        (place / name).mkdir(parents=True)
-    for folder in runtime_headers():
-        for entry in Path(folder).iterdir():
-            link = place / "include" / entry.name
-            if not link.exists():
-                link.symlink_to(entry)
-    (place / "include" / "curand_mtgp32_kernel.h").touch()
-    (place / "version.txt").write_text("CUDA Version 11.5.0\n")
-    ptxas = find_ptxas()
-    assert ptxas is not None
-    (place / "bin" / "ptxas").symlink_to(ptxas)
-    tool = place / "bin" / "fatbinary"
-    here = Path(__file__).parent.parent.parent
-    tool.write_text(
-        f"#!{sys.executable}\nimport sys\nsys.path.insert(0, {str(here)!r})\n"
-        "from tests.hosting.cuda import pack\npack(sys.argv[1:])\n"
-    )
-    tool.chmod(0o755)
-    for found in folders("cuda_nvcc"):
-        for bitcode in found.glob("nvvm/libdevice/*.bc"):
-            link = place / "nvvm" / "libdevice" / bitcode.name
-            if not link.exists():
-                link.symlink_to(bitcode)
+    make_installation(place)
     return place
 
 

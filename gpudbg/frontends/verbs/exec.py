@@ -11,9 +11,17 @@ from gpudbg.arguments import Parser
 from gpudbg.errors import UsageError
 from gpudbg.frontends.verbs.check import FORMATS, write_report
 from gpudbg.frontends.verbs.common import has_screen
-from gpudbg.hosting import Execution, HostLaunches, found_program, open_host_program
-from gpudbg.options import add_verb_options
+from gpudbg.hosting import (
+    Execution,
+    HostLaunches,
+    built_source,
+    found_program,
+    is_program_source,
+    open_host_program,
+)
+from gpudbg.options import add_compiler_options, add_verb_options
 from gpudbg.sanitizer import DEFAULTS, CheckSettings
+from gpudbg.toolchain import flag_options
 
 if TYPE_CHECKING:
     from gpudbg.debug import DebugSession
@@ -27,9 +35,11 @@ def parser() -> Parser:
         prog="gpudbg exec",
         usage="gpudbg exec [options] PROGRAM [ARGUMENT ...]",
         description="Run a program that uses CUDA; its kernels run on an emulated GPU. "
+        "A .cu file with a main() is built first, with clang. "
         "The program keeps its standard input and output, and its exit code is the result.",
     )
     add_verb_options(p, "exec")
+    add_compiler_options(p)
     return p
 
 
@@ -45,6 +55,14 @@ def main(argv: list[str]) -> int:
         raise UsageError("--check runs launches without stops", "leave out one of the two")
     if args.report and not args.check:
         raise UsageError("--report is written by --check", "add --check")
+    if is_program_source(words[0]):
+        with built_source(words, args.arch, flag_options(args)) as built:
+            return _executed(args, built, debug)
+    return _executed(args, words, debug)
+
+
+def _executed(args: argparse.Namespace, words: list[str], debug: bool) -> int:
+    """Run a program as the flags say."""
     if args.interpreter:
         return _served(args, words)
     screen = debug and not (args.batch or args.console) and has_screen()

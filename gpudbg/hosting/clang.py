@@ -1,0 +1,127 @@
+"""Whole `.cu` programs, host code and kernels, built by clang with the headers of NVIDIA's wheels.
+
+clang wants a CUDA installation.  A folder of links stands for one, with stand-ins for what is in
+no wheel; the program is linked with the library of `gpudbg exec`.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from gpudbg.errors import CompileError, UsageError
+from gpudbg.hosting import fatbinary
+from gpudbg.hosting.build import built_library
+from gpudbg.toolchain.installed import INSTALL, find_ptxas, folders, runtime_headers
+from gpudbg.toolchain.options import CompileOptions
+
+SUFFIX = ".cu"
+KNOWN_VERSION = "CUDA Version 11.5.0\n"
+"""What every clang that is in use accepts; the headers are newer."""
+LARGEST_ARCH = "sm_80"
+"""Of code that every clang that is in use makes; later GPUs get PTX."""
+FLAGS = (
+    "-Wno-unknown-cuda-version", "-D__CLANG_CUDA_TEXTURE_INTRINSICS_H__", "-w",
+    # CCCL's headers declare what is only asked for its type.
+    "-Xclang", "-fcuda-allow-variadic-functions",
+)  # fmt: skip
+_UNKNOWN_ARCH = re.compile(r"unsupported CUDA gpu architecture|CUDA version .* does not support")
+_SHOWN = 20
+"""Lines of clang's words that are shown."""
+
+
+def is_program_source(name: str) -> bool:
+    """Whether a word of `gpudbg exec` is a source file that is built first."""
+    return name.endswith(SUFFIX) and os.path.isfile(name)
+
+
+@contextmanager
+def built_source(words: Sequence[str], arch: str, options: CompileOptions) -> Iterator[list[str]]:
+    """Words whose first one is the program built of the source that it named; it is removed after.
+
+    Raises:
+        UsageError: no clang, or none of what it needs.
+        CompileError: clang's words.
+    """
+    with tempfile.TemporaryDirectory(prefix="gpudbg-exec-") as place:
+        out = Path(place) / Path(words[0]).stem
+        build_program(words[0], out, arch, options)
+        yield [str(out), *words[1:]]
+
+
+def build_program(source: str, out: Path, arch: str, options: CompileOptions) -> None:
+    """Build a program; errors as `built_source`."""
+    clang = shutil.which("clang++")
+    if clang is None:
+        raise UsageError(
+            f"{source}: building a whole program needs clang++",
+            "`apt install clang`; `gpudbg run` runs its kernels without it",
+        )
+    with tempfile.TemporaryDirectory(prefix="gpudbg-cuda-") as place:
+        make_installation(Path(place))
+        words = [clang, *FLAGS, *_flags(options), "-x", "cuda", source, "-o", str(out)]
+        words += [f"--cuda-path={place}", f"-L{built_library()}", "-lcudart", "-lcuda"]
+        done = _run(words, arch, place)
+        if done.returncode and _UNKNOWN_ARCH.search(done.stderr):
+            done = _run(words, LARGEST_ARCH, place)
+    if done.returncode:
+        lines = [x for x in done.stderr.splitlines() if not x.startswith("In file included")]
+        more = [f"… {len(lines) - _SHOWN} more lines"] * (len(lines) > _SHOWN)
+        raise CompileError("\n".join([f"{source} is not built", *lines[:_SHOWN], *more]))
+
+
+def _run(words: Sequence[str], arch: str, place: str) -> subprocess.CompletedProcess[str]:
+    """Run clang, which leaves temporary files behind, in a place that is removed."""
+    return subprocess.run(
+        [*words, f"--cuda-gpu-arch={arch}"], capture_output=True, text=True, check=False,
+        stdin=subprocess.DEVNULL, env=os.environ | {"TMPDIR": place},
+    )  # fmt: skip
+
+
+def _flags(options: CompileOptions) -> Iterator[str]:
+    """Options of compilers in clang's words."""
+    yield from (f"-I{folder}" for folder in options.include_dirs)
+    yield from (f"-D{name}" for name in options.defines)
+    yield f"-std={options.std or 'c++17'}"
+    yield from ("-O0", "-g") if options.debug else ("-O2", "-gline-tables-only")
+    yield from options.extra
+
+
+def make_installation(place: Path) -> None:
+    """Fill a folder that clang takes for a CUDA installation.
+
+    Raises:
+        UsageError: the compilers' wheels are not there.
+    """
+    ptxas, headers = find_ptxas(), runtime_headers()
+    if ptxas is None or not headers:
+        raise UsageError("building a whole program needs ptxas and CUDA's headers", INSTALL)
+    for name in ("bin", "include", "nvvm/libdevice", "lib64"):
+        (place / name).mkdir(parents=True)
+    for folder in headers:
+        for entry in Path(folder).iterdir():
+            _link(place / "include" / entry.name, entry)
+    # Of a library that is in no wheel asked for; clang's own header includes it.
+    absent = place / "include" / "curand_mtgp32_kernel.h"
+    if not absent.exists():
+        absent.touch()
+    (place / "version.txt").write_text(KNOWN_VERSION)
+    _link(place / "bin" / "ptxas", ptxas)
+    tool = place / "bin" / "fatbinary"
+    tool.write_text(f'#!/bin/sh\nexec "{sys.executable}" -I -S "{fatbinary.__file__}" "$@"\n')
+    tool.chmod(0o755)
+    for found in folders("cuda_nvcc"):
+        for bitcode in found.glob("nvvm/libdevice/*.bc"):
+            _link(place / "nvvm" / "libdevice" / bitcode.name, bitcode)
+
+
+def _link(link: Path, target: Path) -> None:
+    if not link.exists():
+        link.symlink_to(target)
