@@ -30,6 +30,7 @@ def load(
     jobs: int = DEFAULT_JOBS,
     heap_bytes: int | None = None,
     stack_bytes: int | None = None,
+    on_fault: str = "stop",
 ) -> LoadedProgram:
     """A program on a fresh emulated GPU.
 
@@ -39,7 +40,7 @@ def load(
         arch: architecture of the GPU (of raw words and of what is compiled); None is the
             program's own.
         options: for the compiler of `.cu` and `.ptx`, such as ["-DN=4", "-Iinclude", "-G"].
-        num_sms, seed, engine, jobs, heap_bytes, stack_bytes: as for `Device`.
+        num_sms, seed, engine, jobs, heap_bytes, stack_bytes, on_fault: as for `Device`.
 
     Raises:
         LoadError: the file cannot be read as a program.
@@ -61,6 +62,7 @@ def load(
         jobs=jobs,
         heap_bytes=heap_bytes,
         stack_bytes=stack_bytes,
+        on_fault=on_fault,
     )
     return device.adopt(program)
 
@@ -82,7 +84,7 @@ def compile(  # noqa: A001 - users write gpudbg.compile
         arch: architecture; None is sm_50, or the PTX text's own.
         options: for the compiler, such as ["-DN=4", "-G"].
         name: what messages and the line table call the source.
-        device: num_sms, seed, engine, jobs, heap_bytes, stack_bytes, as for `Device`.
+        device: num_sms, seed, engine, jobs, heap_bytes, stack_bytes, on_fault, as for `Device`.
 
     Raises:
         CompileError: the compiler's own words.
@@ -123,7 +125,7 @@ def assemble_program(
         text: the source.
         arch: architecture; None is the text's own, else sm_50.
         name: what messages and the line table call the source.
-        device: num_sms, seed, engine, jobs, heap_bytes, stack_bytes, as for `Device`.
+        device: num_sms, seed, engine, jobs, heap_bytes, stack_bytes, on_fault, as for `Device`.
 
     Raises:
         AssembleError: every mistake of the text, each with its line; `errors` has them one by one.

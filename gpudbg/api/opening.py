@@ -19,7 +19,7 @@ from gpudbg.formats.reading import RECORDING_MAGIC, RECORDING_SUFFIX
 from gpudbg.launch.flags import add_launch_flags, launch_parser, parameter_names, read_table
 from gpudbg.launch.opening import Opening
 from gpudbg.loading.programs import SASS_SUFFIX, open_members, open_program, open_programs
-from gpudbg.options import DEFAULT_JOBS, JOBS
+from gpudbg.options import DEFAULT_JOBS, JOBS, ON_FAULT
 from gpudbg.toolchain.options import flag_options
 
 if TYPE_CHECKING:
@@ -74,6 +74,7 @@ def open_session(
             launch = opening.table(program)
         session = start(program, launch, engine, jobs)
     session.opening = opening
+    session.settings.set(ON_FAULT.flag, getattr(args, ON_FAULT.name, "stop"))
     return session
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from gpudbg.dataclass import dataclass
 from gpudbg.debug.views.format import parse_int
 from gpudbg.errors import CommandError
-from gpudbg.options import FLAGS, JOBS
+from gpudbg.options import FLAGS, JOBS, ON_FAULT
 
 if TYPE_CHECKING:
     from gpudbg.sm.gpu import Gpu
@@ -262,6 +262,7 @@ ROWS = (
     SettingRow("print-lanes", "focus", ("focus", "all"), "lanes `print` shows"),
     SettingRow("max-instructions", "0", (), "warp instructions `run` and `continue` may take"),
     SettingRow(JOBS.name, str(JOBS.default), (), JOBS.help),
+    SettingRow(ON_FAULT.flag, "stop", ON_FAULT.choices, ON_FAULT.help),
     SettingRow(
         "timeline",
         "auto",
@@ -416,6 +417,12 @@ class Settings:
 
         self._values[JOBS.name] = str(gpu.jobs)
         self._effects[JOBS.name] = change_jobs
+
+        def change_on_fault(value: str) -> None:
+            gpu.on_fault.goes_on = value == "continue"
+
+        self._values[ON_FAULT.flag] = gpu.on_fault.word
+        self._effects[ON_FAULT.flag] = change_on_fault
 
     def on_change(self, name: str, act: Callable[[str], None]) -> None:
         """Carry out a setting that acts: now, as it stands, and whenever it is changed."""

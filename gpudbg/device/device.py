@@ -14,7 +14,7 @@ from gpudbg.device.hostdata import converted, host_array
 from gpudbg.device.views import DeviceView, make_view
 from gpudbg.errors import UsageError
 from gpudbg.mem.device import Allocation
-from gpudbg.options import DEFAULT_JOBS, ENGINES
+from gpudbg.options import DEFAULT_JOBS, ENGINES, ON_FAULT
 from gpudbg.public import public_names
 from gpudbg.sm.gpu import DEFAULT_HEAP_BYTES, DEFAULT_SMS, Allocate, Gpu
 from gpudbg.validation import maybe_whole, whole
@@ -55,6 +55,7 @@ class EmulatedDevice:
         jobs: int = DEFAULT_JOBS,
         heap_bytes: int | None = None,
         stack_bytes: int | None = None,
+        on_fault: str = "stop",
     ) -> None:
         """Make a device.
 
@@ -68,12 +69,16 @@ class EmulatedDevice:
                 of different blocks is not the same from run to run.
             heap_bytes: device heap.
             stack_bytes: local stack of a thread; None is what the kernel is known to need.
+            on_fault: "stop", or "continue": an access that must not happen is dropped and noted
+                (`stop.dropped`).
 
         Raises:
             UsageError: a value outside its range.
         """
         if engine not in ENGINES:
             raise UsageError(f"unknown engine {engine!r}", f"one of {', '.join(ENGINES)}")
+        if on_fault not in ON_FAULT.choices:
+            raise UsageError(f"on_fault {on_fault!r}", f"one of {', '.join(ON_FAULT.choices)}")
         whole(jobs, "jobs")
         sizes = {
             "num_sms": num_sms,
@@ -96,6 +101,7 @@ class EmulatedDevice:
             jobs=jobs,
         )
         self.gpu.fixed_sms = num_sms is not None
+        self.gpu.on_fault.goes_on = on_fault == "continue"
 
     @property
     def arch(self) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from gpudbg.api.device import Device
 from gpudbg.architectures import real
+from gpudbg.errors import EXIT_CLEAN, EXIT_FINDINGS
 from gpudbg.hosting.build import built_library
 from gpudbg.hosting.checking import CheckedRuns
 from gpudbg.hosting.launching import Runs
@@ -42,6 +43,7 @@ class Execution:
         arch: str,
         sms: int | None = None,
         engine: str = "auto",
+        on_fault: str = "stop",
         debug: bool = False,
         check: CheckSettings | None = None,
         captured: bool = False,
@@ -50,7 +52,7 @@ class Execution:
 
         Args:
             words: it and its arguments.
-            arch, sms, engine: of the device.
+            arch, sms, engine, on_fault: of the device.
             debug: launches wait for a debugger (`gpudbg.hosting.debugging`).
             check: launches run with these checks (`gpudbg.hosting.checking`).
             captured: what the program prints goes where the device's output goes, and it has no
@@ -61,7 +63,7 @@ class Execution:
         """
         found_program(words[0])
         library = built_library()
-        device = Device(real(arch), num_sms=sms, engine=engine)
+        device = Device(real(arch), num_sms=sms, engine=engine, on_fault=on_fault)
         device.gpu.marking = debug
         self.machine = HostDevice(device, marking=debug or check is not None)
         self.runs = Runs()
@@ -99,8 +101,15 @@ class Execution:
         """What ended launches before their end."""
         return self.runs.stops
 
+    @property
+    def dropped_code(self) -> int:
+        """The exit code of a program that ended with 0 and went on without accesses."""
+        return EXIT_FINDINGS if self.machine.device.gpu.on_fault.total else EXIT_CLEAN
+
     def last_words(self) -> str:
         """What is to be said at the end, one line, or nothing."""
+        if total := self.machine.device.gpu.on_fault.total:
+            return f"{total:,} wild access{'es' * (total != 1)} dropped"
         if self.runs.gaps:
             return f"{self.runs.gaps[0]}"
         if self.stops:

@@ -83,6 +83,12 @@ LAUNCH_OPTIONS = (
         "different blocks is not the same from run to run",
         "jobs", metavar="N", least=1, most=256, default=DEFAULT_JOBS,
     ),
+    OptionSpec(
+        "on_fault", _MACHINE, OptionKind.CHOICE,
+        "what a wild access does: stop the machine, or (continue) it is dropped and noted, its loads "
+        "give 0, and the exit code is 1",
+        "on-fault", default="stop", choices=("stop", "continue"),
+    ),
     OptionSpec("num_regs", _WORDS, _WHOLE, table="raw", least=1, most=255),
     OptionSpec("num_barriers", _WORDS, _WHOLE, table="raw", most=16),
     OptionSpec("params", _WORDS, _TEXTS, table="raw"),

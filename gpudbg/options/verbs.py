@@ -88,6 +88,10 @@ FLAGS_OF_RUNS = (
         "exec", "engine", CHOICE, "as for `run`", default="auto", choices=("auto", "step", "run"),
     ),
     _flag(
+        "exec", "on-fault", CHOICE, "as for `run`: whether wild accesses are dropped and noted",
+        default="stop", choices=("stop", "continue"),
+    ),
+    _flag(
         "exec", "check", SWITCH,
         "look for races and other mistakes in each launch: standard error gets one line; a program "
         "that ends with 0 exits 1 for findings, 4 for what cannot be judged",

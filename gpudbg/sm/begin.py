@@ -130,6 +130,7 @@ def begin(
         module.fetched.setdefault(config.registers, {}),
     )
     covered = special.coverage if special.shader_type == "pixel" else ()
+    engine.on_fault = gpu.on_fault
     engine.images = ImageUnit(gpu.images, grid, config.warps, covered)
     launched = Launched(
         config,

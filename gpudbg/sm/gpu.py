@@ -26,6 +26,7 @@ from gpudbg.options import DEFAULT_JOBS, option
 from gpudbg.sm.device_output import DeviceOutput, Heap
 from gpudbg.sm.images.pools import ImagePools
 from gpudbg.sm.observer import Observer, Observers
+from gpudbg.sm.on_fault import OnFault
 from gpudbg.sm.schedule.step import DEFAULT_QUANTUM
 from gpudbg.sm.trap.options import TrapOptions
 
@@ -61,6 +62,7 @@ class Gpu:
             instructions is not the same from run to run.
         marking: somebody looks at memory: launches of any size mark what they write
             (`gpudbg.sm.written`).
+        on_fault: what becomes of accesses that must not happen.
         trap_options: readings of what is not public about traps.
         handler: the trap handler of launches from now on, or None.
         special: what special registers show beyond the launch itself.
@@ -113,6 +115,7 @@ class Gpu:
         self.marking = False
         self.memory = DeviceMemory(layout_for(arch))
         self.trap_options = TrapOptions()
+        self.on_fault = OnFault()
         self.handler: Handler | None = None
         self.special = SpecialSetup()
         self.output = DeviceOutput()

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Final
 
-from gpudbg.answers.words import dim
+from gpudbg.answers.words import dim, lane_list
 from gpudbg.debug.focus.focus import thread_of
 from gpudbg.debug.stops.deadlocks import group_lines
 from gpudbg.debug.stops.records import ErrorRecord
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from gpudbg.debug.stops.records import Trigger
     from gpudbg.errors import UsageError
     from gpudbg.sm.events import StopEvent, StopKind, WarpFault
+    from gpudbg.sm.on_fault import DroppedAccess
 
 
 BY_EVENT: Final[dict[StopKind, type[Stop]]] = {
@@ -94,6 +95,11 @@ def make_stop(
     if inferior.focus is None or kind == "exited":
         name = inferior.symbols.kernel_name
         message = f"{name} ended after {event.total:,} warp instructions"
+        dropped, words = _dropped(inferior)
+        if dropped:
+            times = sum(held.times for held in _places_of(inferior))
+            message += f"; {times:,} wild access{'es' * (times != 1)} dropped"
+            extra |= {"dropped": dropped, "detail": (*event.detail, *words)}
         return ExitStop(message, kernel=inferior.kernel.name, **extra)
     extra |= {"arrived_warps": arrived[0], "arrived_threads": arrived[1]}
     made = _class(kind, event, watch)
@@ -178,6 +184,26 @@ def _points(hits: tuple[int, ...], watched: bool, over: bool) -> str:
         return f"watchpoint {hits[0]} is deleted, its frame has been left,"
     word = "watchpoint" if watched else "breakpoint"
     return f"{word} {', '.join(map(str, hits))}"
+
+
+def _places_of(inferior: Inferior) -> list[DroppedAccess]:
+    """Accesses that the launch went on without."""
+    grid = inferior.grid
+    return grid.gpu.on_fault.of_launch(grid.launched.sregs.machine.launch)
+
+
+def _dropped(inferior: Inferior) -> tuple[tuple[ErrorRecord, ...], list[str]]:
+    """Those accesses as records, and a line for each."""
+    records, words, symbols = [], [], inferior.symbols
+    for held in _places_of(inferior):
+        error, pc = _error(inferior, held.fault), held.fault.pc
+        records.append(error)
+        where = " ".join(filter(None, (symbols.describe(pc), str(symbols.line(pc) or ""))))
+        near = f", {error.nearest}" if error.nearest else ""
+        lanes = lane_list(sum(1 << n for n in error.lanes))
+        who = f"block {dim(error.block)} sm {error.sm} warp {error.warp} lanes {lanes}"
+        words.append(f"  dropped {held.times:,}x  {error.detail}{near}, first at {where}, {who}")
+    return tuple(records), words
 
 
 def _error(inferior: Inferior, fault: WarpFault) -> ErrorRecord:

@@ -45,6 +45,8 @@ class Stop:
     into the code, innermost first.  `card` is what a fault, trap or deadlock shows, line by line.
     `hang` tells a deadlock of warps that run in circles, none of which can change anything, from
     one of warps that all wait; after it the launch can go on, once memory has been changed.
+    `dropped` are accesses that must not have happened and that the launch went on without
+    (`on-fault continue`), the first of each instruction.
 
     >>> session.stop.kind, session.stop.pc, session.stop.thread, session.stop.finished
     ('step', 8, (0, 0, 0), False)
@@ -83,6 +85,7 @@ class Stop:
     arrived_warps: int = 0
     arrived_threads: int = 0
     hang: bool = False
+    dropped: tuple[ErrorRecord, ...] = ()
 
     clean: ClassVar[bool] = False
     """Whether nothing is wrong where a launch stops like this without errors."""
@@ -118,7 +121,7 @@ class Stop:
         >>> session.run().check().kind
         'exited'
         """
-        if self.clean and not self.errors:
+        if self.clean and not self.errors and not self.dropped:
             return self
         raise KernelError(self)
 
@@ -272,7 +275,7 @@ class KernelError(GpudbgError):
         super().__init__("\n".join(stop.card or (stop.message, *stop.detail)))
         self.stop = stop
         self.file, self.line, self.function = stop.file, stop.line, stop.function
-        if isinstance(stop, CUT_SHORT) and not stop.errors:
+        if isinstance(stop, (*CUT_SHORT, ExitStop)) and not stop.errors:
             self.exit_code = EXIT_FINDINGS
 
 

@@ -16,6 +16,7 @@ from gpudbg.debug.views import dumps
 from gpudbg.errors import (
     EXIT_CLEAN,
     EXIT_FAULT,
+    EXIT_FINDINGS,
     EXIT_GAP,
     GpudbgError,
     InternalError,
@@ -221,4 +222,6 @@ class Console:
             return EXIT_GAP
         if self.session.quit_code is not None:
             return self.session.quit_code
+        if self.session.stop is not None and self.session.stop.dropped:
+            return EXIT_FINDINGS
         return EXIT_FAULT if self.session.faulted else EXIT_CLEAN

@@ -72,6 +72,7 @@ def _executed(args: argparse.Namespace, words: list[str], debug: bool) -> int:
     execution = Execution(
         words,
         arch=args.arch,
+        on_fault=args.on_fault,
         sms=args.sms,
         engine=args.engine,
         debug=debug,
@@ -84,6 +85,7 @@ def _executed(args: argparse.Namespace, words: list[str], debug: bool) -> int:
     if execution.checks is not None:
         code = code or execution.checks.code
         _report(execution.checks, args)
+    code = code or execution.dropped_code
     said = _said(execution, args)
     if said:
         print(f"gpudbg: {said}", file=sys.stderr)
@@ -118,6 +120,7 @@ def _served(args: argparse.Namespace, words: list[str]) -> int:
             Execution(
                 [path, *given],
                 arch=args.arch,
+                on_fault=args.on_fault,
                 sms=args.sms,
                 engine=args.engine,
                 debug=True,

@@ -67,10 +67,10 @@ def on_one_thread(args: argparse.Namespace) -> None:
 
 
 def exit_code(stop: Stop) -> int:
-    """0 ended, 3 faulted or deadlocked, 1 stopped before the end."""
+    """0 ended, 3 faulted or deadlocked, 1 stopped before the end or went on without accesses."""
     if stop.failed:
         return EXIT_FAULT
-    return EXIT_CLEAN if isinstance(stop, ExitStop) else EXIT_FINDINGS
+    return EXIT_CLEAN if isinstance(stop, ExitStop) and not stop.dropped else EXIT_FINDINGS
 
 
 @typed_row

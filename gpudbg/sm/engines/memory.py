@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gpudbg.architectures import age
+from gpudbg.bits import lanes_of
 from gpudbg.formats.program import CodeImage
 from gpudbg.mem import bindless
 from gpudbg.mem.check import check
@@ -22,8 +23,12 @@ from gpudbg.mem.windows import RANK_SHIFT, WINDOW_BYTES
 from gpudbg.sm.asynchronous.events import MbarrierChanged
 from gpudbg.sm.atomics.step import SIZES, UPDATES
 from gpudbg.sm.engines.values import Value, Wide, join, lanes32, lanes64
+from gpudbg.sm.events import WarpFault
 from gpudbg.sm.faults import WarpErrorRaised
 from gpudbg.sm.observer import Observers
+from gpudbg.sm.on_fault import OnFault
+from gpudbg.sm.reports import fault_of
+from gpudbg.sm.sregs import SregFile
 from gpudbg.sm.state import Cta, WarpState
 from gpudbg.sm.written import Written
 
@@ -46,7 +51,9 @@ class MemoryOps:
     code: CodeImage
     memory: DeviceMemory
     constants: ConstantBanks
+    sregs: SregFile
     observers: Observers | None
+    on_fault: OnFault | None
     written: Written | None
 
     if TYPE_CHECKING:
@@ -479,16 +486,32 @@ class MemoryOps:
 
     @contextmanager
     def _without(self, fault: MemoryFault, access: str, size: int) -> Iterator[None]:
-        """Go on without the guilty lanes, where an observer wants to know of refused accesses.
+        """Go on without the guilty lanes, where the device does so, or an observer wants to know of
+        refused accesses.
 
         Raises:
-            WarpErrorRaised: nobody does.
+            WarpErrorRaised: neither.
         """
-        if self.observers is None or not self.observers.hooks["refused"]:
+        heard = self.observers is not None and bool(self.observers.hooks["refused"])
+        goes_on = self.on_fault is not None and self.on_fault.goes_on and bool(fault.lanes)
+        if not (heard or goes_on):
             raise self._error(fault, access, size) from None
-        self.observers.emit("refused", self.warp, fault, access, size)
+        if goes_on:
+            self._note_dropped(fault, access, size)
+        if heard:
+            self.observers.emit("refused", self.warp, fault, access, size)  # type: ignore[union-attr]
         with self.only(FULL & ~fault.lanes):
             yield
+
+    def _note_dropped(self, fault: MemoryFault, access: str, size: int) -> None:
+        """Note an access that the device goes on without."""
+        assert self.on_fault is not None
+        warp, error = self.warp, self._error(fault, access, size)
+
+        def record() -> WarpFault:
+            return fault_of(self.memory, self.code, warp, error, lanes_of(fault.lanes), warp.pc)
+
+        self.on_fault.note(self.sregs.machine.launch, warp.executed, record)
 
     def _error(self, fault: MemoryFault, access: str, size: int) -> WarpErrorRaised:
         """The warp error that a memory fault is."""

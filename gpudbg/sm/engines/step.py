@@ -35,6 +35,7 @@ from gpudbg.sm.engines.asynchronous import AsyncOps
 from gpudbg.sm.engines.values import Mask, Value, ValueOps, Wide, const32, join, lanes32, lanes64
 from gpudbg.sm.faults import TrapRaised, WarpErrorRaised
 from gpudbg.sm.observer import Observer, Observers
+from gpudbg.sm.on_fault import OnFault
 from gpudbg.sm.record import ACTIVE, CC_INDEX, EXECUTED, PC, PRED, RETURN_PC, STATUS, UPRED
 from gpudbg.sm.schedule.polling import branch_polls
 from gpudbg.sm.schedule.turns import TURN_POINTS
@@ -143,6 +144,7 @@ class StepEngine(ValueOps, AsyncOps):
         "images",
         "memory",
         "observers",
+        "on_fault",
         "output",
         "sm",
         "sregs",
@@ -175,6 +177,7 @@ class StepEngine(ValueOps, AsyncOps):
         self.sregs = sregs
         self.traps = traps
         self.observers: Observers | None = None
+        self.on_fault: OnFault | None = None
         self.written: Written | None = Written()
         self.images: Callable[[StepEngine, str, Any], None] | None = None
         self.fault: WarpErrorRaised | TrapRaised | None = None
