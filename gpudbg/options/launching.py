@@ -85,8 +85,8 @@ LAUNCH_OPTIONS = (
     ),
     OptionSpec(
         "on_fault", _MACHINE, OptionKind.CHOICE,
-        "what a wild access does: stop the machine, or (continue) it is dropped and noted, its loads "
-        "give 0, and the exit code is 1",
+        "a wild access stops the machine, or (continue) is dropped and noted: loads give 0, the "
+        "exit code is 1",
         "on-fault", default="stop", choices=("stop", "continue"),
     ),
     OptionSpec("num_regs", _WORDS, _WHOLE, table="raw", least=1, most=255),

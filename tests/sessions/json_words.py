@@ -165,7 +165,7 @@ groups: lanes of the warp by their pcs, from sm_70 on: that which runs next firs
 handle: the number a kernel is given
 handler: the trap handler, or null
 hang: whether a deadlock is of warps that run in circles, which nothing can end any more
-dropped: accesses that must not have happened and that the launch went on without, the first of each instruction
+dropped: wild accesses that the launch went on without, the first of each instruction
 header: fields of the texture header
 header_index: index in the table of headers
 header_words: the header's words
