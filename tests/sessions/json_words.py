@@ -251,6 +251,7 @@ out_of_bounds: what lies outside, and how
 outcome: access, or what the clamp made of it
 outputs: output buffer -> elements
 outside: accesses outside, by lane
+over: whether the call whose variable was watched has ended
 parameter_bytes: bytes of all parameters
 parameters: parameters
 parent: branch that another one began on, or null

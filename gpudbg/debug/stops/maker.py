@@ -95,11 +95,11 @@ def make_stop(
     if inferior.focus is None or kind == "exited":
         name = inferior.symbols.kernel_name
         message = f"{name} ended after {event.total:,} warp instructions"
-        dropped, words = _dropped(inferior)
+        dropped, rows = _dropped(inferior)
         if dropped:
             times = sum(held.times for held in _places_of(inferior))
             message += f"; {times:,} wild access{'es' * (times != 1)} dropped"
-            extra |= {"dropped": dropped, "detail": (*event.detail, *words)}
+            extra |= {"dropped": dropped, "detail": (*event.detail, *rows)}
         return ExitStop(message, kernel=inferior.kernel.name, **extra)
     extra |= {"arrived_warps": arrived[0], "arrived_threads": arrived[1]}
     made = _class(kind, event, watch)
