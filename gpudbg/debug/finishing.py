@@ -8,7 +8,8 @@ from gpudbg.dataclass import dataclass
 from gpudbg.debug.stops.stop import StepStop, Stop
 from gpudbg.debug.values.backtrace import frames
 from gpudbg.debug.values.returned import result_type, returned
-from gpudbg.debug.views.aggregates import Style, data_text
+from gpudbg.debug.views.aggregates import data_text
+from gpudbg.debug.views.gdb_text import style_of
 
 if TYPE_CHECKING:
     from gpudbg.debug.session import DebugSession
@@ -48,7 +49,7 @@ def finish_with_value(session: DebugSession, level: int) -> tuple[Stop, Finished
     if found is None:
         words = f"not shown: {type_} is larger than what registers return"
         return stop, FinishedValue(frame.function, words)
-    words = data_text(type_, found.raw, style=Style.of(session.settings))
+    words = data_text(type_, found.raw, style=style_of(session))
     number = 0
     if found.result is not None:
         session.value_history.append(found.result)

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from gpudbg.dataclass import dataclass
 from gpudbg.errors import CommandError
 from gpudbg.expr import parser as ast
+from gpudbg.expr.halves import is_half, numbers_of, words_of
 from gpudbg.expr.types import (
     BOOL,
     F32,
@@ -66,6 +67,7 @@ class Place:
     Attributes:
         known: lanes in which `addresses` could be computed, where what lies there may not be read;
             None: those in which the value could be.
+        bits: of a bit-field its lowest bit and width in the number at `addresses`.
     """
 
     kind: str
@@ -74,6 +76,7 @@ class Place:
     space: str = ""
     addresses: NDArray[np.uint64] | None = None
     known: Lanes | None = None
+    bits: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +125,9 @@ class Context(Protocol):
 
     def is_function(self, name: str) -> bool:
         """Whether the program has a function of this name."""
+
+    def no_variables(self) -> str:
+        """Why the program has no variables of functions; empty where it has some."""
 
     def function_scope(self, name: str) -> Context:
         """The innermost frame of a function; CommandError where it has none."""
@@ -187,11 +193,17 @@ def assign(target: Result, value: Result, context: Context) -> None:
     if target.place.kind == "variable":
         context.set_variable(target.place.name, value)
         return
+    if is_half(target.type) and isinstance(value.type, Scalar):
+        words = np.ascontiguousarray(words_of(target.type, value.values))
+        context.write_place(target.place, words.view(np.uint8).reshape(LANES, 2))
+        return
     if isinstance(target.type, Array | Struct):
         what = "index it" if isinstance(target.type, Array) else "assign its members"
         raise CommandError(f"{target.type} cannot be assigned whole; {what}")
     dtype = _dtype(target.type)
     converted = _convert(value.values, dtype)
+    if target.place.bits is not None:
+        converted = _with_bits(target.place, converted, context)
     raw = np.ascontiguousarray(converted).view(np.uint8).reshape(LANES, dtype.itemsize)
     context.write_place(target.place, raw)
 
@@ -277,6 +289,8 @@ def _name(node: ast.NameNode, context: Context) -> Result:
     if found is None:
         near = context.suggestions(text)
         hint = "did you mean " + ", ".join(near) + "?" if near else "see `help expressions`"
+        if text[:1] not in ("$", "%") and (why := context.no_variables()):
+            hint = f"no variable information ({why})"
         raise CommandError(f'No symbol "{text}" in current context.', hint)
     return found
 
@@ -339,11 +353,26 @@ def member(base: Result, name: str, context: Context) -> Result:
 
 
 def _bits(word: Result, bits: tuple[int, int]) -> Result:
-    """A bit-field of the numbers that it lies in; it is no place that can be written to."""
+    """A bit-field of the numbers that it lies in."""
     assert isinstance(word.type, Scalar)
     signed = word.type.kind == "i"
     values = [bit_field(int(value), bits, signed) for value in word.bits()]
-    return Result(word.type, np.array(values, word.type.dtype), word.valid, why=word.why)
+    place = None if word.place is None else replace(word.place, bits=bits)
+    return Result(word.type, np.array(values, word.type.dtype), word.valid, place, word.why)
+
+
+def _with_bits(place: Place, values: NDArray[Any], context: Context) -> NDArray[Any]:
+    """The numbers that a bit-field lies in, with other values of it."""
+    assert place.bits is not None
+    assert place.addresses is not None
+    (shift, width), size = place.bits, values.dtype.itemsize
+    raw, _, _ = context.read(place.space, place.addresses, size)
+    before = np.ascontiguousarray(raw).view(f"u{size}").reshape(LANES)
+    mask = ((1 << width) - 1) << shift
+    bits = [int(value) << shift & mask for value in values]
+    return np.array(
+        [int(old) & ~mask | new for old, new in zip(before, bits, strict=True)], f"u{size}"
+    )
 
 
 def _register(kind: str, index: int, context: Context) -> Result:
@@ -481,11 +510,12 @@ def _unary(node: ast.Unary, context: Context) -> Result:
         place = operand.place
         if place is not None and place.kind == FUNCTION:
             return operand
-        if place is None or place.kind != "memory" or place.addresses is None:
-            raise CommandError("only something in memory has an address")
+        if place is None or place.kind != "memory" or place.addresses is None or place.bits:
+            raise CommandError("only something in memory has an address, and no bit-field")
         # An element that cannot be read has an address all the same.
         valid = operand.valid if place.known is None else place.known
         return Result(Pointer(place.space, operand.type), place.addresses, valid, why=operand.why)
+    operand = _as_number(operand, context)
     if node.op != "!" and text_of(operand) is not None:
         raise CommandError(f"'{node.op}' does not apply to {operand.type}")
     if node.op == "!":
@@ -543,6 +573,7 @@ def _binary(node: ast.Binary, context: Context) -> Result:
         return _repeated(left, right)
     if text_of(left) is not None or text_of(right) is not None:
         return _text_binary(node.op, left, right)
+    left, right = _as_number(left, context), _as_number(right, context)
     if node.op in ("&&", "||"):
         return _logical(node.op, left, right)
     for side in (left, right):
@@ -740,6 +771,16 @@ def _why_in(result: Result, lanes: Lanes) -> str:
     return result.why if (lanes & ~result.valid).any() else ""
 
 
+def _as_number(operand: Result, context: Context) -> Result:
+    """A `__half` or `__nv_bfloat16` as the number that it is; all else as it is."""
+    place = operand.place
+    if not is_half(operand.type) or place is None or place.addresses is None:
+        return operand
+    raw, ok, why = context.read(place.space, place.addresses, 2)
+    words = np.ascontiguousarray(raw).view(np.uint16).reshape(LANES)
+    return Result(F32, numbers_of(operand.type, words), operand.valid & ok, why=operand.why or why)
+
+
 def _no_structure(op: str, operand: Result) -> None:
     if isinstance(operand.type, Struct):
         raise CommandError(f"'{op}' does not apply to structure {operand.type}", "name a member")
@@ -754,6 +795,7 @@ def _cast(node: ast.Cast, context: Context) -> Result:
         if found is None:
             raise CommandError(f"cannot convert {operand.type} to {type_}")
         return found
+    operand = _as_number(operand, context)
     _no_structure("cast", operand)
     if isinstance(type_, Pointer):
         if operand.values.dtype.kind == "f":

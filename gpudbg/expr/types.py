@@ -6,6 +6,7 @@ of CUDA device code (LP64).
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import field, replace
 from typing import Literal
 
@@ -58,10 +59,14 @@ class Scalar:
 
 @dataclass(frozen=True, slots=True)
 class Pointer:
-    """A pointer into `space`; `target` is what it points at."""
+    """A pointer into `space`; `target` is what it points at.
+
+    `text` is how sources write one to a function.
+    """
 
     space: str
     target: CType
+    text: str = field(default="", compare=False)
 
     @property
     def size(self) -> int:
@@ -69,7 +74,7 @@ class Pointer:
         return 8 if self.space in ("global", "generic", "code") else 4
 
     def __str__(self) -> str:
-        return f"(@{self.space} {self.target} *)"
+        return self.text or f"(@{self.space} {self.target} *)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +123,7 @@ class StructField:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Struct:
-    """A structure or union in memory; `size` in bytes.
+    """A structure or union in memory; `size` in bytes; `keyword` is the word before its name.
 
     One that points at its own kind (`struct Node { Node *next; }`) has itself in its fields.
     """
@@ -126,6 +131,7 @@ class Struct:
     name: str
     fields: tuple[StructField, ...] = field(repr=False)
     size: int
+    keyword: str = field(default="struct", repr=False)
 
     @property
     def _members(self) -> tuple[tuple[str, int, str], ...]:
@@ -139,6 +145,14 @@ class Struct:
 
     def __hash__(self) -> int:
         return hash((self.name, self.size))
+
+    def member_names(self) -> Iterator[str]:
+        """Its members' names, those of base classes and of members without a name among them."""
+        for row in self.fields:
+            if row.name and not row.name.startswith("<"):
+                yield row.name
+            elif isinstance(row.type, Struct):
+                yield from row.type.member_names()
 
     def field(self, name: str) -> StructField | None:
         """The member of a name, one of a base class or a member without a name among them."""

@@ -223,7 +223,28 @@ def _base(die: Any, depth: int) -> CType | None:
 
 def _pointer(die: Any, depth: int) -> CType:
     found = _type_of(die, depth)
-    return Pointer("generic", found if found is not None else U8)
+    return Pointer("generic", found if found is not None else U8, _function_text(die, depth))
+
+
+def _function_text(die: Any, depth: int) -> str:
+    """`int (*)(int, float)` of a pointer to a function; empty of others."""
+    target = die.get_DIE_from_attribute("DW_AT_type") if "DW_AT_type" in die.attributes else None
+    if target is None or target.tag != "DW_TAG_subroutine_type" or depth <= 0:
+        return ""
+    words = [
+        _written(_type_of(child, depth - 1))
+        for child in itertools.islice(target.iter_children(), MAX_FIELDS)
+        if child.tag == "DW_TAG_formal_parameter"
+    ]
+    result = _written(_type_of(target, depth - 1)) if "DW_AT_type" in target.attributes else "void"
+    return f"{result} (*)({', '.join(words) or 'void'})"
+
+
+def _written(type_: CType | None) -> str:
+    """A type as sources write it; of one that is not known `...`."""
+    if isinstance(type_, Pointer) and not type_.text:
+        return f"{_written(type_.target)} *".replace("* *", "**")
+    return "..." if type_ is None else str(type_)
 
 
 def _structure(die: Any, depth: int) -> CType | None:
@@ -231,8 +252,9 @@ def _structure(die: Any, depth: int) -> CType | None:
     known = _MADE.setdefault(die.dwarfinfo, {})
     if die.offset not in known:
         size = number_of(die, "DW_AT_byte_size")
-        name = readable_name(text_of(die, "DW_AT_name")) or "struct {...}"
-        made = known[die.offset] = None if size is None else Struct(name, (), size)
+        keyword = "union" if die.tag == "DW_TAG_union_type" else "struct"
+        name = readable_name(text_of(die, "DW_AT_name")) or f"{keyword} {{...}}"
+        made = known[die.offset] = None if size is None else Struct(name, (), size, keyword)
         fields = None if size is None else _fields(die, size, depth)
         if fields is not None and "DW_AT_declaration" not in die.attributes:
             object.__setattr__(made, "fields", fields)
@@ -267,6 +289,8 @@ def _member(die: Any, depth: int) -> StructField | None:
     if not isinstance(type_, Scalar) or width <= 0 or size not in (1, 2, 4, 8):
         return None
     shift = 8 * size - (number_of(die, "DW_AT_bit_offset") or 0) - width
+    if type_.kind == "b" and size == 1 and shift >= 0:
+        return StructField(name, type_, _offset(die), (shift, width))
     kind = "s" if type_.kind == "i" else "u"
     held = replace(TYPES[f"{kind}{8 * size}"], name=type_.name, names=type_.names)
     return StructField(name, held, _offset(die), (shift, width)) if shift >= 0 else None

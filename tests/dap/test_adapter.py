@@ -415,3 +415,35 @@ def test_a_data_breakpoint_ends_with_its_frame() -> None:
             True,
         )
         assert [f["line"] for f in client.frames(stop["threadId"])] == [11, 18, 26]
+
+
+def test_completions_hexadecimal_and_frames_that_begin_again() -> None:
+    source, program = DATA / "call_chain.cu", DATA / "cubin" / "call_chain.sm_80-G.cubin"
+    args = {"grid": 1, "block": [32], "args": ["i32[32]:zeros"]}
+    with Client() as client:
+        stop = client.launch({str(source): [6]}, program=str(program), kernel="call_chain", **args)
+        thread = stop["threadId"]
+        inner, middle = (row["id"] for row in client.frames(thread)[:2])
+
+        def ends(text: str, frame: int) -> list[str]:
+            asked = {"text": text, "column": len(text) + 1, "frameId": frame}
+            return [row["text"] for row in client.ask("completions", **asked)["targets"]]
+
+        assert (ends("w", inner)[0], ends("print he", middle)) == ("w", ["here"])
+        scopes = {r["name"]: r for r in client.ask("scopes", frameId=middle)["scopes"]}
+        rows = client.ask(
+            "variables",
+            variablesReference=scopes["Locals"]["variablesReference"],
+            format={"hex": True},
+        )
+        assert {r["name"]: r["value"] for r in rows["variables"]}["here"] == "0x3e8"
+        client.ask("restartFrame", frameId=middle)
+        stop = client.event("stopped")
+        frames = client.frames(thread)
+        assert (stop["reason"], [f["name"].partition("(")[0] for f in frames]) == (
+            "restart",
+            ["deep::middle", "outer", "call_chain"],
+        )
+        client.ask("restartFrame", frameId=frames[2]["id"])
+        client.event("stopped")
+        assert [f["line"] for f in client.frames(thread)] == [22]

@@ -55,6 +55,9 @@ class FakeContext:
     def is_function(self, name: str) -> bool:
         return False
 
+    def no_variables(self) -> str:
+        return ""
+
     def function_scope(self, name: str) -> FakeContext:
         return self
 

@@ -34,7 +34,7 @@ def at_end(arch: str) -> DebugSession:
 
 
 LINES = """\
-fl = {a = 0, b = -3, c = 1193046, on = 0}
+fl = {a = 0, b = -3, c = 1193046, on = false}
 sh = {<Base> = {id = 0}, w = 1.5, h = 0}
 box = {items = {0, 2, 5}}
 u = {f = 1, u = 1065353216, b = {0, 0, 128, 63}}

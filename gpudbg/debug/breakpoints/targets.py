@@ -64,7 +64,7 @@ def target_of(inferior: Inferior, expression: str, kind: WatchKind) -> tuple[Wat
         lane, size = inferior.focus.lane, result.type.size
         whose = WatchTarget(kind, "register", 0, size, warp.cta.block, warp.index, lane)
         return replace(whose, frame=frame), result
-    if place is None or place.kind not in (*_FILES, SPECIAL, "memory"):
+    if place is None or place.bits is not None or place.kind not in (*_FILES, SPECIAL, "memory"):
         raise CommandError(
             f"cannot watch {expression}: it is a value, not a place",
             "watch a variable, an element, *(TYPE *)ADDRESS or a register",

@@ -8,20 +8,18 @@ in whose frame it was set.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import fields
 from typing import TYPE_CHECKING
 
 from gpudbg.dataclass import dataclass
 from gpudbg.debug.values.backtrace import lane_depth
 from gpudbg.debug.values.context import WarpContext
 from gpudbg.expr import parse
-from gpudbg.expr.parser import NODES, NameNode
+from gpudbg.expr.parser import names
 from gpudbg.expr.types import Pointer, Struct
 from gpudbg.sm.selection import LEAVES, SelectedRegister
 
 if TYPE_CHECKING:
     from gpudbg.debug.inferior import Inferior
-    from gpudbg.expr.parser import Node
     from gpudbg.sm.grid import Grid
     from gpudbg.sm.state import WarpState
     from gpudbg.symbols.debug_variables import DebugVariable
@@ -70,7 +68,8 @@ def scope_of(inferior: Inferior, expression: str, in_registers: bool) -> WatchSc
     assert inferior.focus is not None
     warp = inferior.focused()
     context = WarpContext(inferior, warp, inferior.frame_level)
-    levels = [level for name in _names(parse(expression)) for level in _level(context, name)]
+    texts = (name.text for name in names(parse(expression)) if name.text[:1] not in ("$", "%"))
+    levels = [level for text in texts for level in _level(context, text)]
     if in_registers:
         levels.append(context.frame.level)
     if not levels:
@@ -78,19 +77,6 @@ def scope_of(inferior: Inferior, expression: str, in_registers: bool) -> WatchSc
     # The innermost of them is left first.
     frame = WarpContext(inferior, warp, min(levels)).frame
     return WatchScope(warp.cta.block, warp.index, inferior.focus.lane, frame.physical)
-
-
-def _names(node: Node) -> Iterator[str]:
-    """The names in an expression that can be variables."""
-    if isinstance(node, NameNode):
-        if node.text[:1] not in ("$", "%"):
-            yield node.text
-        return
-    for at in fields(node):
-        part = getattr(node, at.name)
-        for inner in part if isinstance(part, tuple) else (part,):
-            if isinstance(inner, NODES):
-                yield from _names(inner)
 
 
 def _level(context: WarpContext, text: str) -> Iterator[int]:

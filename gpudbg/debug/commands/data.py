@@ -31,7 +31,7 @@ from gpudbg.debug.values.unwritten import (
 )
 from gpudbg.debug.views import gdb_text
 from gpudbg.debug.views import text as views
-from gpudbg.debug.views.aggregates import Style, data_text, data_value
+from gpudbg.debug.views.aggregates import data_text, data_value
 from gpudbg.debug.views.format import Spec, format_bits, parse_int, split_spec
 from gpudbg.errors import CommandError
 from gpudbg.expr import Result
@@ -179,7 +179,7 @@ def shown_value(
         every: all lanes.
     """
     lane = session.focus.lane if session.focus is not None else 0
-    style = Style.of(session.settings)
+    style = gdb_text.style_of(session)
     if isinstance(result.type, Struct) or _nested(result):
         raw = session.memory.bytes_of(result, lane)
         follow = session.memory.at
@@ -205,6 +205,8 @@ def shown_value(
         lines = [words, *views.lanes_text(result, mask, letter)]
     else:
         lines = [views.value_text(result, lane, style.letter(result.type, letter))]
+        if letter is None and isinstance(result.type, Pointer) and result.valid[lane]:
+            lines = [lines[0] + style.label(result.type, int(result.values[lane]))]
     values = [_json_value(result, i) for i in range(32)]
     return ShownValue(tuple(lines), str(result.type), lane, values[lane], values), kept
 

@@ -28,15 +28,18 @@ class ShownType:
     members: tuple[tuple[str, str], ...] | None = None
     pointers: str = ""
     values: tuple[tuple[int, str], ...] = ()
+    keyword: str = "struct"
 
     @classmethod
     def of(cls, type_: CType) -> ShownType:
         """A type and its members; behind pointers, of what they point at."""
         target, pointers = type_, ""
-        while isinstance(target, Pointer):
+        while isinstance(target, Pointer) and not target.text:
             target, pointers = target.target, pointers + "*"
         if isinstance(target, Struct):
-            return cls(str(target), tuple(map(_member, target.fields)), pointers)
+            return cls(
+                str(target), tuple(map(_member, target.fields)), pointers, (), target.keyword
+            )
         if isinstance(type_, Scalar) and type_.names:
             return cls(str(type_), values=type_.names)
         return cls(str(type_))
@@ -55,7 +58,7 @@ class ShownType:
             if not name.startswith("<")
         ]
         end = f"}} {self.pointers}" if self.pointers else "}"
-        return [f"type = struct {self.name}{public} {{", *rows, end]
+        return [f"type = {self.keyword} {self.name}{public} {{", *rows, end]
 
     def _enumerators(self) -> Iterator[str]:
         """Names, with a value where it does not follow from the one before."""
@@ -74,6 +77,8 @@ def _member(field: StructField) -> tuple[str, str]:
     type_, name = field.type, field.name
     while isinstance(type_, Array):
         name, type_ = f"{name}[{type_.count}]", type_.target
+    if isinstance(type_, Pointer) and "(*)" in type_.text:
+        return type_.text.replace("(*)", f"(*{name})", 1), ""
     if field.bits is not None:
         return str(type_), f"{name} : {field.bits[1]}"
     return str(type_), name

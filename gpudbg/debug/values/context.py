@@ -121,6 +121,10 @@ class WarpContext:
         rows = frames(self._inferior, self._warp)
         return FrameVariables(self._inferior, self._warp, self, rows, self._level)
 
+    def no_variables(self) -> str:
+        """Why the program has no variables of functions; empty where it has some."""
+        return known_variables(self._inferior.program).reason
+
     def name(self, text: str) -> Result | None:
         """Any other name, or None."""
         variables = self._inferior.variables

@@ -15,7 +15,7 @@ from gpudbg.debug.values.backtrace import selected_pc
 from gpudbg.debug.values.context import WarpContext, argument_names
 from gpudbg.debug.values.variables import names_at
 from gpudbg.debug.values.without_warp import BareContext, NoWarpContext
-from gpudbg.errors import CommandError
+from gpudbg.errors import CommandError, GpudbgError
 from gpudbg.expr import evaluate as value_of
 from gpudbg.expr import parse, parse_condition
 from gpudbg.expr.evaluation import SPACE_ARRAYS, Result, text_of
@@ -128,11 +128,36 @@ def fetch_array(inferior: Inferior, result: Result, lane: int) -> tuple[Result, 
 
 def complete(inferior: Inferior, text: str) -> list[str]:
     """Names that could stand where an expression's last word is being typed."""
+    members = _members(inferior, text)
+    if members:
+        return members
     m = re.search(r"[$%]?[A-Za-z_][\w.]*$", text)
     head, word = (text[: m.start()], m[0]) if m else (text, "")
     names = [f"$R{i}" for i in range(int(inferior.focused().R.shape[0]))] if inferior.focus else []
     names += [f"$P{i}" for i in range(7)] + ["$pc", "$CC", "$lane", "$warp", "$sm"]
     names += [f"{v}.{a}" for v in ("threadIdx", "blockIdx", "blockDim", "gridDim") for a in "xyz"]
-    names += [*inferior.program.globals, "shared[", "local[", "global["]
+    known = context_of(inferior).variables() if inferior.focus else None
+    seen = () if known is None else (variable.name for variable, _ in known.variables())
+    names = [*dict.fromkeys(seen), *names, *inferior.program.globals]
+    names += ["shared[", "local[", "global["]
     names += argument_names(inferior) + access.special_names()
     return [head + n for n in names if n.lower().startswith(word.lower())]
+
+
+_MEMBER = re.compile(r"(?P<base>[A-Za-z_][\w.\[\]]*(?:->[\w.\[\]]+)*)(?:\.|->)(?P<word>\w*)$")
+"""`acc.n`, `p->next->`, `rows[2].x` at the end of a text."""
+
+
+def _members(inferior: Inferior, text: str) -> list[str]:
+    """What could end a member access; nothing where the text is none."""
+    m = _MEMBER.search(text)
+    if m is None or inferior.focus is None:
+        return []
+    try:
+        type_ = evaluate(inferior, m["base"]).type
+    except GpudbgError:
+        return []
+    if isinstance(type_, Pointer):
+        type_ = type_.target
+    names = type_.member_names() if isinstance(type_, Struct) else ()
+    return [text[: m.start("word")] + name for name in names if name.startswith(m["word"])]

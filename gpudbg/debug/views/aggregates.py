@@ -9,6 +9,7 @@ import numpy as np
 
 from gpudbg.dataclass import dataclass
 from gpudbg.debug.views.format import format_bits, format_value
+from gpudbg.expr.halves import is_half, numbers_of
 from gpudbg.expr.types import Array, CType, Pointer, Scalar, Struct, StructField
 
 if TYPE_CHECKING:
@@ -25,6 +26,14 @@ Follow = Callable[[int, int], bytes | None]
 def _nowhere(address: int, size: int) -> bytes | None:
     """Nothing is read."""
     return None
+
+
+Label = Callable[[Pointer, int], str]
+
+
+def _no_label(type_: Pointer, number: int) -> str:
+    """Nothing is known of where pointers lead."""
+    return ""
 
 
 def data_value(type_: CType, raw: bytes, follow: Follow = _nowhere) -> Any:
@@ -61,19 +70,21 @@ class Style:
     """How values are shown: `set print elements`, `set output-radix`, `set print pretty`.
 
     `limit` are the elements of an array that are shown; `radix` is the print letter of integers
-    that no other format was asked for; `pretty` gives each member of a structure a line.
+    that no other format was asked for; `pretty` gives each member of a structure a line.  `label`
+    says what a pointer leads to, behind its address: ` <table+8>`.
     """
 
     limit: int = 64
     radix: str | None = None
     pretty: bool = False
+    label: Label = _no_label
 
     @classmethod
-    def of(cls, settings: Settings) -> Style:
+    def of(cls, settings: Settings, label: Label = _no_label) -> Style:
         """As the settings have it."""
         limit = settings.number("print elements") or MAX_SHOWN
         pretty = settings.shown("print pretty") == "on"
-        return cls(min(limit, MAX_SHOWN), RADIX[settings.shown("output-radix")], pretty)
+        return cls(min(limit, MAX_SHOWN), RADIX[settings.shown("output-radix")], pretty, label)
 
     def letter(self, type_: CType, asked: str | None) -> str | None:
         """The print letter of a value of a type: `s` is its own, a `char` is a character, too."""
@@ -113,7 +124,11 @@ def data_text(
             return format_value(value, kind, size, style.letter(type_, letter))
         case Pointer():
             number = int.from_bytes(raw[: type_.size], "little")
-            return format_bits(number, type_.size, letter or "x")
+            words = format_bits(number, type_.size, letter or "x")
+            return words if letter else words + style.label(type_, number)
+        case Struct() if letter is None and is_half(type_):
+            number = numbers_of(type_, np.frombuffer(raw[:2], np.uint16))[0]
+            return format_value(number, "f", 4, None)
         case Struct(_, fields, _):
             parts = (
                 (f"{f.name} = " if f.name else "")

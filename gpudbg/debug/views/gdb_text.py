@@ -16,6 +16,7 @@ from gpudbg.answers.formats import YES
 from gpudbg.debug.stops import standing
 from gpudbg.debug.symbols import as_written
 from gpudbg.debug.views import text as views
+from gpudbg.debug.views.aggregates import Style, char_text
 from gpudbg.debug.views.format import format_bits
 from gpudbg.debug.views.registers import (
     predicate_names,
@@ -24,7 +25,8 @@ from gpudbg.debug.views.registers import (
     register_text,
 )
 from gpudbg.errors import CommandError
-from gpudbg.expr.types import VOID
+from gpudbg.expr.types import VOID, Pointer, Scalar
+from gpudbg.symbols.mangled import function_name, short_name
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -37,6 +39,8 @@ if TYPE_CHECKING:
 PER_LINE = {1: 8, 2: 8, 4: 4, 8: 2}
 """Bytes of a unit -> units in a line of `x`."""
 
+MOST_CHARACTERS = 200
+"""Of a string that a pointer leads to."""
 GROUPS = ("system", "general", "all")
 """Groups of `info registers`; all but the first stand for every register."""
 
@@ -231,6 +235,46 @@ def memory_lines(values: Sequence[int], unit: int, letter: str, labels: Sequence
     if letter == "t":
         cells = [cell.zfill(8 * unit) for cell in cells]
     return [f"{at}:\t" + "\t".join(cells[n * count :][:count]) for n, at in enumerate(labels)]
+
+
+def style_of(session: DebugSession) -> Style:
+    """How a session shows values, with what pointers lead to."""
+    return Style.of(session.settings, lambda type_, number: pointer_label(session, type_, number))
+
+
+def pointer_label(session: DebugSession, type_: Pointer, number: int) -> str:
+    """What stands behind a pointer's address: a function, a string, a variable, or nothing."""
+    if not number or type_.space not in ("generic", "global", "const", "code"):
+        return ""
+    if type_.text:
+        layout, image = session.symbols.layout, session.symbols.image
+        found = image.function_at(layout.first(number))
+        if found is None:
+            return ""
+        name, offset = function_name(found[0].label) or short_name(found[0].label), found[1]
+        return f" <{name}>" if offset <= layout.first(0) else f" <{name}+{offset}>"
+    if isinstance(type_.target, Scalar) and type_.target.name == "char":
+        return _string(session, number)
+    words = variable_label(session, type_.space, number)
+    return _vtable(words) if words.startswith(" <_ZTV") else words
+
+
+def _vtable(words: str) -> str:
+    """` <vtable for Der+16>` of ` <_ZTV3Der+16>`."""
+    name, plus, offset = words[2:-1].partition("+")
+    return f" <vtable for {short_name('_Z' + name.removeprefix('_ZTV'))}{plus}{offset}>"
+
+
+def _string(session: DebugSession, address: int) -> str:
+    """The characters that a `char *` leads to, up to the zero behind them."""
+    limit = session.settings.number("print elements") or MOST_CHARACTERS
+    found = b""
+    while len(found) < min(limit, MOST_CHARACTERS) and not found.endswith(b"\0"):
+        byte = session.memory.at(address + len(found), 1)
+        if byte is None:
+            return ""
+        found += byte
+    return f" {char_text(found, limit)}"
 
 
 def variable_label(session: DebugSession, space: str, address: int) -> str:

@@ -84,7 +84,8 @@ def value_text(result: Result, lane: int, letter: str | None = None) -> str:
             named = result.type.enumerator(int(value)) if names and letter is None else None
             return named or format_value(value, kind, size, letter)
         case Pointer():
-            return f"{result.type} 0x{int(value):x}"
+            written = result.type.text
+            return f"{f'({written})' if written else result.type} 0x{int(value):x}"
         case Array() | Struct():
             return f"{result.type} at 0x{int(value):x}"
 

@@ -40,7 +40,7 @@ REASONS: tuple[tuple[type[Stop], str], ...] = (
 def stopped_body(thread: int, points: Points, stop: Stop | None, reason: str) -> Body:
     """The body of `stopped`; a step's reason is that of what was asked."""
     kind = next((word for type_, word in REASONS if isinstance(stop, type_)), reason)
-    if reason == "goto" or (isinstance(stop, EntryStop) and reason != "entry"):
+    if reason in ("goto", "restart") or (isinstance(stop, EntryStop) and reason != "entry"):
         kind = reason
     if kind == "breakpoint" and stop is not None:
         kind = points.reason(stop.breakpoints)

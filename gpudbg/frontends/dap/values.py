@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpudbg.debug.views import Style as Shown
-from gpudbg.debug.views import data_text, value_text
+from gpudbg.debug.views import data_text, style_of, value_text
 from gpudbg.errors import GpudbgError
 from gpudbg.expr import Array, Pointer, Scalar, Struct
 
@@ -78,7 +77,7 @@ def of_result(
 
 def text_of(session: DebugSession, result: Result, lane: int, letter: str | None = None) -> str:
     """A value in a lane as `print` shows it."""
-    style = Shown.of(session.settings)
+    style = style_of(session)
     if not result.valid[lane]:
         why = result.why or "no value in this lane"
         return why if why.startswith("<") else f"<{why}>"
@@ -86,6 +85,12 @@ def text_of(session: DebugSession, result: Result, lane: int, letter: str | None
         raw = session.memory.bytes_of(result, lane)
         return data_text(result.type, raw, letter, style, follow=session.memory.at)
     return value_text(result, lane, style.letter(result.type, letter))
+
+
+def in_hexadecimal(session: DebugSession, path: str) -> str:
+    """An expression's value in the focused lane."""
+    lane = session.focus.lane if session.focus is not None else 0
+    return text_of(session, session.evaluate(path), lane, "x")
 
 
 def _children(

@@ -29,6 +29,10 @@ if TYPE_CHECKING:
 class NoProgramContext(BareContext):
     """What expressions see before a program is loaded."""
 
+    def no_variables(self) -> str:
+        """Nothing is said: there is no program."""
+        return ""
+
     def _gone(self, what: str) -> NoReturn:
         raise CommandError(NO_PROGRAM)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from gpudbg.dataclass import dataclass
 from gpudbg.debug.values import frames
-from gpudbg.debug.views import Style, code_pointer, data_text
+from gpudbg.debug.views import code_pointer, data_text, style_of
 from gpudbg.debug.views import value_text as lane_value_text
 from gpudbg.errors import CommandError
 from gpudbg.expr import OPTIMIZED_OUT, Array, Pointer, Scalar, Struct, names, parse
@@ -169,7 +169,7 @@ def value_text(session: DebugSession, result: Result, letter: str | None = None)
     lane = session.focus.lane if session.focus is not None else 0
     if not result.valid[lane]:
         raise CommandError(result.why or "no value in the focused lane")
-    style = Style.of(session.settings)
+    style = style_of(session)
     if isinstance(result.type, Scalar):
         return lane_value_text(result, lane, style.letter(result.type, letter))
     bits = int(result.values[lane])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 import re
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from gpudbg.debug import complete
@@ -15,7 +16,7 @@ from gpudbg.frontends.dap.adapter import EngineRun
 from gpudbg.frontends.dap.handles import Node
 from gpudbg.frontends.dap.protocol import Body
 from gpudbg.frontends.dap.registry import LATER, request, text_of, whole_of
-from gpudbg.frontends.dap.values import VECTORS, described, of_result
+from gpudbg.frontends.dap.values import VECTORS, described, in_hexadecimal, of_result
 
 if TYPE_CHECKING:
     from gpudbg.debug import Outcome, Output
@@ -34,8 +35,13 @@ def _nothing(session: object, node: Node) -> list[Body]:
 def variables(adapter: Adapter, arguments: Body) -> Body:
     """What is in a scope or variable."""
     node = adapter.handles.node(whole_of(arguments, "variablesReference"))
+    shown = bool((arguments.get("format") or {}).get("hex"))
     with adapter.selecting(node.thread, node.level, node.lane) as session:
         rows = node.children(session, node)
+        for row in rows if shown else ():
+            if path := row.get("evaluateName"):
+                with suppress(GpudbgError):
+                    row["value"] = in_hexadecimal(session, str(path))
     start, count = whole_of(arguments, "start", 0), whole_of(arguments, "count", 0)
     if arguments.get("filter") == "indexed" or count:
         rows = rows[start : start + count] if count else rows[start:]
@@ -161,11 +167,15 @@ def completions(adapter: Adapter, arguments: Body) -> Body:
     if adapter.run is not None or adapter.session is None:
         return {"targets": []}
     session = adapter.session
-    text = text_of(arguments, "text")[: max(whole_of(arguments, "column", 1) - 1, 0)]
+    first = int(bool(adapter.client.get("columnsStartAt1", True)))
+    text = text_of(arguments, "text")[: max(whole_of(arguments, "column", first) - first, 0)]
     lines = complete(session, text)
-    if not lines and session.focus is not None:
-        lines = session.complete_expression(text)
-    start = max((text.rfind(c) for c in " .$"), default=-1) + 1
+    if session.focus is not None:
+        node = _node(adapter, arguments)
+        with adapter.selecting(node.thread, node.level) as session:
+            # An expression is a console line, too.
+            lines = list(dict.fromkeys([*session.complete_expression(text), *lines]))
+    start = len(text) - len(re.search(r"\w*$", text)[0])  # type: ignore[index]
     return {
         "targets": [
             {

@@ -100,6 +100,25 @@ def reverse_continue(adapter: Adapter, arguments: Body) -> None:
     _go(adapter, {}, lambda s: s.reverse_cont(), "entry", back=True)
 
 
+@request("restartFrame")
+def restart_frame(adapter: Adapter, arguments: Body) -> None:
+    """Back to where a frame's function begins: the launch's past is gone back."""
+    thread, level = adapter.handles.frame_of(whole_of(arguments, "frameId"))
+
+    def work(session: DebugSession) -> Stop:
+        from gpudbg.debug.values import frames
+
+        rows = frames(session)
+        if rows[min(level, len(rows) - 1)].own:
+            return session.goto(0)
+        inlined = rows[level].inlined
+        for _ in rows[: level + 1]:
+            stop = session.reverse_finish()
+        return stop if inlined else session.step()
+
+    _go(adapter, {"threadId": thread}, work, "restart", back=True)
+
+
 @request("pause", running="ok")
 def pause(adapter: Adapter, arguments: Body) -> None:
     """Stop the program."""

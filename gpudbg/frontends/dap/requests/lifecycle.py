@@ -20,7 +20,7 @@ EvaluateForHovers StepBack SetVariable RestartRequest GotoTargetsRequest Complet
 ExceptionInfoRequest TerminateDebuggee DelayedStackTraceLoading LoadedSourcesRequest LogPoints
 SetExpression TerminateRequest DataBreakpoints ReadMemoryRequest WriteMemoryRequest
 DisassembleRequest CancelRequest BreakpointLocationsRequest SteppingGranularity
-InstructionBreakpoints ValueFormattingOptions
+InstructionBreakpoints ValueFormattingOptions RestartFrame ClipboardContext
 """.split()
 CAPABILITIES: Body = {f"supports{name}": True for name in SUPPORTED} | {
     "supportTerminateDebuggee": True,
