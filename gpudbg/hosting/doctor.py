@@ -43,8 +43,13 @@ def diagnoses() -> list[Diagnosis]:
         Diagnosis("PTX", ptxas is not None, str(ptxas) if ptxas else INSTALL_CUDA),
         Diagnosis(".cu kernels", nvrtc is not None, str(nvrtc) if nvrtc else INSTALL_CUDA),
         Diagnosis("CUDA headers", bool(headers), headers[0] if headers else INSTALL_CUDA),
-        Diagnosis("clang", clang is not None, clang or "builds host programs: `apt install clang`"),
+        Diagnosis(
+            "clang", clang is not None, clang or "builds whole .cu programs: `apt install clang`"
+        ),
     ]
+    served = find_spec("mcp") is not None
+    words = "serves assistants" if served else "`pip install 'gpudbg[mcp]'`"
+    made.append(Diagnosis("gpudbg mcp", served, words))
     for module, package in CLIENTS.items():
         here = find_spec(module) is not None
         words = "runs under `gpudbg exec python …`" if here else f"`pip install {package}`"
