@@ -22,7 +22,9 @@ MAP_COMMANDS = frozenset(
 )
 """Commands whose data is such an object."""
 
-NULLABLE = frozenset("file folder line max_threads pc reason target why".split())
+NULLABLE = frozenset(
+    "file folder line max_threads other_branch pc reason target this_branch why".split()
+)
 """Keys that can be null wherever they occur: there is no line table, no warp, no limit, …"""
 
 _TEXT = """
