@@ -92,14 +92,18 @@ def divergence() -> Drawing:
         zip(lock, ("sm_50: one pc and a stack", "sm_80: a pc for each lane"), strict=True)
     ):
         session = opened(story)
-        session.execute("set max-instructions 56")
+        session.execute(f"set max-instructions {3000 if number else 56}")
         with session.trace("instruction") as log:
             session.cont()
         left, top = 40 + number * 440, 60
         d.text(left, 28, title, "head")
         d.text(left, 46, f"{story}: lanes 0 to 31 down, instructions across", "note")
         pcs = sorted({entry.offset for entry in log})
-        for tick, entry in enumerate(list(log)[:56]):
+        entries = list(log)
+        # Where the lane that has the lock comes to give it back, if it ever does.
+        alone = [n for n, entry in enumerate(entries) if entry.lanes == (0,)]
+        first = max(0, alone[-1] - 40) if number else 0
+        for tick, entry in enumerate(entries[first : first + 56]):
             colour = f"c{pcs.index(entry.offset) * 6 // len(pcs)}"
             active = set(entry.lanes)
             for lane in range(32):
@@ -107,11 +111,12 @@ def divergence() -> Drawing:
                 d.box(left + tick * 7, top + lane * 10, 6, 9, kind, 1)
         for lane in (0, 15, 31):
             d.text(left - 6, top + lane * 10 + 9, lane, "note", end=True)
-        rows = session.execute("info stack")
-        for line, row in enumerate(rows[:3]):
-            words = ", ".join(
-                f"{key} {value}" for key, value in row.items() if value not in ("", [])
-            )
+        shown = (
+            [f"instructions {first} to {first + 55} of {len(entries)}, lock free at the end"]
+            if number
+            else _lines(session, "info stack")
+        )
+        for line, words in enumerate(shown[:3]):
             d.text(left, top + 345 + 16 * line, words[:58], "note")
     d.text(
         40, 450, "A coloured cell: the lane executed; one colour for each part of the code.", "note"

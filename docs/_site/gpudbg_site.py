@@ -36,7 +36,7 @@ class PromptLexer(RegexLexer):
     tokens = {  # noqa: RUF012
         "root": [
             (r"^(\$ |gpudbg> )(.*\n)", bygroups(Generic.Prompt, Generic.Strong)),
-            (r"^.*\n", Generic.Output),
+            (r"^.*\n", Text),
             (r".", Text),
         ]
     }
@@ -92,6 +92,12 @@ def inner_types(
     return found or shown
 
 
+COMMON = frozenset(
+    "branch turn part door trace policy origin next until step finish advance valid active".split()
+)
+"""Terms whose plain English sense is what most sentences mean."""
+
+
 def term_id(term: str) -> str:
     """The place of a term in the glossary."""
     return "term-" + re.sub(r"[^a-z0-9]+", "-", term.lower()).strip("-")
@@ -127,7 +133,7 @@ class GlossaryLinks(SphinxPostTransform):
         if not self.env.docname.startswith(self.FOLDERS):
             return
         text = (Path(self.app.srcdir) / "glossary.md").read_text(encoding="utf-8")
-        left = {t.lower(): t for t in glossary_terms(text) if len(t) > 1}
+        left = {t.lower(): t for t in glossary_terms(text) if len(t) > 1 and t not in COMMON}
         if self.app.builder.format != "html":
             return
         words = sorted(left, key=len, reverse=True)
