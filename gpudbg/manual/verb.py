@@ -46,14 +46,19 @@ def _page(words: list[str]) -> str:
     Raises:
         UsageError: nothing is called so; names what is near.
     """
+    from gpudbg.debug.commands.families import load
     from gpudbg.errors import UsageError
     from gpudbg.manual.lookup import entry
 
     topic = " ".join(words)
     try:
-        return find(topic).text()
+        page = find(topic)
     except UsageError:
         found = entry(topic)
         if found is None:
             raise
         return found
+    # A command and a page of one name: the command first, as it is short.
+    if page.name == topic and load().has(topic):
+        return f"{entry(topic)}\n{page.text()}"
+    return page.text()

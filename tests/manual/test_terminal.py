@@ -21,7 +21,7 @@ try rec; try run --gr; try run x.cubin --engine ""; try demo spin_lock_; try x.c
 def test_every_topic_opens(capsys: pytest.CaptureFixture[str]) -> None:
     for name in pages():
         assert cli.main(["help", name]) == 0
-        assert capsys.readouterr().out.startswith("# "), name
+        assert capsys.readouterr().out.startswith("#"), name
 
 
 def test_a_topic_that_is_not_there(capsys: pytest.CaptureFixture[str]) -> None:
