@@ -156,7 +156,7 @@ class BarrierCheck(RunCheck):
         self._add(step, "error", cause, lanes=_ranges(lanes), live=mask)
 
     def warp_end(self, warp: WarpState) -> None:
-        for row in self._passing.ended(warp):
+        for row in self._passing.drop_warp(warp):
             if not row.mask:
                 self._add(row.step, "warning", "exited_threads", lanes=_ranges(row.lanes))
 

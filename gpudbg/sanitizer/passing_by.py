@@ -41,7 +41,7 @@ class PassingBy:
     """Sees which of the lanes that did not come went round the place.
 
     Args:
-        report: is told of a step, the lanes that went round it, and the mask they are in.
+        report: is called with a step, the lanes that went round it, and the mask they are in.
     """
 
     def __init__(self, report: Callable[[ExecutedInstruction, int, int], None]) -> None:
@@ -77,7 +77,7 @@ class PassingBy:
                     self._report(row.step, met, row.mask)
         places[bools(step.lanes)] = step.pc
 
-    def ended(self, warp: WarpState) -> list[LanesMissed]:
+    def drop_warp(self, warp: WarpState) -> list[LanesMissed]:
         """A warp has ended: what is left."""
         self._latest.pop(_key(warp), None)
         return [row for row in self._missed.pop(_key(warp), ()) if row.lanes]

@@ -291,7 +291,8 @@ def test_info_lists_what_a_launch_needs(capsys: pytest.CaptureFixture[str]) -> N
 def test_bare_command_and_help(capsys: pytest.CaptureFixture[str]) -> None:
     code, _, err = run(capsys=capsys)
     assert code == EXIT_USAGE
-    assert "usage:" in err
+    assert "Three things to try" in err
+    assert "gpudbg --help" in err
     code, out, _ = run("--help", capsys=capsys)
     assert code == EXIT_CLEAN
     assert "exit codes" in out

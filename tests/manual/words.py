@@ -19,6 +19,7 @@ from gpudbg.debug.settings import ROWS
 from gpudbg.errors import CommandError
 from gpudbg.frontends.tui.actions import ACTIONS, LOCAL_ACTIONS
 from gpudbg.frontends.tui.keys import keys_text
+from gpudbg.frontends.verbs.info_topics import TOPICS
 from gpudbg.frontends.verbs.listing import ENVIRONMENT, VERBS
 from gpudbg.manual.pages import pages
 from gpudbg.manual.reference.command_line import all_rows
@@ -32,6 +33,8 @@ OTHERS = frozenset(
     "unsigned for never stop session import if else def cd export eval".split()
 )
 """First words of code that is not the debugger's."""
+VERB_TOPICS = frozenset(("isa", "schema", *TOPICS))
+"""Of `gpudbg info`, the verb."""
 EVERYWHERE = frozenset(
     ("--reverse", "--plugin", "--help", "-h", "--version", "--interpreter", "--mi-listen")
 )
@@ -89,7 +92,7 @@ def _span(span: str) -> Iterator[str]:
         flag = re.split(r"[ =]", span)[0]
         if flag not in _flags():
             yield f"no verb has the flag {flag}"
-    elif first in VERBS and not load().has(first) and " " in span:
+    elif first in VERBS and first not in _first_words() and " " in span:
         yield from _call(f"gpudbg {span}")
     elif first in ("set", "show", "with") and " " in span and "(" not in span:
         yield from _setting(span)
@@ -97,7 +100,12 @@ def _span(span: str) -> Iterator[str]:
         if span.partition("=")[0] not in ENVIRONMENT:
             yield f"no variable of the environment is called {span!r}"
     elif re.match(r"[a-z][a-z-]+ \S", span) and first not in OTHERS:
-        yield from _command(span)
+        if first != "info" or span.split()[1] not in {
+            "isa",
+            "schema",
+            *TOPICS,
+        }:  # of the verb of that name
+            yield from _command(span)
 
 
 def _call(text: str) -> Iterator[str]:
@@ -147,6 +155,12 @@ def _command(span: str) -> Iterator[str]:
     except CommandError as error:
         if not {span.split()[0], " ".join(span.split()[:2])} & set(ABSENT):
             yield str(error)
+
+
+@cache
+def _first_words() -> frozenset[str]:
+    """Of commands: `info` of `info warps`, too."""
+    return frozenset(command.name.split()[0] for command in load().commands)
 
 
 @cache

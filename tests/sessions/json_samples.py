@@ -9,6 +9,7 @@ from __future__ import annotations
 
 ROWS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("hidden_race", ("check race", "check all", "info findings", "finding 1 1")),
+    ("unset_shared", ("check init", "run", "info findings")),
     (
         "first_steps",
         (

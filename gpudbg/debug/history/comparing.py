@@ -29,6 +29,14 @@ class StateDifference:
     `where` is the first of them, `count` how many there are (32 bits each), `this_branch` and
     `other_branch` the first one's values: on the branch that is followed, and on the other one.  A
     warp or a block that has ended, or not begun, on one of them is a row without values.
+
+    >>> stop = session.run()
+    >>> stop = session.goto(0)
+    >>> session.set_buffer("in", session.buffer("in") * 0)
+    >>> stop = session.run()
+    >>> row = session.compare_branch(1)[-1]
+    >>> row.this_branch == row.other_branch
+    False
     """
 
     where: str = column("Place")
