@@ -115,6 +115,7 @@ did: what the clamp made of the access
 dim: 1d, 2d, 3d, cube, …
 disabled: addresses of a breakpoint, or clamps of a surface, that are switched off
 disassembler: the register's name in SASS
+diverges: why the lanes of a branch may go different ways; empty where they do not
 dprintf: what it prints in place of stopping: a format and expressions; empty where it stops
 dtype: element type
 dual: issued together with its neighbour

@@ -41,6 +41,7 @@ FAMILIES = (
     "history",
     "provenance",
     "symbols",
+    "uniform",
 )
 """Modules of this package that enter commands."""
 

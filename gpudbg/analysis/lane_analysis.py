@@ -1,0 +1,420 @@
+"""What registers have in common across a warp, proven from the code: uniform, affine in the lane.
+
+A claim before an instruction holds at every stop there, for the lanes that are active.  The
+analysis goes forwards over basic blocks (`cfg.Flow`) with the lattice of `lane_values`, from a
+kernel's entry, until nothing changes:
+
+* Where two ways meet, what both say stays (`join`).
+* Where lanes that went different ways meet again, registers that were written meanwhile vary.
+  On sm_50 to sm_62 that is where a token of the divergence stack leads (SSY and SYNC, PBK and BRK,
+  PCNT and CONT); from sm_70 on, every place that is reached from both sides of a branch, whatever
+  wrote since.  Only branches whose predicate is not uniform count: they are found on the way.
+* What memory holds, clocks, and what calls leave behind are varying.
+
+A debugger may write registers: the claims are about code, not about what a user did to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from gpudbg.analysis import cfg
+from gpudbg.analysis.cfg import BasicBlock, Flow
+from gpudbg.analysis.lane_values import (
+    UNIFORM_BASE,
+    UNKNOWN,
+    KnownState,
+    ShapeMachine,
+    Truth,
+    ValueShape,
+)
+from gpudbg.dataclass import dataclass
+from gpudbg.isa.layout import instructions
+from gpudbg.isa.operands import PT
+from gpudbg.sm.semantics import registry
+
+if TYPE_CHECKING:
+    from gpudbg.formats.program import CodeImage, Kernel, Program
+
+_SENDS_BACK = cfg.CALLS | cfg.INDIRECT | {"RET", "SAM", "RAM", "PRET", "PLONGJMP", "LONGJMP", "RTT"}
+"""Instructions after which nothing is known: lanes come from anywhere, or are woken."""
+_GIVES_UP = cfg.INDIRECT | {"PEXIT", "PLONGJMP", "LONGJMP", "SAM", "RAM"}
+"""With these lanes come from places that are not in the control flow: nothing is claimed, unless
+the file lists where they lead."""
+_PARTS = frozenset("BSYNC WARPSYNC YIELD NANOSLEEP BREAK BAR CALL RET".split())
+"""Instructions of sm_70 and later that let lanes go on apart, where a guard chooses some."""
+_MAX_INSTRUCTIONS = 4000
+"""Longer sections are not analysed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Divergence:
+    """A branch whose lanes may go different ways.
+
+    Attributes:
+        offset: of the branch.
+        predicate: that it depends on, "" for another reason.
+        setter: offset of the instruction that last wrote it before the branch; None: not in its
+            block.
+    """
+
+    offset: int
+    predicate: str
+    setter: int | None
+
+
+class LaneAnalysis:
+    """Claims about a section's registers.
+
+    Attributes:
+        flow: its control flow.
+        before: what is known before each instruction, by offset.
+        divergent: branches whose lanes may go different ways.
+    """
+
+    def __init__(
+        self, flow: Flow, arch: str, block: tuple[int, int, int] | None = None, entry: int = 0
+    ) -> None:
+        """Args: block: threads of a block, where they are known; entry: the kernel's offset."""
+        self.flow, self._arch = flow, arch
+        self._table = registry.table(arch)
+        self._narrow = flow.layout.has_control_words
+        self._machine = ShapeMachine(block)
+        self._blocks = {b.start: b for b in flow.blocks()}
+        self._entry = flow.layout.first(entry)
+        self._reached = self._reachable()
+        self._called = {flow.layout.first(t) for t in _call_targets(flow)}
+        self.before: dict[int, KnownState] = {}
+        self.divergent: dict[int, Divergence] = {}
+        if not self._leads_anywhere():
+            self._solve()
+
+    def _leads_anywhere(self) -> bool:
+        """Whether lanes may come from places that the control flow does not have."""
+        return any(
+            insn is not None and insn.op in _GIVES_UP and not self.flow.targets(offset)
+            for offset, insn in self.flow.instructions.items()
+        )
+
+    # ---- the fixed point -----------------------------------------------------------------
+
+    def _solve(self) -> None:
+        """Again with the branches that turned out to diverge, until there are no more."""
+        while True:
+            lost = self._lost()
+            self._flow_forward(lost)
+            found = self._diverging()
+            if found.keys() <= self.divergent.keys():
+                return
+            self.divergent |= found
+
+    def _flow_forward(self, lost: Mapping[int, frozenset[Any]]) -> None:
+        into: dict[int, KnownState] = {}
+        called = {edge.target for b in self._blocks.values() for edge in b.edges}
+        work = [self._entry]
+        for start in self._blocks:
+            if start == self._entry or start not in called or start in self._called:
+                into[start] = KnownState.empty()
+                work.append(start)
+        self.before = {}
+        while work:
+            start = work.pop()
+            block = self._blocks.get(start)
+            if block is None:
+                continue
+            state = self._through(block, into[start].copy())
+            for edge in block.edges:
+                if edge.target not in self._blocks:
+                    continue
+                coming = _without(state, lost.get(edge.target))
+                old = into.get(edge.target)
+                new = coming if old is None else old.joined(coming)
+                if old is None or new != old:
+                    into[edge.target] = new
+                    work.append(edge.target)
+
+    def _through(self, block: BasicBlock, state: KnownState) -> KnownState:
+        """The state behind a block."""
+        machine = self._machine
+        machine.state = state
+        for offset in block.offsets:
+            self.before[offset] = machine.state.copy()
+            insn = self.flow.instructions[offset]
+            if insn is None or insn.op in _SENDS_BACK:
+                machine.state = KnownState.empty()
+                continue
+            self._execute(insn)
+        return machine.state
+
+    def _execute(self, insn: Any) -> None:
+        machine = self._machine
+        kept = machine.state.copy()
+        machine.guard = self._guard(insn)
+        try:
+            function = self._table[insn.op]
+            if not self._narrow and registry.reserved(insn):
+                raise KeyError(insn.op)
+            function(machine, insn)
+        except UNKNOWN:
+            machine.state = kept
+            self._forget(insn)
+
+    def _forget(self, insn: Any) -> None:
+        """Nothing is known of what an instruction writes."""
+        state, writes = self._machine.state, insn.writes()
+        for index in writes.registers:
+            state.regs.pop(index, None)
+        for index in writes.uniform:
+            state.regs.pop(UNIFORM_BASE + index, None)
+        for index in writes.predicates:
+            state.preds.pop(index, None)
+        if writes.cc:
+            state.flags.clear()
+
+    def _guard(self, insn: Any) -> Truth | None:
+        """The lanes that execute, of the active ones."""
+        if not self._narrow and insn.tests_guard:
+            return Truth(1, True)
+        index, negated = insn.guard
+        if index == PT:
+            return Truth(1, not negated)
+        uniform = not self._narrow and insn.uniform_guard
+        held = self._machine.upred(index) if uniform else self._machine.pred(index)
+        found = self._machine.mnot(held) if negated else held
+        return found if isinstance(found, Truth) else None
+
+    # ---- where lanes part and meet ---------------------------------------------------------
+
+    def _diverging(self) -> dict[int, Divergence]:
+        """Branches, and ways to a token, that lanes may go differently."""
+        found = {}
+        for block in self._blocks.values():
+            offset = block.last
+            insn = self.flow.instructions[offset]
+            if insn is None or insn.op not in cfg.FLOW or insn.op in cfg.ENDS:
+                continue
+            if not self.flow.falls(offset) and insn.op not in cfg.INDIRECT:
+                continue
+            self._machine.state = self.before.get(offset, KnownState.empty())
+            guard = self._guard(insn)
+            tests = self._tests(insn)
+            if guard is not None and guard.rows == 1 and not guard.given and not tests:
+                continue
+            index, negated = insn.guard
+            name = "" if tests or index == PT else f"{'!' * negated}P{index}"
+            found[offset] = Divergence(offset, name, self._setter(block, index))
+        return found
+
+    def _tests(self, insn: Any) -> bool:
+        """Whether a branch depends on more than its guard."""
+        if self._narrow:
+            return insn.m.get("cctest") not in ("T", "", False, None) or insn.op in cfg.INDIRECT
+        return not insn.unconditional and bool(insn.tests_guard or insn.guard[0] == PT)
+
+    def _setter(self, block: BasicBlock, index: int) -> int | None:
+        """The last instruction of a block that writes a predicate."""
+        for offset in reversed(block.offsets[:-1]):
+            insn = self.flow.instructions[offset]
+            if insn is not None and index in insn.writes().predicates:
+                return offset
+        return None
+
+    def _lost(self) -> dict[int, frozenset[Any]]:
+        """Block -> what is varying there since lanes meet that went different ways."""
+        regions = self._token_regions() if self._narrow else self._branch_regions()
+        found: dict[int, frozenset[Any]] = {}
+        for meets, blocks in regions:
+            written = self._written(blocks)
+            for start in meets:
+                found[start] = found.get(start, frozenset()) | written
+        return found
+
+    def _token_regions(self) -> Iterator[tuple[set[int], set[int]]]:
+        """(Where a token leads, blocks from where it is pushed) of those around a branch that
+        diverges."""
+        for block in self._blocks.values():
+            insn = self.flow.instructions[block.last]
+            for offset in block.offsets:
+                insn = self.flow.instructions[offset]
+                if insn is None or insn.op not in cfg.PUSHES:
+                    continue
+                target = insn.target(offset)
+                if target is None:
+                    continue
+                goal = self.flow.layout.first(target)
+                stop = -1 if self._popped_behind(goal) else goal
+                region = {block.start} | self._reach(block, stop)
+                if any(self._parts(self._blocks[start]) for start in region):
+                    yield {goal}, region
+
+    def _parts(self, block: BasicBlock) -> bool:
+        """Whether lanes may go different ways in or behind a block."""
+        insns = (self.flow.instructions[offset] for offset in block.offsets)
+        calls = any(insn is not None and insn.op in _SENDS_BACK for insn in insns)
+        return calls or block.last in self.divergent
+
+    def _popped_behind(self, goal: int) -> bool:
+        """Whether lanes that come to a token's goal without taking it may take it later."""
+        seen: set[int] = set()
+        work = [goal]
+        while work:
+            start = work.pop()
+            block = self._blocks.get(start)
+            if block is None or start in seen:
+                continue
+            seen.add(start)
+            if goal in self.flow.targets(block.last) and self._pops(block):
+                return True
+            if not self._pushes(block, goal):
+                work += [edge.target for edge in block.edges]
+        return False
+
+    def _pops(self, block: BasicBlock) -> bool:
+        insn = self.flow.instructions[block.last]
+        return insn is not None and insn.op in cfg.POPS
+
+    def _pushes(self, block: BasicBlock, goal: int) -> bool:
+        for offset in block.offsets:
+            insn = self.flow.instructions[offset]
+            if insn is not None and insn.op in cfg.PUSHES:
+                target = insn.target(offset)
+                if target is not None and self.flow.layout.first(target) == goal:
+                    return True
+        return False
+
+    def _branch_regions(self) -> Iterator[tuple[set[int], set[int]]]:
+        """(Blocks that both sides reach, blocks that one does) of branches that diverge."""
+        for block in self._blocks.values():
+            behind = self._reached[block.start]
+            if any(self._lets_go(offset) for offset in block.offsets):
+                yield behind, behind | {block.start}
+            elif block.last in self.divergent:
+                sides = [
+                    {edge.target} | self._reached[edge.target]
+                    for edge in block.edges
+                    if edge.target in self._blocks
+                ]
+                if len(sides) > 1:
+                    yield set.intersection(*sides), set[int]().union(*sides)
+                else:
+                    yield behind, behind | {block.start}
+
+    def _lets_go(self, offset: int) -> bool:
+        """Whether an instruction lets some lanes go on apart: calls, and those with a guard."""
+        insn = self.flow.instructions[offset]
+        if insn is None or insn.op not in _PARTS:
+            return False
+        return insn.op in ("CALL", "RET") or insn.guard[0] != PT
+
+    def _written(self, blocks: set[int]) -> frozenset[Any]:
+        """What blocks write: numbers of registers, and ("P", number), "cc"."""
+        found: set[Any] = set()
+        for start in blocks:
+            for offset in self._blocks[start].offsets:
+                insn = self.flow.instructions[offset]
+                if insn is None:
+                    continue
+                if insn.op in _SENDS_BACK:
+                    found.add("all")
+                writes = insn.writes()
+                found |= writes.registers
+                found |= {UNIFORM_BASE + n for n in writes.uniform}
+                found |= {("P", n) for n in writes.predicates}
+                if writes.cc:
+                    found.add("cc")
+        return frozenset(found)
+
+    def _reach(self, block: BasicBlock, stop: int) -> set[int]:
+        """Blocks behind one, up to a place."""
+        found: set[int] = set()
+        work = [edge.target for edge in block.edges]
+        while work:
+            start = work.pop()
+            if start in found or start == stop or start not in self._blocks:
+                continue
+            found.add(start)
+            work += [edge.target for edge in self._blocks[start].edges]
+        return found
+
+    def _reachable(self) -> dict[int, set[int]]:
+        """Blocks behind each."""
+        if self._narrow:
+            return {}
+        return {start: self._reach(block, -1) for start, block in self._blocks.items()}
+
+    # ---- answers -----------------------------------------------------------------------
+
+    def claims(self, offset: int) -> dict[int, ValueShape]:
+        """Registers of which something is known before an instruction."""
+        found = self.before.get(offset)
+        regs = {} if found is None else found.regs
+        return {n: shape for n, shape in sorted(regs.items()) if n < UNIFORM_BASE}
+
+    def results(self, offset: int) -> dict[int, ValueShape | None]:
+        """What an instruction writes: register -> its shape behind it, None for varying."""
+        insn = self.flow.instructions.get(offset)
+        if insn is None or offset not in self.before:
+            return {}
+        self._machine.state = self.before[offset].copy()
+        if insn.op in _SENDS_BACK:
+            self._machine.state = KnownState.empty()
+        else:
+            self._execute(insn)
+        regs = self._machine.state.regs
+        return {n: regs.get(n) for n in sorted(insn.writes().registers)}
+
+
+def _without(state: KnownState, lost: frozenset[Any] | None) -> KnownState:
+    """A state in which some registers are varying."""
+    if not lost:
+        return state.copy()
+    if "all" in lost:
+        return KnownState.empty()
+    return KnownState(
+        {n: value for n, value in state.regs.items() if n not in lost},
+        {n: value for n, value in state.preds.items() if ("P", n) not in lost and n < UNIFORM_BASE},
+        {} if "cc" in lost else dict(state.flags),
+    )
+
+
+def of_code(
+    words: list[tuple[int, int]],
+    arch: str,
+    block: tuple[int, int, int] | None = None,
+    known: Mapping[int, tuple[int, ...]] | None = None,
+    entry: int = 0,
+) -> LaneAnalysis:
+    """The analysis of a section by (offset, word)."""
+    return LaneAnalysis(Flow(words, arch, known), arch, block, entry)
+
+
+def of_kernel(
+    program: Program,
+    image: CodeImage,
+    kernel: Kernel,
+    block: tuple[int, int, int] | None = None,
+) -> LaneAnalysis | None:
+    """The analysis of a launched kernel's section; None where it is too long."""
+    place = next((p for p in image.placements if p.section == kernel.section), None)
+    if place is None:
+        return None
+    known: Mapping[int, tuple[int, ...]] = {
+        b.offset: b.targets for b in kernel.indirect_branches if b.targets
+    }
+    start = place.address - image.base
+    words = [
+        (offset, word)
+        for offset, word, _ in instructions(image.code[start : start + place.size], program.layout)
+    ]
+    if not words or len(words) > _MAX_INSTRUCTIONS:
+        return None
+    return of_code(words, program.arch, block, known)
+
+
+def _call_targets(flow: Flow) -> Iterator[int]:
+    """Where calls lead."""
+    for offset, insn in flow.instructions.items():
+        target = None if insn is None or insn.op not in cfg.CALLS else insn.target(offset)
+        if target is not None:
+            yield target
