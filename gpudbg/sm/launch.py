@@ -178,10 +178,8 @@ def plan(
     threads = block[0] * block[1] * block[2]
     warps = -(-threads // WARP_SIZE)
     registers = _round(max(kernel.num_regs, 1), REGISTER_UNIT)
-    static = kernel.shared_static_bytes
-    if shared_dynamic and age(arch)[0] >= 90:
-        static = max(static, RESERVED_SHARED)
-    shared = static + shared_dynamic + reserved_shared(kernel, arch)
+    shared = shared_below(kernel, arch, shared_dynamic)
+    shared += shared_dynamic + reserved_shared(kernel, arch)
     barriers = kernel.num_barriers
     _check(kernel, "shared memory of a block", shared, limits.cta_shared, "bytes")
     _check(
@@ -219,20 +217,36 @@ def plan(
     )
 
 
+def shared_below(kernel: Kernel, arch: str, shared_dynamic: int) -> int:
+    """Bytes of a block's shared memory below its dynamic part: what the kernel declares.
+
+    From sm_90 on the first ones are the system's.  A kernel's section counts them where it
+    declares variables; one with dynamic shared memory alone, and one that uses only the system's
+    (a tile of several warps), has no such section.
+    """
+    static = kernel.shared_static_bytes
+    if age(arch)[0] >= 90 and (shared_dynamic or _uses_reserved(kernel)):
+        return max(static, RESERVED_SHARED)
+    return static
+
+
+def _uses_reserved(kernel: Kernel) -> bool:
+    """Whether the toolkit's code in a kernel uses the system's shared memory."""
+    return any("RESERVED_SMEM" in name for name, _ in kernel.attributes)
+
+
 def reserved_shared(kernel: Kernel, arch: str) -> int:
     """Bytes behind a block's shared memory that the toolkit's code uses, such as tiles of several
     warps; from sm_90 on they are the first ones."""
     if not 80 <= age(arch)[0] < 90:
         return 0
-    used = any("RESERVED_SMEM_USED" in name for name, _ in kernel.attributes)
-    return RESERVED_SHARED if used else 0
+    return RESERVED_SHARED if _uses_reserved(kernel) else 0
 
 
 def system_shared(kernel: Kernel, arch: str) -> int:
     """Bytes at the begin of a block's shared memory that are the system's and that nothing of the
     kernel uses (sm_90 and later)."""
-    used = any("RESERVED_SMEM" in name for name, _ in kernel.attributes)
-    return 0 if used or age(arch)[0] < 90 else RESERVED_SHARED
+    return 0 if _uses_reserved(kernel) or age(arch)[0] < 90 else RESERVED_SHARED
 
 
 _USETMAXREG = (0x9C8, 0x3C8)
@@ -308,7 +322,7 @@ def constant_bank_0(
         words[places.parameters], words[places.parameters + 4] = first, first >> 32
     if places.clusters >= 0:
         words |= _cluster_words(config, places)
-    reserved = min(RESERVED_SHARED, config.kernel.shared_static_bytes)
+    reserved = min(RESERVED_SHARED, config.shared_bytes)
     words[places.reserved_shared], words[places.most_shared] = reserved, MAX_SHARED_WORD
     if not places.wide_windows and layout.shared_window >> 32:
         words |= {

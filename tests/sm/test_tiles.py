@@ -46,3 +46,12 @@ def test_tiles_of_two_warps_leave_the_programs_shared_memory_alone(arch: str) ->
     threads = np.arange(256)
     assert np.array_equal(sums.array(), np.repeat(threads.reshape(4, 64).sum(1), 64))
     assert np.array_equal(kept.array(), 3 * (threads ^ 1))
+
+
+@pytest.mark.parametrize("arch", ["sm_90", "sm_120"])
+def test_a_kernel_may_use_the_systems_shared_memory_alone(arch: str) -> None:
+    """reserved.ptx by ptxas 12.9: no section tells of the bytes, an attribute does."""
+    program = gpudbg.load(str(TILES / f"reserved.{arch}.cubin"), engine="step")
+    out = program.device.buffer(np.zeros(64, np.int32))
+    assert program.launch(grid=1, block=64, args=[out]).run().kind == "exited"
+    assert np.array_equal(out.array(), np.arange(64) ^ 1)
