@@ -12,6 +12,7 @@ import numpy as np
 
 from gpudbg.api.console import commands
 from gpudbg.api.device import Device
+from gpudbg.debug.history.branches import Branch, BranchOrigin
 from gpudbg.debug.history.replay import BEGINNING, Position
 from gpudbg.debug.progress import progress_shown
 from gpudbg.device.device import DeviceBuffer
@@ -22,7 +23,14 @@ from gpudbg.formats.launch import Launch, OutputSpec, RawSpec
 from gpudbg.formats.launch_machine import make_special
 from gpudbg.formats.raw import read_raw
 from gpudbg.formats.reading import read_bytes
-from gpudbg.formats.recording import RecordedLaunch, RecordedMove, Recording, decode
+from gpudbg.formats.recording import (
+    RecordedBranch,
+    RecordedHandler,
+    RecordedLaunch,
+    RecordedMove,
+    Recording,
+    decode,
+)
 from gpudbg.launch.prepare import Argument, Made, ProgramLaunch
 from gpudbg.sm import state_edits
 from gpudbg.sm.moves import Move
@@ -32,6 +40,7 @@ from gpudbg.sm.trap.options import TrapOptions
 
 if TYPE_CHECKING:
     from gpudbg.api.programs import LoadedProgram
+    from gpudbg.debug.history.replay import Replay
     from gpudbg.debug.session import DebugSession
     from gpudbg.formats.program import Program
     from gpudbg.mem.device import Allocation
@@ -79,12 +88,14 @@ class _Resumed:
         gpu.launches, gpu.heap.used = self._of.machine.launches, self._of.machine.heap_used
         gpu.memory.next_address = self._of.next_address
         self._restore_images(gpu, allocations)
-        gpu.handler = self._handler()
+        loaded.module.bound.update(self._of.bound)
+        gpu.handler = self._handler(self._of.handler)
         session = DebugSession(self._launch(loaded, allocations), commands)
         loaded.device.sessions.add(session)
         shown = progress and sys.stderr.isatty()
         with progress_shown(session) if shown else nullcontext():
             self._carry_out(session)
+        gpu.handler = self._handler(self._of.next_handler)
         return session
 
     # ---- the beginning -------------------------------------------------------------------
@@ -98,6 +109,7 @@ class _Resumed:
             engine=machine.engine,
             heap_bytes=machine.heap_bytes,
             stack_bytes=machine.stack_bytes,
+            on_fault=machine.on_fault,
         )
         gpu = device.gpu
         gpu.fixed_sms, gpu.quantum = machine.fixed_sms, max(machine.quantum, 1)
@@ -143,8 +155,7 @@ class _Resumed:
         images.disabled = set(of.disabled)
         images.take_over(of.samplers, found)
 
-    def _handler(self) -> Handler | None:
-        of = self._of.handler
+    def _handler(self, of: RecordedHandler | None) -> Handler | None:
         if of is None:
             return None
         data = self._recording.section(of.program)
@@ -215,32 +226,50 @@ class _Resumed:
 
     # ---- what was done -------------------------------------------------------------------
     def _carry_out(self, session: DebugSession) -> None:
-        """Do everything again, up to the end."""
+        """Do everything again, on every branch, up to the end of the one that is followed."""
         history, of = session.history, self._of
-        replay = history.replay
-        replay.begin_with([self._move(move) for move in of.moves])
+        replay, branches = history.replay, history.branches
+        numbers = [branch.number for branch in (of.followed, *of.others)]
+        if len(set(numbers)) < len(numbers) or min(numbers) < 1:
+            raise self._error("has branches of the same number")
+        replay.begin_with([])
         # As the launch is made, before the session has done anything with it.
         replay.leave()
         replay.go(BEGINNING)
         if state_hash(replay.grid) != of.begin:
             raise self._error("does not begin in the state that was recorded")
-        for edit in of.edits:
+        for branch in of.others:
+            self._lead(replay, branch)
+            left = None if branch.left is None else Position(*branch.left)
+            kept = Branch(list(replay.moves), list(replay.marks), left, branch.name)
+            branches.restore(branch.number, kept, _origin(branch))
+        self._lead(replay, of.followed)
+        left = None if of.followed.left is None else Position(*of.followed.left)
+        branches.follow(of.followed.number, of.followed.name, left, _origin(of.followed))
+        for bookmark in of.bookmarks:
+            if bookmark.text:
+                session.timeline.mark(bookmark.tick, bookmark.text)
+            session.timeline.annotate(bookmark.tick, bookmark.note)
+        history.stand_at_end()
+
+    def _lead(self, replay: Replay, branch: RecordedBranch) -> None:
+        """Lead the launch on to the end of a branch."""
+        replay.begin_with([self._move(move) for move in branch.moves])
+        for edit in branch.edits:
             at = Position(edit.moves, edit.tick)
             replay.leave()
             replay.go(at)
+            if edit.removed or edit.handler is not None:
+                state_edits.set_handler(replay.grid, self._handler(edit.handler))
             pieces = [(n, offset, self._recording.section(s)) for n, offset, s in edit.pieces]
             state_edits.apply(replay.grid, edit.values, pieces)
             if state_hash(replay.grid) != edit.hash:
                 raise self._error(f"comes to another state at tick {edit.tick:,}")
             replay.mark(at, needed=True)
-        for bookmark in of.bookmarks:
-            if bookmark.text:
-                session.timeline.mark(bookmark.tick, bookmark.text)
-            session.timeline.annotate(bookmark.tick, bookmark.note)
         replay.leave()
-        history.stand_at_end()
-        if session.tick != of.end_tick or state_hash(session.grid) != of.end:
-            raise self._error(f"comes to another state at its end, tick {of.end_tick:,}")
+        replay.go(replay.end)
+        if replay.grid.total != branch.end_tick or state_hash(replay.grid) != branch.end:
+            raise self._error(f"comes to another state at its end, tick {branch.end_tick:,}")
 
     def _move(self, move: RecordedMove) -> Move:
         options = TrapOptions()
@@ -251,6 +280,10 @@ class _Resumed:
     def _error(self, words: str) -> LoadError:
         hint = f"gpudbg {self._of.version} wrote it"
         return LoadError(words, path=self._recording.path, hint=hint)
+
+
+def _origin(branch: RecordedBranch) -> BranchOrigin:
+    return BranchOrigin(branch.parent, branch.begins_at)
 
 
 def _plain(move: Any) -> dict[str, Any]:

@@ -15,8 +15,8 @@ from gpudbg.debug.symbols import Symbols
 from gpudbg.errors import CommandError, LoadError, UsageError
 from gpudbg.formats.launch import Launch as Table
 from gpudbg.formats.program import Program
-from gpudbg.sm.counters import reads_counters
 from gpudbg.sm.driver import SmDriver
+from gpudbg.sm.state_edits import set_handler
 from gpudbg.sm.trap.handler import BANK, Handler, choose
 from gpudbg.textlines import opened
 
@@ -93,7 +93,12 @@ class SessionTraps(Attached["Inferior"]):
     def install_from(self, table: Launch) -> None:
         """The handler that a launch table names, if any; errors as `install`."""
         if table.trap.handler is not None:
+            first = self._inferior.grid.traps.handler is None
             self.install(table.trap.handler, table.trap.entry, table.trap.argument)
+            log = self._inferior.grid.log
+            if first and log is not None:
+                # A grid that begins with it has the same state: nobody has changed that.
+                log.begins_here()
 
     def install(
         self,
@@ -119,10 +124,7 @@ class SessionTraps(Attached["Inferior"]):
             raise CommandError("a warp is inside the trap handler", "let it return first")
         found = choose(read_handler(source, gpu.arch), entry, gpu.arch)
         handler = Handler(found.program, found.name, argument)
-        inferior.grid.note_edit()
-        inferior.grid.install(handler)
-        if reads_counters(inferior.grid.code.code):
-            inferior.grid.keep_counters()
+        set_handler(inferior.grid, handler)
         gpu.handler = handler
         self.attach()
         return handler
@@ -145,9 +147,8 @@ class SessionTraps(Attached["Inferior"]):
         inferior = self._inferior
         if any(w.in_trap for w in inferior.grid.warps()):
             raise CommandError("a warp is inside the trap handler", "let it return first")
-        inferior.grid.note_edit()
+        set_handler(inferior.grid, None)
         inferior.grid.gpu.handler = None
-        inferior.grid.traps.handler = None
 
 
 def read_handler(source: Any, arch: str) -> Program:

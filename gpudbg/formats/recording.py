@@ -33,7 +33,7 @@ from gpudbg.dataclass import dataclass
 from gpudbg.errors import LoadError
 from gpudbg.formats.reading import RECORDING_MAGIC as MAGIC
 
-VERSION: Final = 5
+VERSION: Final = 6
 """It rises with the file's layout, and where the state's hash comes to cover something else."""
 MOST_BYTES: Final = 1 << 34
 """Largest believable content of all sections."""
@@ -58,6 +58,7 @@ class RecordedMachine:
         launches: grids launched before.
         heap_used: bytes of the device heap that were out.
         trap_options: readings that hold, by name (`gpudbg.sm.trap.options`).
+        on_fault: what becomes of accesses that must not happen, as the option has it.
         special: what special registers show, as a launch table's [special].
     """
 
@@ -73,6 +74,7 @@ class RecordedMachine:
     launches: int
     heap_used: int
     trap_options: Mapping[str, Any]
+    on_fault: str
     special: Mapping[str, Any]
 
 
@@ -168,6 +170,7 @@ class RecordedMove:
     driven: tuple[tuple[int, ...], ...]
     stop_on_entry: bool
     options: Mapping[str, Any]
+    goes_on: bool
     before: int
     after: int
     stop_kind: str
@@ -183,6 +186,8 @@ class RecordedEdit:
         moves, tick: where: moves and warp instructions before.
         values: parts of the state that are numbers, by name, as they were afterwards.
         pieces: parts that are bytes: (name, offset, section with the bytes).
+        handler: a trap handler that was installed first, or None.
+        removed: the trap handler was taken away first.
         hash: the state's hash afterwards.
     """
 
@@ -190,7 +195,33 @@ class RecordedEdit:
     tick: int
     values: Mapping[str, int]
     pieces: tuple[tuple[str, int, str], ...]
+    handler: RecordedHandler | None
+    removed: bool
     hash: str
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedBranch:
+    """A way the launch was led on: `gpudbg.debug.history.branches`.
+
+    Attributes:
+        number, name: what it is called.
+        parent, begins_at: the branch it began on, and the tick there; None for the launch itself.
+        left: moves and tick where another one began on it first; None where none did.
+        moves, edits: what was done on it, from the launch on.
+        end: hash of the state at its end.
+        end_tick: warp instructions at its end.
+    """
+
+    number: int
+    name: str
+    parent: int | None
+    begins_at: int | None
+    left: tuple[int, int] | None
+    moves: tuple[RecordedMove, ...]
+    edits: tuple[RecordedEdit, ...]
+    end: str
+    end_tick: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,22 +242,27 @@ class RecordedLaunch:
         program: the file's name, for messages; the section `program` has its bytes.
         raw: of a file of instruction words, what those do not say; else None.
         images: of the device, that textures and surfaces are found by.
-        handler: the trap handler, or None.
+        bound: handles of what is bound to the program's texture and surface references, by name.
+        handler: the trap handler at the beginning, or None.
+        next_handler: the one that later launches have, or None.
         sources: source texts by name: the section with each.
         marks: source lines of assembled text (`gpudbg.formats.program.Program.marks`).
         segments: addresses of the program's memory segments by name.
         next_address: where the device's next allocation was to begin.
         kernel, grid, block, cluster, shared_bytes, params: the launch; the last in hexadecimal.
         outputs: what is shown at the end, as `gpudbg.formats.launch.OutputSpec`.
-        begin, end: hashes of the state at the beginning and where the recording ends.
-        end_tick: warp instructions at its end.
+        begin: hash of the state at the beginning.
+        followed: the branch that is followed, at whose end the recording opens.
+        others: the other branches.
     """
 
     version: str
     program: str
     raw: RecordedWords | None
     images: RecordedImages
+    bound: Mapping[str, int]
     handler: RecordedHandler | None
+    next_handler: RecordedHandler | None
     machine: RecordedMachine
     sources: Mapping[str, str]
     marks: Mapping[str, tuple[tuple[int, int], ...]]
@@ -241,12 +277,10 @@ class RecordedLaunch:
     arguments: tuple[RecordedArgument, ...]
     outputs: tuple[tuple[str, int, int | None, str], ...]
     allocations: tuple[RecordedAllocation, ...]
-    moves: tuple[RecordedMove, ...]
-    edits: tuple[RecordedEdit, ...]
     bookmarks: tuple[RecordedBookmark, ...]
     begin: str
-    end: str
-    end_tick: int
+    followed: RecordedBranch
+    others: tuple[RecordedBranch, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,6 +43,9 @@ class MoveListener(Protocol):
     def paused(self) -> None:
         """A run has paused there."""
 
+    def begins_here(self) -> None:
+        """The launch begins in the state it has now, its trap handler included."""
+
 
 @dataclass(frozen=True, slots=True)
 class CutStep:
@@ -75,6 +78,7 @@ class Move:
         driven: words of the SMs when it began, as the driver had set them.
         stop_on_entry: whether entering the trap handler ended it.
         options: values of `TrapOptions` while it went on, as these have them.
+        goes_on: whether accesses that must not happen ended nobody (`gpudbg.sm.on_fault`).
         before, after: warp instructions of the launch when it began and ended.
         stop_kind: the kind of its stop; "" for an exception.
         single: each call was for one instruction; calls in a row are one move.
@@ -88,6 +92,7 @@ class Move:
     driven: tuple[tuple[int, ...], ...]
     stop_on_entry: bool
     options: tuple[str | int, ...]
+    goes_on: bool
     before: int
     after: int
     stop_kind: str = ""

@@ -17,12 +17,14 @@ import numpy.typing as npt
 from gpudbg.dataclass import dataclass
 from gpudbg.errors import UsageError
 from gpudbg.sm import record as rec
+from gpudbg.sm.counters import reads_counters
 from gpudbg.sm.trap.state import SmTrap
 
 if TYPE_CHECKING:
     from gpudbg.mem.device import Allocation
     from gpudbg.sm.grid import Grid
     from gpudbg.sm.state import WarpState
+    from gpudbg.sm.trap.handler import Handler
 
 _GAP: Final = 64
 """Equal bytes between two changed ones that are kept with them."""
@@ -55,8 +57,28 @@ def byte_parts(grid: Grid) -> Iterator[tuple[str, StatePart]]:
         yield f"block {cta.number} shared", _plain(cta.shared.data)
     for number, store in sorted(grid.launched.constants.banks.items()):
         yield f"bank {number}", StatePart(store.data, store.writable)
+    if grid.traps.handler is not None:
+        for number, store in sorted(grid.traps.handler.banks.items()):
+            yield f"handler bank {number}", StatePart(store.data, store.writable)
     for allocation in grid.gpu.memory.allocations():
         yield f"memory 0x{allocation.base:x}", _memory(allocation)
+
+
+def handler_of(grid: Grid) -> Handler | None:
+    """The trap handler that is installed."""
+    placed = grid.traps.handler
+    return None if placed is None else placed.handler
+
+
+def set_handler(grid: Grid, handler: Handler | None) -> None:
+    """Install another trap handler, or (None) take it away."""
+    grid.note_edit()
+    if handler is None:
+        grid.traps.handler = None
+    else:
+        grid.install(handler)
+        if reads_counters(grid.code.code):
+            grid.keep_counters()
 
 
 def _warp_parts(warp: WarpState) -> Iterator[tuple[str, StatePart]]:

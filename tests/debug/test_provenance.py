@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import gpudbg
@@ -14,6 +15,7 @@ from tests import kernel_cases as kc
 from tests.debug.modern import launched
 from tests.debug.provenance_oracle import trouble_of
 from tests.engine import machines
+from tests.semantics.test_variants import bank_descriptor, loaded
 
 FIRST = str(Path("sessions/first_steps/first_steps.cubin"))
 ASKED = ("warp_ops-base-sm_62", "sregs-ids-sm_60")
@@ -134,6 +136,42 @@ def test_readers_of_constants_are_those_that_a_watchpoint_meets(
             found = session.execute(f"who-read /5 {place}")
         assert met
         assert [row["tick"] + 1 for row in found] == [stop.instructions for stop in met][::-1]
+
+
+@pytest.mark.parametrize("engine", ["step", "run"])
+def test_loads_read_constants_that_lie_in_device_memory(
+    engine: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By their address there, beside the instructions that have them as operands."""
+    monkeypatch.setattr(search, "NEAR", 8)
+    case = next(c for c in kc.cases("sm_50") if c.kernel == "constant_mem")
+    program = gpudbg.load(str(case.cubin), engine=engine)
+    out = program.device.buffer(np.zeros(64))
+    given = [program.symbol_address("coef"), out, out, out, np.int32(16)]
+    with program.launch("constant_mem", grid=1, block=32, args=given) as session:
+        session.run()
+        rows = [(row.kind, row.thread) for row in session.who_read("coef[9]", n=9)]
+        assert rows[-1] == ("load", (9, 0, 0))
+        assert rows[0][0] in ("constant", "register")
+        (row,) = session.who_read("c[0x3][0x24]", n=9)[-1:]
+        assert row.thread == (9, 0, 0)
+
+
+@pytest.mark.parametrize("arch", ["sm_80", "sm_90"])
+def test_what_a_descriptor_names_has_readers_and_causes(arch: str, tmp_path: Path) -> None:
+    """`cx[UR4][0x14]`: a word of device memory, whose bank two uniform registers name."""
+    numbers = np.arange(64, dtype=np.uint32) * 3
+    place = loaded(tmp_path / "v.bin", arch, "NOP").device.buffer(numbers).address
+    word = bank_descriptor(arch, place, 256)
+    halves = [f"UMOV UR{4 + n}, 0x{word >> 32 * n & 0xFFFFFFFF:x}" for n in (0, 1)]
+    program = loaded(tmp_path / "v.bin", arch, *halves, "LDC.64 R6, cx[UR4][0xf8]", "NOP")
+    program.device.buffer(numbers)
+    with program.launch("v", grid=1, block=32, args=[]) as session:
+        session.step(3)
+        (read,) = session.who_read(f"*(@global int*)0x{place + 4 * 63:x}", n=3)
+        assert (read.tick, read.kind, read.value) == (2, "load", "189")
+        cause = session.why("$R7")
+        assert [c.what for c in cause.children] == [f"global 0x{place + 252:x}", "UR4", "UR5"]
 
 
 def test_a_matrix_register_comes_from_the_row_that_another_lane_addressed() -> None:

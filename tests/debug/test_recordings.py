@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -113,12 +114,12 @@ def test_moves_that_cannot_be_done_are_refused(
     either, as it was made for ever."""
     edited("run", tmp_path / "x.gpurec")
     made = decode((tmp_path / "x.gpurec").read_bytes(), "forged")
-    rows = list(getattr(made.launch, part))
+    rows = list(getattr(made.launch.followed, part))
     kinds = [getattr(row, "kind", "") for row in rows]
     at = len(rows) - 1 if part == "edits" else kinds.index("step_cta")
     rows[at] = replace(rows[at], **change)
     parts: dict[str, Any] = {part: tuple(rows)}
-    launch = replace(made.launch, **parts)
+    launch = replace(made.launch, followed=replace(made.launch.followed, **parts))
     with pytest.raises(LoadError, match=words):
         resume(decode(encode(Recording(launch, made.sections)), "forged"))
 
@@ -200,6 +201,130 @@ def test_surfaces_and_trap_handlers_are_recorded(story: str, tmp_path: Path) -> 
         again.goto(tick // 2)
         again.run()
         assert again.state_hash() == hashed
+
+
+def hashes(session: Any, ticks: Iterable[int]) -> dict[int, str]:
+    """State hashes by tick; the launch stands at its end afterwards."""
+    found = {}
+    for tick in ticks:
+        session.goto(tick)
+        found[tick] = session.state_hash()
+    session.goto(session.history.end_tick)
+    return found
+
+
+def test_a_handler_that_comes_later_is_recorded(tmp_path: Path) -> None:
+    """Installed, given another argument, taken away, each between two moves."""
+    shutil.copy(SESSIONS / "trap_handler" / "scatter.cubin", tmp_path)
+    table = (SESSIONS / "trap_handler" / "scatter.toml").read_text()
+    (tmp_path / "scatter.toml").write_text(table.partition("[trap]")[0])
+    ticks = [0, 10, 11, 40, 100]
+    with gpudbg.open(tmp_path / "scatter.cubin") as session:
+        session.run(max_instructions=10)
+        session.command(f"trap handler {SESSIONS}/trap_handler/save_state.sass")
+        assert session.run().kind == "trap"
+        session.command("trap argument 9")
+        session.step(2)
+        session.goto(30)
+        session.command("trap handler off")
+        assert session.run().kind == "warp_error"
+        session.command("branch 1")
+        ticks.append(session.tick)
+        seen = hashes(session, ticks)
+        session.save_recording(tmp_path / "x.gpurec")
+    with gpudbg.open(tmp_path / "x.gpurec") as again:
+        assert hashes(again, ticks) == seen
+        assert again.grid.traps.handler is not None
+        again.command("branch 2")
+        assert again.grid.traps.handler is None
+
+
+def test_branches_are_recorded(tmp_path: Path) -> None:
+    """With their names, where they began, what was changed, and their ends."""
+    with gpudbg.open(FIRST, engine="run") as session:
+        session.step(5)
+        session.warp().R[3, 7] = 77
+        session.run(max_instructions=300)
+        session.goto(100)
+        session.command("set var *(@shared int*)0 = 9")
+        session.run()
+        session.name_branch("nine")
+        session.command("branch 1")
+        session.goto(50)
+        session.command("set var $R2 = 4")
+        session.run(max_instructions=100)
+        ends = {}
+        for number in (1, 3, 2):
+            session.command(f"branch {number}")
+            ends[number] = hashes(session, (5, 70, session.tick))
+        rows = session.branches
+        session.save_recording(tmp_path / "x.gpurec")
+        assert session.branches == rows
+        assert session.state_hash() == ends[2][1258]
+    with gpudbg.open(tmp_path / "x.gpurec") as again:
+        assert again.branches == rows
+        for number in (2, 1, 3):
+            again.command(f"branch {number}")
+            assert hashes(again, ends[number]) == ends[number]
+        again.goto(60)
+        again.command("set var $R2 = 5")
+        again.step()
+        assert again.branches[-1].number == 4
+
+
+def test_bound_references_are_recorded(tmp_path: Path) -> None:
+    program = gpudbg.load("tests/data/kernels/cubin/sm_50/bound_images.cubin")
+    device = program.device
+    for name in ("tex_a", "surf_a", "surf_b"):
+        make = device.texture if name == "tex_a" else device.surface
+        program.bind(name, make(np.arange(32, dtype=np.uint32), dim="1d"))
+    out = device.buffer(np.zeros(32, np.uint32), name="out")
+    with program.launch(args=[out, np.uint32(20)]) as session:
+        session.run()
+        seen = hashes(session, (0, 10, session.tick))
+        session.save_recording(tmp_path / "x.gpurec")
+    with gpudbg.open(tmp_path / "x.gpurec") as again:
+        assert hashes(again, seen) == seen
+        assert np.array_equal(again.buffer("arg0"), out.array())
+        again.restart()
+        again.run()
+        assert np.array_equal(again.buffer("arg0"), out.array())
+
+
+def test_a_run_on_several_host_threads_is_recorded_where_one_comes_to_the_same(
+    tmp_path: Path,
+) -> None:
+    with gpudbg.open(FIRST, engine="run") as session:
+        session.grid.gpu.jobs = 2
+        session.run()
+        hashed = session.state_hash()
+        session.save_recording(tmp_path / "x.gpurec")
+        assert session.state_hash() == hashed
+        assert session.grid.gpu.jobs == 2
+        session.goto(20)
+        session.command("set var $R3 = 7")
+        session.run()
+        with pytest.raises(gpudbg.CommandError, match="do not hold changes in a launch that runs"):
+            session.save_recording(tmp_path / "x.gpurec")
+    with gpudbg.open(tmp_path / "x.gpurec") as again:
+        assert again.state_hash() == hashed
+        assert again.reverse_step().kind == "step"
+
+
+def test_accesses_that_are_dropped_are_recorded(tmp_path: Path) -> None:
+    """Each move goes on without them where it did then, whatever holds now."""
+    with gpudbg.open(FAULTY) as session:
+        session.run(max_instructions=40)
+        session.command("set on-fault continue")
+        assert session.run().kind == "exited"
+        session.command("set on-fault stop")
+        seen = hashes(session, (39, 41, 200, session.tick))
+        session.save_recording(tmp_path / "x.gpurec")
+    with gpudbg.open(tmp_path / "x.gpurec") as again:
+        assert hashes(again, seen) == seen
+        assert not again.grid.gpu.on_fault.goes_on
+        assert again.restart().kind == "step"
+        assert again.run().kind == "warp_error"
 
 
 def test_raw_words_are_recorded(tmp_path: Path) -> None:

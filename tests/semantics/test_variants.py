@@ -120,14 +120,19 @@ def test_accesses_of_32_bytes_fault_as_a_whole(engine: str, access: str, tmp_pat
         assert kept == (access == "load" or error == "MISALIGNED_ADDR" or words < 256)
 
 
+def bank_descriptor(arch: str, place: int, size: int) -> int:
+    """What cx[UR] finds a bank of constants by."""
+    bits, unit = (45, 4) if arch == "sm_80" else (51, 6)
+    return place >> unit | size >> 4 << bits
+
+
 @pytest.mark.parametrize("arch", ["sm_80", "sm_90", "sm_120"])
 def test_constants_of_a_bindless_bank(arch: str, tmp_path: Path) -> None:
     """The descriptor: where the bank lies, and its size in sixteens (Mesa's NVK writes it so)."""
     path, size = tmp_path / "v.bin", 256
     numbers = np.arange(64, dtype=np.uint32) * 3
     place = loaded(path, arch, "NOP").device.buffer(numbers).address
-    bits, unit = (45, 4) if arch == "sm_80" else (51, 6)
-    word = place >> unit | size >> 4 << bits
+    word = bank_descriptor(arch, place, size)
     wide, narrow = ("LDC.64", "IADD3 R4, RZ, cx[UR4][0x14], RZ")
     if arch == "sm_120":
         narrow = "LDC R4, cx[UR4][0x14]"

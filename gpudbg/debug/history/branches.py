@@ -168,6 +168,14 @@ class Branches:
         self._origins[number] = origin
         self._last = max(self._last, number)
 
+    def name_of(self, number: int) -> str:
+        """What its user calls a branch."""
+        return self.name if number == self.current else self.get(number).name
+
+    def left_at(self, number: int) -> Position | None:
+        """Where another one began on a branch first."""
+        return self.left if number == self.current else self.get(number).left
+
     def origin(self, number: int) -> BranchOrigin:
         """Where a branch began."""
         return self._origins.get(number, BranchOrigin())

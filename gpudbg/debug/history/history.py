@@ -436,18 +436,26 @@ class LaunchHistory(Attached["Inferior"]):
         self.branches.get(number)
         with self.excursion():
             for which in (here, number):
-                try:
+                with self.on_branch(which):
                     found.append(self._parts_of(which, tick))
-                finally:
-                    if self.branches.current != here:
-                        self._exchange(here)
         return tuple(differences(*found))
+
+    @contextmanager
+    def on_branch(self, number: int) -> Iterator[None]:
+        """Context of an excursion: its moves are those of a branch."""
+        here = self.branches.current
+        if number == here:
+            yield
+            return
+        self._exchange(number)
+        try:
+            yield
+        finally:
+            self._exchange(here)
 
     def _parts_of(self, number: int, tick: int | None) -> Parts:
         """The state of a branch at a tick, or at its end."""
         replay = self.replay
-        if number != self.branches.current:
-            self._exchange(number)
         if tick is not None and tick > replay.end.tick:
             ends = f"it ends at tick {replay.end.tick:,}"
             raise CommandError(f"branch {number} does not come to tick {tick:,}", ends)

@@ -51,6 +51,13 @@ class MoveLog:
         self._grid = grid
         self._edits = _edits(grid)
 
+    def begins_here(self) -> None:
+        """The launch begins as it is; see `gpudbg.sm.moves.MoveListener`."""
+        replay = self._replay()
+        if replay is not None:
+            replay.handler = self._grid.gpu.handler
+            self.settle(self._grid)
+
     def edited(self, grid: Grid) -> bool:
         """Whether something has been changed from outside since the last move."""
         return self._edits != _edits(grid)
@@ -70,7 +77,10 @@ class MoveLog:
         single = kind == "step_warp" and len(args) < 2 and "count" not in keywords
         driven = words_of(grid)
         entry, options = grid.flow.stop_on_entry, grid.traps.options.values
-        return Move(kind, who, through, driven, entry, options, total, total, single=single)
+        goes_on = grid.gpu.on_fault.goes_on
+        return Move(
+            kind, who, through, driven, entry, options, goes_on, total, total, single=single
+        )
 
     def next_pause(self) -> int | None:
         """Where a run is to pause; see `gpudbg.sm.moves.MoveListener`.
@@ -123,7 +133,8 @@ def _continues(last: Move, move: Move) -> bool:
 
 
 def _set_alike(last: Move, move: Move) -> bool:
-    return last.stop_on_entry == move.stop_on_entry and last.options == move.options
+    alike = last.stop_on_entry == move.stop_on_entry and last.options == move.options
+    return alike and last.goes_on == move.goes_on
 
 
 def _who(found: Any) -> tuple[int, ...]:

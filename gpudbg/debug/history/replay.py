@@ -97,6 +97,7 @@ class Replay:
         first: where what is kept begins: at the launch, until that is too long ago.
         crossed: it came to a place where something was changed, and that is not done yet.
         printed: pieces of output before the launch.
+        handler: the trap handler at the launch's beginning, or None.
         pace: when a run is worth a checkpoint.
     """
 
@@ -112,7 +113,7 @@ class Replay:
         self.marks: list[Mark] = []
         self.printed = grid.gpu.output.count
         self._again = again
-        self._handler, self._moved = grid.gpu.handler, False
+        self.handler = grid.gpu.handler
         self.pace = Pace(QUICK) if grid.gpu.engine == "run" else Pace()
         self.log = MoveLog(grid, self)
         self.moves: list[Move] = self.log.moves
@@ -183,7 +184,6 @@ class Replay:
 
     def note_move(self) -> None:
         """A move was appended."""
-        self._moved = True
         if len(self.moves) > MOST_MOVES:
             self.mark(self.end, needed=True)
             self._forget(len(self.marks) - 1)
@@ -222,9 +222,6 @@ class Replay:
         before = self.marks[found - 1].state if 0 < found <= len(self.marks) else None
         if before is not None and before.grid is not self.grid:
             before = None
-        if needed and not self._moved:
-            # A handler that was installed before anything moved is there from the beginning.
-            self._handler = self.grid.gpu.handler
         if needed and at == self.end and at.moves and self.moves[-1].left is not None:
             # Words of the SMs may be what was changed.
             self.moves[-1].left = words_of(self.grid)
@@ -287,11 +284,6 @@ class Replay:
         """The state is none of the launch's past: an inspection has changed it."""
         self._elsewhere = True
 
-    @property
-    def keeps_handler(self) -> bool:
-        """Whether the trap handler is the one that was there before the first move."""
-        return not self._moved or self._handler is self.grid.gpu.handler
-
     def _leads_to(self, target: Position) -> bool:
         """Whether replaying from the present position is shorter than from a checkpoint."""
         if self.at > target or (self.at.moves < target.moves and self._is_apart()):
@@ -314,7 +306,7 @@ class Replay:
         mark = self._mark_before(target)
         output = self.grid.gpu.output
         if mark is None:
-            handler, self.grid.gpu.handler = self.grid.gpu.handler, self._handler
+            handler, self.grid.gpu.handler = self.grid.gpu.handler, self.handler
             self.grid.log = self.grid.past = None
             self.grid = self._again(self.grid)
             self.grid.gpu.handler = handler
@@ -356,7 +348,7 @@ class Replay:
         set_words(grid, move.driven if begins or self._mid is None else self._mid)
         grid.flow.stop_on_entry = move.stop_on_entry
         end = None if whole and move.by_itself else to
-        with grid.traps.options.as_they_were(move.options):
+        with _as_it_was(grid, move):
             event = self._round(move, end) if move.kind in ROUNDS else again(grid, move, end)
         self._mid = None if whole else words_of(grid)
         if whole:
@@ -418,7 +410,7 @@ class Replay:
         if to > grid.total:
             set_words(grid, move.driven if self._mid is None else self._mid)
             grid.flow.stop_on_entry = move.stop_on_entry
-            with grid.traps.options.as_they_were(move.options):
+            with _as_it_was(grid, move):
                 event = grid.run(**asked, max_instructions=to - grid.total)
             self._mid = words_of(grid)
             self.at = Position(self.at.moves, grid.total)
@@ -560,7 +552,7 @@ class Replay:
         """Replace all moves by those of another branch; `go` moves the launch onto it."""
         self.moves[:] = moves
         self.marks = list(marks)
-        self._elsewhere = self.log.closed = self._moved = True
+        self._elsewhere = self.log.closed = True
 
     def begin_with(self, moves: list[Move]) -> None:
         """Other moves lead on from the launch's beginning; `go` leads to a place on the way."""
@@ -607,6 +599,18 @@ def again(grid: Grid, move: Move, to: int | None) -> StopEvent:
         return event
     finally:
         grid.limit = None
+
+
+@contextmanager
+def _as_it_was(grid: Grid, move: Move) -> Iterator[None]:
+    """Context: options are those that held while a move went on."""
+    faults = grid.gpu.on_fault
+    now, faults.goes_on = faults.goes_on, move.goes_on
+    try:
+        with grid.traps.options.as_they_were(move.options):
+            yield
+    finally:
+        faults.goes_on = now
 
 
 def _warps_of(grid: Grid, move: Move) -> list[WarpState]:

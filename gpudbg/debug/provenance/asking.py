@@ -188,7 +188,7 @@ class Provenance(Attached["Inferior"]):
         replay = history.replay
         history.pass_by(replay.latest(hit.tick))
         # Of lanes that write one word the last one's value stands.
-        lane = hit.lanes.bit_length() - 1 if place.in_accesses else first_lane(hit.lanes)
+        lane = hit.lanes.bit_length() - 1 if not place.in_code else first_lane(hit.lanes)
         asking = first_lane(place.lanes) if place.in_memory else lane
         warp = find_warp(inferior.grid, hit.key)
         if warp is None:
@@ -218,7 +218,7 @@ class Provenance(Attached["Inferior"]):
     def kind_of(self, hit: Hit, place: AskedPlace) -> str:
         """What an instruction did to a place."""
         row = self._inferior.symbols.instruction(hit.pc)
-        if row is None or not row.legal or not place.in_accesses:
+        if row is None or not row.legal or place.in_code:
             return hit.kind
         op = decode(row.word, self._inferior.program.arch).op
         return "async copy" if op in ASYNCHRONOUS else hit.kind

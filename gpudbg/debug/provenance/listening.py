@@ -66,7 +66,8 @@ class MemoryFilter:
     """
 
     def __init__(self, places: list[AskedPlace], how: str, layout: AddressLayout) -> None:
-        self._places = [(n, p) for n, p in enumerate(places) if p.in_accesses]
+        reached = [(n, place.accessed) for n, place in enumerate(places)]
+        self._places = [(n, place) for n, place in reached if place is not None]
         self.kinds = TOUCHED_BY[how]
         self._codes = [KINDS.index(kind) for kind in self.kinds]
         self._windows = {"shared": layout.shared_window, "local": layout.local_window}

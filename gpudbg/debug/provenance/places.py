@@ -14,7 +14,7 @@ import numpy as np
 from gpudbg.answers.words import dim
 from gpudbg.dataclass import dataclass
 from gpudbg.debug.values import shared_registers
-from gpudbg.debug.values.access import banked, read, resolve
+from gpudbg.debug.values.access import banked, read, resolve, unbanked
 from gpudbg.debug.values.context import SHARED_FILES, WarpContext
 from gpudbg.debug.values.lanes import LANES
 from gpudbg.debug.views.format import format_value
@@ -51,6 +51,8 @@ class AskedPlace:
         numbers: of registers, low word first.
         address, size: of memory; a constant's address has the bank above bit 32.
         flag: of the condition code, the flag; "" for all.
+        device: of a constant that lies in device memory, its address there: loads and cx[UR] read
+            it, too; else None.
     """
 
     expression: str
@@ -62,6 +64,7 @@ class AskedPlace:
     address: int = 0
     size: int = 0
     flag: str = ""
+    device: int | None = None
 
     @property
     def in_memory(self) -> bool:
@@ -69,9 +72,16 @@ class AskedPlace:
         return self.space in MEMORY
 
     @property
-    def in_accesses(self) -> bool:
-        """Whether accesses of memory touch it; instructions alone say of others whether they do."""
-        return self.in_memory and self.space != "constant"
+    def in_code(self) -> bool:
+        """Whether instructions say themselves that they touch it."""
+        return not self.in_memory or self.space == "constant"
+
+    @property
+    def accessed(self) -> AskedPlace | None:
+        """The place that accesses of memory touch it by; None: no access does."""
+        if self.space == "constant" and self.device is not None:
+            return replace(self, space="global", address=self.device)
+        return None if self.in_code else self
 
     @property
     def text(self) -> str:
@@ -192,13 +202,16 @@ def _memory(
     if not 0 < size <= MOST_BYTES:
         raise CommandError(f"{expression} has {size} bytes", f"at most {MOST_BYTES}")
     found: dict[tuple[str, int, int], int] = {}
+    devices: dict[int, int | None] = {}
     for lane in (n for n in range(LANES) if mask >> n & 1 and result.valid[n]):
         space, address = resolve(inferior, place.space, int(place.addresses[lane]))
         at = banked(inferior, address) if space == "global" and how == "read" else None
         if at is not None:
+            devices[at[0] << 32 | at[1]] = address
             space, address = "constant", at[0] << 32 | at[1]
         if space in ("bank", "const"):
             space = "constant"
+            devices[address] = unbanked(inferior, address >> 32, address & 0xFFFFFFFF)
         if space not in MEMORY:
             raise CommandError(f"{expression}: {space} memory is never written")
         apart = lane if space == "local" else -1
@@ -207,7 +220,13 @@ def _memory(
         raise CommandError(f"{expression}: {result.why or 'no lane has it'}")
     made = AskedPlace(expression, result.type, "", 0, key_of(warp), size=size)
     return [
-        replace(made, space=space, address=address, lanes=lanes)
+        replace(
+            made,
+            space=space,
+            address=address,
+            lanes=lanes,
+            device=devices.get(address) if space == "constant" else None,
+        )
         for (space, address, _), lanes in found.items()
     ]
 

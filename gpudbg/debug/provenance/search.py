@@ -158,7 +158,7 @@ class Search:
         places, symbols = wanted.places, self._inferior.symbols
         self._registers: dict[int, frozenset[int]] = {}
         arch = self._inferior.program.arch
-        by_code = [(n, place) for n, place in enumerate(places) if not place.in_accesses]
+        by_code = [(n, place) for n, place in enumerate(places) if place.in_code]
         lines = [row for row in symbols.listing if row.legal] if by_code else []
         rows = [(row.pc, decode(row.word, arch)) for row in lines]
         for number, place in by_code:
@@ -179,7 +179,7 @@ class Search:
         """Whether any instruction touches any of the places, or somebody else can have."""
         if any(mark.needed for mark in self._replay.marks):
             return True
-        by_code = all(not place.in_accesses for place in wanted.places)
+        by_code = all(place.accessed is None for place in wanted.places)
         return not by_code or any(self._registers.values())
 
     def _are_there(self, wanted: Wanted) -> bool:
@@ -237,11 +237,13 @@ class Search:
         if pointed:
             self._travel(low)
             hits += self._scan_constants(wanted, high, pointed)
-        if any(wanted.open(n) and place.in_accesses for n, place in enumerate(wanted.places)):
+        if any(wanted.open(n) and p.accessed for n, p in enumerate(wanted.places)):
             if self._registers:
                 self._travel(low)
             hits += self._scan_slices(wanted, low, high)
-        return sorted(hits, key=lambda hit: hit.tick)
+        # Of a constant a slice has seen what was found by the code, too.
+        found = {(hit.tick, hit.place): hit for hit in reversed(hits)}
+        return sorted(found.values(), key=lambda hit: hit.tick)
 
     def _scan_exactly(self, wanted: Wanted, high: Position) -> list[Hit]:
         exact = Exact(wanted.places, self._filter, self._registers)
@@ -284,7 +286,7 @@ class Search:
 
     def _scan_slices(self, wanted: Wanted, low: Position, high: Position) -> list[Hit]:
         replay = self._replay
-        memory = [n for n, p in enumerate(wanted.places) if p.in_accesses]
+        memory = [n for n, p in enumerate(wanted.places) if p.accessed]
         batches = InBatches(self._filter, len(memory))
         step = max((high.tick - low.tick) // SLICES, NEAR)
         counts, starts = [], []

@@ -8,13 +8,14 @@ never save.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeGuard
 
 import numpy as np
 
-from gpudbg.debug.history.replay import BEGINNING, Position
+from gpudbg.debug.history.replay import BEGINNING, DepartureError, Position
 from gpudbg.device.device import DeviceBuffer
 from gpudbg.device.images import DeviceImage
 from gpudbg.errors import CommandError
@@ -23,6 +24,7 @@ from gpudbg.formats.recording import (
     RecordedAllocation,
     RecordedArgument,
     RecordedBookmark,
+    RecordedBranch,
     RecordedEdit,
     RecordedHandler,
     RecordedImages,
@@ -35,7 +37,7 @@ from gpudbg.formats.recording import (
 )
 from gpudbg.launch.prepare import ProgramLaunch
 from gpudbg.sm import state_edits
-from gpudbg.sm.state_hash import state_hash
+from gpudbg.sm.state_hash import parts, state_hash
 from gpudbg.sm.trap.options import OPTION_NAMES
 
 if TYPE_CHECKING:
@@ -44,6 +46,7 @@ if TYPE_CHECKING:
     from gpudbg.sm.gpu import Gpu
     from gpudbg.sm.grid import Grid
     from gpudbg.sm.moves import Move
+    from gpudbg.sm.trap.handler import Handler
 
 _NOT_YET: Final = "recordings do not hold {}"
 
@@ -70,29 +73,66 @@ def take(session: DebugSession) -> Recording:
     """
     session.require_launched()
     require_recordable(session)
-    with session.history.excursion():
+    with session.history.excursion(), _in_order(session):
         return _Taker(session).take()
 
 
 def require_recordable(session: DebugSession) -> None:
     """CommandError where a launch has what recordings do not hold."""
-    gpu, launch = session.grid.gpu, session.launch
-    history = session.history
-    troubles = {
-        "references to textures and surfaces": bool(session.program.images),
-        "trap handlers that were installed on the way": not history.replay.keeps_handler,
-        "runs on several host threads (`--jobs`)": gpu.jobs > 1,
-        "launches that were not made from a launch table": not isinstance(launch, ProgramLaunch),
-    }
-    for what, found in troubles.items():
-        if found:
-            hint = "`gpudbg record` and `--jobs 1` run on one" if "--jobs" in what else None
-            raise CommandError(_NOT_YET.format(what), hint)
-    if history.replay.first != BEGINNING:
+    replay = session.history.replay
+    if not isinstance(session.launch, ProgramLaunch):
+        raise CommandError(_NOT_YET.format("launches that were not made from a launch table"))
+    if session.grid.gpu.jobs > 1 and any(mark.needed for mark in replay.marks):
+        raise CommandError(
+            _NOT_YET.format("changes in a launch that runs on several host threads (`--jobs`)"),
+            "`gpudbg record` and `--jobs 1` run on one",
+        )
+    if replay.first != BEGINNING:
         raise CommandError(
             "the launch's beginning is forgotten, so that it cannot be recorded",
             "`run` begins anew; save before the past becomes too long",
         )
+
+
+@contextmanager
+def _in_order(session: DebugSession) -> Iterator[None]:
+    """Context: the launch is one of a single host thread.
+
+    Raises:
+        CommandError: it was not, and comes to another state that way.
+    """
+    gpu, replay = session.grid.gpu, session.history.replay
+    jobs = gpu.jobs
+    if jobs == 1:
+        yield
+        return
+    replay.go(replay.end)
+    before = _results(replay.grid)
+    gpu.jobs = 1
+    replay.marks.clear()
+    replay.leave()
+    try:
+        try:
+            replay.go(replay.end)
+        except DepartureError:
+            raise _other_order() from None
+        if _results(replay.grid) != before:
+            raise _other_order()
+        yield
+    finally:
+        gpu.jobs = jobs
+
+
+def _results(grid: Grid) -> dict[str, Any]:
+    """What does not depend on who ran first in a launch without races."""
+    return {name: part for name, part in parts(grid) if name not in ("schedule", "issued", "port")}
+
+
+def _other_order() -> CommandError:
+    return CommandError(
+        _NOT_YET.format("what several host threads (`--jobs`) made of this launch"),
+        "on one it comes to another state; `gpudbg record` and `--jobs 1` run on one",
+    )
 
 
 class _Taker:
@@ -102,6 +142,7 @@ class _Taker:
         self._session = session
         self._replay = session.history.replay
         self._sections: dict[str, bytes] = {}
+        self._edits: dict[int, RecordedEdit | None] = {}
 
     def take(self) -> Recording:
         """The recording, from the launch's beginning to its present."""
@@ -119,14 +160,14 @@ class _Taker:
         began = state_hash(grid)
         allocations = self._allocations(grid)
         machine = self._machine(grid.gpu)
-        edits = [edit for mark in self._needed() if (edit := self._edit(mark))]
-        replay.go(replay.end)
         made = RecordedLaunch(
             version=_version(),
             program=Path(program.path).name,
             raw=self._raw(),
             images=self._images(grid.gpu),
-            handler=self._handler(grid.gpu),
+            bound=dict(launch.loaded.module.bound),
+            handler=self._handler(replay.handler),
+            next_handler=self._handler(grid.gpu.handler),
             machine=machine,
             sources=sources,
             marks={name: tuple(rows) for name, rows in program.marks.items()},
@@ -143,16 +184,36 @@ class _Taker:
                 (o.buffer, o.start, o.stop, o.format) for o in table.outputs if o.buffer in buffers
             ),
             allocations=allocations,
-            moves=tuple(_move(move, machine.trap_options) for move in replay.moves),
-            edits=tuple(edits),
             bookmarks=tuple(
                 RecordedBookmark(tick, *words) for tick, words in session.bookmarks.items()
             ),
             begin=began,
-            end=state_hash(replay.grid),
-            end_tick=replay.grid.total,
+            followed=self._branch(session.history.branches.current, machine),
+            others=tuple(self._branch(n, machine) for n, _ in session.history.branches),
         )
         return Recording(made, self._sections)
+
+    def _branch(self, number: int, machine: RecordedMachine) -> RecordedBranch:
+        """A branch, up to its end."""
+        history, replay = self._session.history, self._replay
+        branches = history.branches
+        left, name = branches.left_at(number), branches.name_of(number)
+        origin = branches.origin(number)
+        with history.on_branch(number):
+            edits = [edit for mark in self._needed() if (edit := self._edit(mark))]
+            replay.leave()
+            replay.go(replay.end)
+            return RecordedBranch(
+                number=number,
+                name=name,
+                parent=origin.parent,
+                begins_at=origin.tick,
+                left=left,
+                moves=tuple(_move(move, machine.trap_options) for move in replay.moves),
+                edits=tuple(edits),
+                end=state_hash(replay.grid),
+                end_tick=replay.grid.total,
+            )
 
     def _sources(self) -> dict[str, str]:
         """Source texts: those that the program was made from, then files that are here."""
@@ -186,6 +247,7 @@ class _Taker:
             launches=gpu.launches - 1,
             heap_used=gpu.heap.used,
             trap_options=gpu.trap_options.to_json(),
+            on_fault=gpu.on_fault.word,
             special=special_table(gpu.special),
         )
 
@@ -208,12 +270,17 @@ class _Taker:
             tuple(sorted(images.disabled)), images.places(),
         )  # fmt: skip
 
-    def _handler(self, gpu: Gpu) -> RecordedHandler | None:
-        handler = gpu.handler
+    def _handler(self, handler: Handler | None) -> RecordedHandler | None:
+        """A trap handler; a program of several launches, or branches, is kept once."""
         if handler is None:
             return None
-        self._section("handler", handler.program.data)
-        return RecordedHandler("handler", handler.name, handler.argument)
+        data = handler.program.data
+        known = (name for name, content in self._sections.items() if content == data)
+        name = next((n for n in known if n.startswith("handler")), None)
+        if name is None:
+            count = sum(n.startswith("handler") for n in self._sections)
+            name = self._section(f"handler {count}", data)
+        return RecordedHandler(name, handler.name, handler.argument)
 
     def _allocations(self, grid: Grid) -> tuple[RecordedAllocation, ...]:
         """Device memory that is not the launch's own."""
@@ -254,38 +321,53 @@ class _Taker:
 
     # ---- changes -------------------------------------------------------------------------
     def _edit(self, mark: Mark) -> RecordedEdit | None:
-        """What a user changed at a checkpoint; None without a change that recordings hold."""
-        replay, at = self._replay, mark.at
+        """What a user changed at a checkpoint, which branches may share; None without a change
+        that recordings hold."""
+        if id(mark) not in self._edits:
+            self._edits[id(mark)] = self._changed(mark.at)
+        return self._edits[id(mark)]
+
+    def _changed(self, at: Position) -> RecordedEdit | None:
+        replay = self._replay
         replay.go_before_change(at)
-        values, parts = state_edits.value_parts(replay.grid), state_edits.copied(replay.grid)
-        before = state_hash(replay.grid)
+        before, old_handler = state_hash(replay.grid), state_edits.handler_of(replay.grid)
         replay.go(at)
-        after = state_hash(replay.grid)
+        after, handler = state_hash(replay.grid), state_edits.handler_of(replay.grid)
         if before == after:
             return None
-        now = state_edits.value_parts(replay.grid)
+        new = handler is not old_handler
+        now, contents = state_edits.value_parts(replay.grid), state_edits.copied(replay.grid)
+        self._go_before(at, new, handler)
+        values, old = state_edits.value_parts(replay.grid), state_edits.copied(replay.grid)
         new_values = {n: v for n, v in now.items() if values.get(n) != v}
         pieces = []
-        for name, content in state_edits.copied(replay.grid).items():
-            old = parts.get(name)
-            if old is None or len(old) != len(content):
+        for name, content in contents.items():
+            if name not in old or len(old[name]) != len(content):
                 raise self._unknown(at)
-            for offset, piece in state_edits.changed(old, content):
-                label = f"edit {at.moves} {at.tick} {name} {offset}"
+            for offset, piece in state_edits.changed(old[name], content):
+                label = f"edit {len(self._edits)} {name} {offset}"
                 pieces.append((name, offset, self._section(label, piece)))
-        self._check(at, new_values, pieces, after)
-        return RecordedEdit(at.moves, at.tick, new_values, tuple(pieces), after)
+        self._check(new_values, pieces, after, at)
+        return RecordedEdit(
+            at.moves, at.tick, new_values, tuple(pieces),
+            self._handler(handler) if new else None, new and handler is None, after,
+        )  # fmt: skip
+
+    def _go_before(self, at: Position, new: bool, handler: Handler | None) -> None:
+        """The state before a change, with the trap handler of afterwards if that is new."""
+        self._replay.go_before_change(at)
+        if new:
+            state_edits.set_handler(self._replay.grid, handler)
 
     def _check(
         self,
-        at: Position,
         values: dict[str, int],
         pieces: list[tuple[str, int, str]],
         wanted: str,
+        at: Position,
     ) -> None:
-        """Apply the change again and compare the states."""
+        """Apply a change where the launch stands and compare the states."""
         replay = self._replay
-        replay.go_before_change(at)
         content = [(name, offset, self._sections[label]) for name, offset, label in pieces]
         state_edits.apply(replay.grid, values, content)
         same = state_hash(replay.grid) == wanted
@@ -296,7 +378,7 @@ class _Taker:
     def _unknown(self, at: Position) -> CommandError:
         return CommandError(
             f"what was changed at tick {at.tick:,} cannot be recorded",
-            "registers, predicates, flags, pcs, memory and debugger registers can",
+            "registers, predicates, flags, pcs, memory, debugger registers and a trap handler can",
         )
 
 
@@ -314,7 +396,7 @@ def _move(move: Move, usual: Mapping[str, Any]) -> RecordedMove:
     named = zip(OPTION_NAMES, move.options, strict=True)
     return RecordedMove(
         move.kind, move.who, move.through, _numbers(move.driven), move.stop_on_entry,
-        {name: value for name, value in named if usual[name] != value},
+        {name: value for name, value in named if usual[name] != value}, move.goes_on,
         move.before, move.after, move.stop_kind, move.single, left,
     )  # fmt: skip
 

@@ -129,6 +129,12 @@ def banked(inferior: Inferior, address: int) -> tuple[int, int] | None:
     return None
 
 
+def unbanked(inferior: Inferior, bank: int, offset: int) -> int | None:
+    """The address in device memory of bytes of a constant bank; None where they have none."""
+    held = inferior.grid.engine.constants.banks.get(bank)
+    return held.base + offset if isinstance(held, Allocation) else None
+
+
 def _store(
     inferior: Inferior, space: str, address: int, warp: WarpState | None
 ) -> tuple[NDArray[np.uint8], str, int]:
