@@ -24,7 +24,7 @@ extensions = [
     "gpudbg_site",
 ]
 source_suffix = {".md": "markdown"}
-exclude_patterns = ["_site", "ci", "editors/vscode", "options.md"]
+exclude_patterns = ["_site", "ci", "editors/vscode"]
 myst_enable_extensions = ["attrs_inline", "colon_fence"]
 myst_heading_anchors = 3
 nitpicky = True

@@ -8,7 +8,7 @@ data of `--json` (`data`), GDB/MI's fields (`gpudbg.frontends.mi.shown`) and wha
 
 from gpudbg.answers.columns import Column, column, computed, shown_columns, typed_row
 from gpudbg.answers.data import data_of
-from gpudbg.answers.formats import ABSENT, COUNT, LIST, ROWS, YES, Format
+from gpudbg.answers.formats import ABSENT, COUNT, HERE, LIST, ROWS, YES, Format
 from gpudbg.answers.records import (
     NOTHING,
     Answer,
@@ -34,6 +34,7 @@ from gpudbg.answers.words import (
 __all__ = [
     "ABSENT",
     "COUNT",
+    "HERE",
     "LIST",
     "NOTHING",
     "ROWS",

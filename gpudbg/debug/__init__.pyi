@@ -12,7 +12,6 @@ from .inspection import InstructionInfo as InstructionInfo
 from .inspection import Memory as Memory
 from .inspection import SpecialValue as SpecialValue
 from .inspection import meaning_of as meaning_of
-from .inspection import names_of as names_of
 from .interruption import before_crash_message as before_crash_message
 from .interruption import interrupts as interrupts
 from .launched import engine_trouble as engine_trouble

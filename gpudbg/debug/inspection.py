@@ -145,16 +145,6 @@ class InstructionInfo:
         return out
 
 
-def names_of(access: Any) -> tuple[str, ...]:
-    """Registers, predicates and flags that an instruction reads or writes."""
-    names = [f"R{i}" for i in sorted(access.registers)]
-    names += [f"P{i}" for i in sorted(access.predicates)]
-    names += [f"UR{i}" for i in sorted(access.uniform)]
-    names += [f"UP{i}" for i in sorted(access.uniform_predicates)]
-    names += [f"B{i}" for i in sorted(access.barriers)]
-    return (*names, "CC") if access.cc else tuple(names)
-
-
 def meaning_of(op: str, arch: str = "sm_50") -> str:
     """What a mnemonic does, in a line: the summary of its semantics."""
     from gpudbg.sm.semantics import registry
@@ -213,8 +203,8 @@ def instruction(inferior: Inferior, offset: int | None = None) -> InstructionInf
     code, insn = inferior.symbols.instruction(pc), instruction_at(inferior, pc)
     if code is None:
         raise CommandError(f"no instruction at 0x{offset or pc:x}")
-    reads = names_of(insn.reads()) if insn else ()
-    writes = names_of(insn.writes()) if insn else ()
+    reads = insn.reads().names if insn else ()
+    writes = insn.writes().names if insn else ()
     line = inferior.symbols.line(pc)
     return InstructionInfo(
         code.offset,

@@ -12,14 +12,15 @@ name or alias always wins.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field
 from functools import cached_property
 from typing import Any, Generic, Literal, TypeVar
 
 from gpudbg import html
+from gpudbg.answers.columns import Column, is_row, shown_columns
 from gpudbg.answers.data import data_of
-from gpudbg.answers.records import NOTHING, Answer
+from gpudbg.answers.records import NOTHING, Answer, Listing, Sections, Table
 from gpudbg.answers.text import is_open, lines_of, printed_text
 from gpudbg.dataclass import dataclass
 from gpudbg.errors import CommandError, for_user
@@ -245,10 +246,28 @@ def quoted_words(argument: str) -> list[str]:
 
 
 def output_html(answer: Output) -> str:
-    """A command's answer: a table where its data is one, else its lines."""
-    data = answer.data
-    flat = isinstance(data, list) and data and all(isinstance(row, Mapping) for row in data)
-    if not flat or not answer.lines:
-        return html.pre(answer.lines)
-    header = list(dict.fromkeys(key for row in data for key in row))
-    return html.table(header, [[row.get(key, "") for key in header] for row in data])
+    """A command's answer: a table where it has rows with headings, else its lines."""
+    record = answer.answer
+    if isinstance(record, Table | Listing) and record.rows and is_row(record.rows[0]):
+        shown = record.shown if isinstance(record, Table) else ()
+        columns = shown_columns(type(record.rows[0]), shown)
+        if len(columns) > 1:
+            return _rows_html(record, columns)
+    if isinstance(record, Sections):
+        return "".join(output_html(Output(part)) for part in record.parts)
+    return html.pre(answer.lines)
+
+
+def _rows_html(record: Table | Listing, columns: Sequence[Column]) -> str:
+    """Rows under their headings, with what stands before, below and behind them."""
+    replaced = dict(record.headings) if isinstance(record, Table) else {}
+    heads = [replaced.get(c.key or "", c.heading or "") for c in columns]
+    cells = [[c.text(row) for c in columns] for row in record.rows]
+    styles = [html.HERE if texts[0] == "*" else "" for texts in cells]
+    below = record.below if isinstance(record, Table) else None
+    more = [line for row in record.rows for line in below(row)] if below is not None else []
+    return (
+        (html.pre(record.title) if record.title else "")
+        + html.table(heads, cells, styles)
+        + (html.pre([*more, *record.foot]) if more or record.foot else "")
+    )

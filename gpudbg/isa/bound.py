@@ -6,6 +6,7 @@ import re
 from operator import index
 from typing import Generic, TypeVar, overload
 
+from .. import html
 from ..errors import AssembleError, DecodeError, UsageError
 from . import spa5, volta
 from .operands import Access, Operand
@@ -79,6 +80,16 @@ class _Bound(Generic[Insn]):
 
     def __repr__(self) -> str:
         return f"<{self.pc:#06x}: {self.text}>"
+
+    def _repr_html_(self) -> str:
+        digits = 32 if self.word >> 64 else 16
+        rows = [
+            ("word", f"0x{self.word:0{digits}x}"),
+            ("architecture", self.arch),
+            ("reads", " ".join(self.reads.names) or "nothing"),
+            ("writes", " ".join(self.writes.names) or "nothing"),
+        ]
+        return html.heading(f"{self.pc:04x}  {self.text}") + html.table(("", ""), rows)
 
 
 class BoundInstruction(_Bound[spa5.Instruction]):

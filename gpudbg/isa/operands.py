@@ -171,5 +171,15 @@ class Access:
     uniform_predicates: frozenset[int] = frozenset()
     barriers: frozenset[int] = frozenset()
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Each by its name: R4, P0, UR2, UP1, B0, CC."""
+        named = (
+            ("R", self.registers), ("P", self.predicates), ("UR", self.uniform),
+            ("UP", self.uniform_predicates), ("B", self.barriers),
+        )  # fmt: skip
+        found = tuple(f"{word}{n}" for word, numbers in named for n in sorted(numbers))
+        return (*found, "CC") if self.cc else found
+
 
 Operand = Reg | Const | Imm | Pred | Address | CBankAddress | Target | SReg | Name

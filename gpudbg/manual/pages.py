@@ -11,6 +11,7 @@ from pathlib import Path
 import gpudbg
 from gpudbg.dataclass import dataclass
 from gpudbg.errors import UsageError
+from gpudbg.frontends.verbs.listing import VERBS
 from gpudbg.manual.generated import GENERATED
 
 PACKAGE = Path(gpudbg.__file__).resolve().parent
@@ -100,11 +101,28 @@ def find(topic: str) -> ManualPage:
     begun = [page for page in known.values() if page.name.startswith(name)]
     if len(begun) == 1:
         return begun[0]
-    inside = [page.name for page in known.values() if name in page.name]
-    alike = difflib.get_close_matches(
-        name, [*known, *(p.title.lower() for p in known.values())], 3, 0.6
+    raise UsageError(
+        f"no topic is called {topic!r}",
+        f"did you mean {', '.join(_near(name))}? `gpudbg help` lists them all",
     )
-    by_title = {page.title.lower(): page.name for page in known.values()}
-    near = list(dict.fromkeys([*inside, *(by_title.get(word, word) for word in alike)]))[:4]
-    hint = f"did you mean {', '.join(near)}?" if near else "`gpudbg help` lists them"
-    raise UsageError(f"no topic is called {topic!r}", hint)
+
+
+def _near(name: str) -> list[str]:
+    """Topics like a word: those that have it in them, those spelled alike, and the least unlike."""
+    known = pages()
+    inside = [page.name for page in known.values() if name in page.name]
+    topics = {page.title.lower(): page.name for page in known.values()}
+    topics |= {word: word for word in (*known, *VERBS, *_commands())}
+    for alike in (0.6, 0.45, 0.0):
+        words = difflib.get_close_matches(name, topics, 3, alike)
+        near = list(dict.fromkeys([*inside, *(topics[word] for word in words)]))[:4]
+        if near:
+            return near
+    return []
+
+
+def _commands() -> list[str]:
+    """Names of the console's commands; loaded only for a word that is no page."""
+    from gpudbg.debug.commands.families import load
+
+    return [command.name for command in load().commands]

@@ -15,6 +15,12 @@ def main(argv: list[str]) -> int:
     p = Parser(prog="gpudbg help", description="Read the manual in the terminal.")
     add_verb_options(p, "help")
     args = p.parse_args(argv)
+    if args.man:
+        from gpudbg import __version__
+        from gpudbg.manual.man import man_page
+
+        print(man_page(__version__), end="")
+        return EXIT_CLEAN
     if args.topic:
         from gpudbg.manual.terminal import show
 

@@ -2,8 +2,8 @@
 
 A row says how the option is given everywhere: as a flag of the command line and of which verbs, as
 a key of the launch table, as a keyword of the Python API and as a setting of a session.  Flags,
-keys, ranges, defaults, help texts and `docs/options.md` are made from here, so that they cannot
-disagree.
+keys, ranges, defaults, help texts, the reference (`gpudbg help command-line`) and `man gpudbg` are
+made from here, so that they cannot disagree.
 """
 
 from __future__ import annotations

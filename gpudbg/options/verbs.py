@@ -235,13 +235,14 @@ FLAGS_OF_SURFACES = (
 )  # fmt: skip
 
 FLAGS_FOR_PROGRAMS = (
-    _flag("run,record,info,plugins,cache,doctor", "json", SWITCH),
+    _flag("run,record,info,plugins,cache,doctor", "json", SWITCH, "the answer as JSON"),
+    _flag("help", "man", SWITCH, "print the page that `man gpudbg` shows, for `man -l -`"),
     _flag("asm", "json", SWITCH, "what was made, and hazards, as JSON"),
     _flag("dis", "json", SWITCH, "the same as JSON"),
     _flag("demo", "json", SWITCH, "with --list: the same as JSON"),
     _flag("export", "json", SWITCH, "the file and how the run ended, as JSON"),
 )
-"""Answers as JSON."""
+"""Answers for programs."""
 
 VERB_OPTIONS = (
     *OPERANDS, *FLAGS_OF_RUNS, *FLAGS_OF_CODE, *FLAGS_OF_SURFACES, *FLAGS_FOR_PROGRAMS,

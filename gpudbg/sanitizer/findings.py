@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any, Final, Literal
 
+from gpudbg import html
 from gpudbg.architectures import is_wide
 from gpudbg.dataclass import dataclass
 from gpudbg.sm.policy_checks import CHECK_POLICIES
@@ -182,6 +183,19 @@ class CheckFinding:
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
         printer.text("\n".join(self.explain()))
 
+    def _repr_html_(self) -> str:
+        head, *rest = self.explain()
+        sides = [
+            (a.kind, a.place, a.who, "" if a.address is None else f"0x{a.address:x}", a.state)
+            for a in self.accesses
+        ]
+        said = [line.strip() for line in rest if not _of_a_side(line, self.accesses)]
+        return (
+            html.heading(head)
+            + (html.table(("access", "where", "who", "address", "state"), sides) if sides else "")
+            + (html.pre(said) if said else "")
+        )
+
     def to_json(self) -> dict[str, Any]:
         """The finding as data."""
         names = (
@@ -195,6 +209,14 @@ class CheckFinding:
     def suppress(self, rule: str) -> CheckFinding:
         """The same, suppressed by a rule."""
         return replace(self, suppressed=rule)
+
+
+def _of_a_side(line: str, accesses: tuple[FindingAccess, ...]) -> bool:
+    """Whether a line of `explain` says what the table of accesses says."""
+    return any(
+        f"  {a.place}  by {a.who}" in line or (a.state and line.strip() == a.state)
+        for a in accesses
+    )
 
 
 def access_json(access: FindingAccess) -> dict[str, Any]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import re
+import shutil
+import subprocess
 from typing import Any, get_args
 
 import pytest
@@ -12,12 +14,13 @@ import pytest
 import gpudbg
 from gpudbg.errors import UsageError
 from gpudbg.frontends.verbs.check import FORMATS
+from gpudbg.manual.man import man_page
+from gpudbg.manual.reference.command_line import command_line
 from gpudbg.options import OPTIONS, OptionKind, OptionScope, OptionSpec, check_option
 from gpudbg.sanitizer.findings import CHECKS, SEVERITIES, Severity
 from gpudbg.sanitizer.settings import DEFAULTS, CheckSettings
 from gpudbg.toolchain import CompileOptions
 from tests.house import sources
-from tests.option_docs import FILE, document
 
 CHECKED = [row for row in OPTIONS if row.scope is OptionScope.CHECK]
 
@@ -35,9 +38,28 @@ def test_no_flag_is_declared_elsewhere() -> None:
     assert list(_declared()) == ["gpudbg/options/flags.py"]
 
 
-def test_the_page_is_of_today() -> None:
-    """`python -m tests.option_docs` writes it anew."""
-    assert FILE.read_text(encoding="utf-8") == document()
+def test_pages_have_every_flag() -> None:
+    """The reference and `man gpudbg`; ranges, choices and defaults stand beside the flag."""
+    page, man = command_line(), man_page("0").replace("\\-", "-")
+    for row in OPTIONS:
+        for flag in row.flags if row.verbs else ():
+            assert re.search(rf"`[^`]*{re.escape(flag)}\b[^`]*`", page), flag
+            assert f"\\fB{flag}\\fR" in man, flag
+        if row.flags and row.kind is OptionKind.WHOLE and row.most.bit_length() <= 64:
+            assert f"a whole number, {row.range}" in page, row.name
+        assert all(f"`{word}`" in page for word in row.choices if row.flags), row.name
+
+
+def test_the_manual_page_has_no_mistake_of_roff() -> None:
+    """What `man` would complain about: groff prints warnings on standard error."""
+    groff = shutil.which("groff")
+    if groff is None:
+        pytest.skip("groff is not here")
+    said = subprocess.run(
+        [groff, "-ww", "-man", "-Tutf8"], input=man_page("0"), capture_output=True, text=True
+    )
+    assert (said.returncode, said.stderr) == (0, "")
+    assert "User Commands" in said.stdout
 
 
 def test_keywords_of_a_check_are_its_rows() -> None:

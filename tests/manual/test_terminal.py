@@ -24,9 +24,18 @@ def test_every_topic_opens(capsys: pytest.CaptureFixture[str]) -> None:
         assert capsys.readouterr().out.startswith("#"), name
 
 
-def test_a_topic_that_is_not_there(capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.main(["help", "polices"]) == 2
-    assert "did you mean policies?" in capsys.readouterr().err
+@pytest.mark.parametrize(
+    ("word", "near"),
+    [("polices", "policies"), ("infowarps", "info warps"), ("NOTHING", "note"), ("§", "")],
+)
+def test_a_topic_that_is_not_there(
+    word: str, near: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.main(["help", word]) == 2
+    said = capsys.readouterr().err
+    assert "did you mean " in said
+    assert near in said
+    assert said.count("\n") == 1
 
 
 @pytest.mark.parametrize("topic", ["who-wrote", "MMU_FAULT", "run", "gather", "DebugSession"])

@@ -18,6 +18,11 @@ EVIL = "<script>alert(1)</script>&'\".sass"
 VOID = frozenset(("br", "hr", "img"))
 
 
+REPORT = gpudbg.check(
+    str(SMOOTH), block=256, args=[np.zeros(250, np.float32), np.zeros(250, np.float32), 250]
+)
+
+
 def objects(session: gpudbg.DebugSession) -> dict[str, Any]:
     """One of each kind that a script is handed."""
     program = session.launch.loaded
@@ -38,6 +43,9 @@ def objects(session: gpudbg.DebugSession) -> dict[str, Any]:
         "special": session.sreg("SR_TID.X"),
         "instruction": session.instruction(),
         "output": session.command("info warps"),
+        "disassembly": session.command("disassemble"),
+        "report": REPORT,
+        "finding": REPORT.findings[0],
         "check": session.check("hazards"),
         "focus": session.focus,
         "breakpoint": session.break_at(0x28),
@@ -81,7 +89,7 @@ def parsed(thing: Any) -> Checked:
 @pytest.mark.parametrize("name", SHOWN)
 def test_dir_has_no_private_names(name: str) -> None:
     names = [n for n in dir(SHOWN[name]) if n.startswith("_") and not n.startswith("__")]
-    assert [n for n in names if n != "_repr_html_"] == []
+    assert [n for n in names if n not in ("_repr_html_", "_repr_pretty_")] == []
 
 
 def test_dir_of_a_session_is_what_scripts_use() -> None:
@@ -93,8 +101,12 @@ def test_dir_of_a_session_is_what_scripts_use() -> None:
         assert getattr(type(SHOWN["session"]), n).__doc__, n
 
 
+NO_LINES = ("focus", "breakpoint", "output", "disassembly", "report", "finding")
+"""Records of Python's own kind."""
+
+
 # ---- repr ------------------------------------------------------------------------------
-@pytest.mark.parametrize("name", [n for n in SHOWN if n not in ("focus", "breakpoint", "output")])
+@pytest.mark.parametrize("name", [n for n in SHOWN if n not in NO_LINES])
 def test_reprs_are_short_and_say_something(name: str) -> None:
     text = repr(SHOWN[name])
     assert len(text) < 600
@@ -163,6 +175,22 @@ def test_html_says_what_the_text_says() -> None:
     assert "=>" in parsed(session).words
     rows = parsed(session.command("info warps"))
     assert "ready" in rows.words
+    assert "4294967295" not in rows.words, "lanes are shown as people read them"
+    code = parsed(gpudbg.open(STEPS).command("disassemble"))
+    assert {"table", "tr"} <= code.tags
+    assert "*0008MOV R1, c[0x0][0x20]first_steps.cu:4" in code.words
+    word = parsed(gpudbg.decode(0x4C98078000870001))
+    for part in ("MOV R1, c[0x0][0x20]", "0x4c98078000870001", "writesR1"):
+        assert part in word.words, part
+    findings = parsed(REPORT)
+    for part in (
+        "1 error",
+        "outside of what is allocated",
+        "out_of_bounds.cu:8",
+        "thread (249, 0, 0)",
+        "hint",
+    ):
+        assert part in findings.words, part
     assert "table" in rows.tags
     session.run()
     assert "exited" in parsed(session).words

@@ -8,7 +8,7 @@ from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gpudbg.answers import Listing, Notice, Sections, column, typed_row
+from gpudbg.answers import HERE, Format, Listing, Notice, Sections, column, computed, typed_row
 from gpudbg.dataclass import dataclass
 from gpudbg.debug.commands.memory import place_of
 from gpudbg.debug.commands.table import command
@@ -29,13 +29,15 @@ class CodeRow:
     itself.
     """
 
-    offset: int = column()
+    offset: int = column("offset", Format("{:04x}".format))
     word: int = column()
     control: int = column()
-    text: str = column()
+    text: str = column("instruction")
     file: str | None = column()
     line: int | None = column()
     lines: tuple[str, ...] = column(key="")
+    source = computed("source", lambda row: f"{Path(row.file).name}:{row.line}" if row.file else "")
+    here = computed("", lambda row: row.lines[-1].startswith(("=>", "*=>")), show=HERE)
 
 
 @dataclass(frozen=True, slots=True)

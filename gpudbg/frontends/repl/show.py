@@ -21,7 +21,6 @@ from gpudbg.debug import (
     WarpView,
     launch_shape,
     meaning_of,
-    names_of,
     warp_row,
 )
 from gpudbg.debug.breakpoints import Breakpoint
@@ -152,7 +151,7 @@ def _snapshot(snapshot: Snapshot, dbg: DebugSession) -> list[str]:
 
 
 def _instruction(insn: gpudbg.BoundInstruction, dbg: DebugSession) -> list[str]:
-    reads, writes = (" ".join(names_of(x)) for x in (insn.reads, insn.writes))
+    reads, writes = (" ".join(x.names) for x in (insn.reads, insn.writes))
     return [
         insn.text,
         f"  {meaning_of(insn.op, insn.arch)}",

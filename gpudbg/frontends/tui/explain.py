@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gpudbg.answers import lane_list
-from gpudbg.debug import names_of
 from gpudbg.debug.stops import spin_of
 from gpudbg.debug.values import (
     instruction_at,
@@ -56,7 +55,7 @@ def _code(session: DebugSession, view: ScreenView, key: Any) -> list[str]:
 
 
 def _names(access: Any) -> str:
-    return " ".join(names_of(access)) or "nothing"
+    return " ".join(access.names) or "nothing"
 
 
 def control_sentence(control: int) -> str:
