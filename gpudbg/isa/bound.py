@@ -6,8 +6,8 @@ import re
 from operator import index
 from typing import Generic, TypeVar, overload
 
-from .. import html
 from ..errors import AssembleError, DecodeError, UsageError
+from ..html import heading, table
 from . import spa5, volta
 from .operands import Access, Operand
 from .spa5.insn import Modifiers
@@ -89,7 +89,7 @@ class _Bound(Generic[Insn]):
             ("reads", " ".join(self.reads.names) or "nothing"),
             ("writes", " ".join(self.writes.names) or "nothing"),
         ]
-        return html.heading(f"{self.pc:04x}  {self.text}") + html.table(("", ""), rows)
+        return heading(f"{self.pc:04x}  {self.text}") + table(("", ""), rows)
 
 
 class BoundInstruction(_Bound[spa5.Instruction]):

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from gpudbg import html
 from gpudbg.architectures import is_wide
 from gpudbg.dataclass import dataclass
+from gpudbg.html import heading, pre, table
 from gpudbg.sm.policy_checks import CHECK_POLICIES
 
 if TYPE_CHECKING:
@@ -191,9 +191,9 @@ class CheckFinding:
         ]
         said = [line.strip() for line in rest if not _of_a_side(line, self.accesses)]
         return (
-            html.heading(head)
-            + (html.table(("access", "where", "who", "address", "state"), sides) if sides else "")
-            + (html.pre(said) if said else "")
+            heading(head)
+            + (table(("access", "where", "who", "address", "state"), sides) if sides else "")
+            + (pre(said) if said else "")
         )
 
     def to_json(self) -> dict[str, Any]:

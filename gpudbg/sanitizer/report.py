@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from gpudbg import html
 from gpudbg.dataclass import dataclass
+from gpudbg.html import ROWS, heading, pre
 from gpudbg.sanitizer.findings import CheckResults
 from gpudbg.sanitizer.outputs import github, json, junit, sarif, text
 
@@ -48,8 +48,8 @@ class CheckReport(CheckResults):
     def _repr_html_(self) -> str:
         shown = [finding for finding in self.findings if finding.suppressed is None]
         rest = [line for line in text.lines(replace(self, findings=())) if line]
-        found = "".join(finding._repr_html_() for finding in shown[: html.ROWS])
-        return html.heading(text.summary(self)) + found + (html.pre(rest[:-1]) if rest[:-1] else "")
+        found = "".join(finding._repr_html_() for finding in shown[: ROWS])
+        return heading(text.summary(self)) + found + (pre(rest[:-1]) if rest[:-1] else "")
 
     def __str__(self) -> str:
         return "\n".join(self.lines())

@@ -102,7 +102,7 @@ class Gpu:
         for name, value in given.items():
             if trouble := option(name).trouble(value):
                 raise UsageError(trouble)
-        self.arch = arch
+        self.arch: str = arch
         self.num_sms: int = num_sms
         self.fixed_sms = True
         self.seed = seed
