@@ -35,6 +35,7 @@ from .sources import SourcePath as SourcePath
 from .story_files import COMMANDS as COMMANDS
 from .story_files import FIRST as FIRST
 from .story_files import NOTES as NOTES
+from .story_files import PICTURE as PICTURE
 from .story_files import SCRIPT as SCRIPT
 from .story_files import TRANSCRIPT as TRANSCRIPT
 from .story_files import Story as Story

@@ -17,6 +17,8 @@ SCRIPT = "script.py"
 NOTES = "notes.md"
 TRANSCRIPT = "expected.txt"
 """What the story prints, as the tests compare it."""
+PICTURE = "picture.txt"
+"""Its most telling stop in a few lines (`python -m tests.sessions.stories` makes it)."""
 
 BY_DIFFICULTY = (
     FIRST,

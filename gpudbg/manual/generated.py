@@ -83,6 +83,10 @@ GENERATED: dict[str, GeneratedPage] = {
             "exit-codes", "Exit codes", "what the command line ends with",
             "command_line:exit_codes",
         ),
+        GeneratedPage(
+            "gallery", "Gallery of stories", "the shipped programs, each with a picture",
+            "stories:gallery",
+        ),
         GeneratedPage("mi", "GDB/MI", "MI commands that editors may send", "protocols:mi"),
         GeneratedPage("dap", "Debug Adapter Protocol", "what editors may ask", "protocols:dap"),
         GeneratedPage(

@@ -6,6 +6,7 @@ import re
 import sys
 from collections.abc import Callable
 
+from gpudbg.manual.reference import stories
 from gpudbg.manual.reference.python_api import in_text
 
 _LABEL = re.compile(r"^\([\w-]+\)=\n+", re.MULTILINE)
@@ -22,7 +23,7 @@ NOTES = {"note": "Note", "tip": "Tip", "warning": "Warning", "admonition": "Note
 
 def as_markdown(text: str) -> str:
     """Plain Markdown of a page: what only the site understands is taken out or said in words."""
-    text = _COMMENT.sub("", _LABEL.sub("", text))
+    text = stories.in_text(_COMMENT.sub("", _LABEL.sub("", text)))
     text = _OBJECT.sub(lambda m: in_text(m[1]), text)
     text = _DIRECTIVE.sub(_directive, text)
     text = _ROLE.sub(lambda m: m[1].strip() if " " in m[1] else m[1], text)

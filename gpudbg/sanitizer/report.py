@@ -48,7 +48,7 @@ class CheckReport(CheckResults):
     def _repr_html_(self) -> str:
         shown = [finding for finding in self.findings if finding.suppressed is None]
         rest = [line for line in text.lines(replace(self, findings=())) if line]
-        found = "".join(finding._repr_html_() for finding in shown[: ROWS])
+        found = "".join(finding._repr_html_() for finding in shown[:ROWS])
         return heading(text.summary(self)) + found + (pre(rest[:-1]) if rest[:-1] else "")
 
     def __str__(self) -> str:

@@ -11,10 +11,12 @@ import contextlib
 import io
 import re
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 
-from gpudbg.debug.story_files import sessions_folder, stories
+from gpudbg.debug.story_files import COMMANDS, PICTURE, sessions_folder, stories
 from gpudbg.frontends.verbs import demo
+from tests.sessions.pictures import Album, shortened
 
 EXPECTED = "expected.txt"
 BUILDS = {
@@ -23,12 +25,29 @@ BUILDS = {
 """Stories with more than one build: cubin -> compiler options."""
 
 
-def transcript(name: str) -> tuple[str, str, int]:
-    """What a story prints, what it complains, and its exit code."""
+@dataclass(frozen=True)
+class Played:
+    """What a story prints, what it complains, its exit code, and its picture."""
+
+    out: str
+    err: str
+    code: int
+    picture: str
+
+
+def played(name: str) -> Played:
+    """Play a story as `gpudbg demo NAME --headless` does."""
+    cubin, album = stories()[name], Album()
     out, err = io.StringIO(), io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-        code = demo.main([name, "--headless"])
-    return out.getvalue(), err.getvalue(), code
+        if (cubin.parent / COMMANDS).is_file():
+            code = demo.play(cubin, album.take)
+        else:
+            code = demo.main([name, "--headless"])
+    # A script says in its first lines what it has found.
+    said = out.getvalue().partition("\n\n")[2].splitlines()[:4]
+    lines = album.lines or [shortened(line) for line in said]
+    return Played(out.getvalue(), err.getvalue(), code, "".join(f"{line}\n" for line in lines))
 
 
 def build(folder: Path) -> None:
@@ -58,9 +77,10 @@ def main(argv: list[str]) -> int:
         folder = sessions_folder() / name
         if "--compile" in argv:
             build(folder)
-        out, err, code = transcript(name)
-        (folder / EXPECTED).write_text(out)
-        print(f"{name}: exit code {code}" + (f"; {err.strip()}" if err else ""))
+        story = played(name)
+        (folder / EXPECTED).write_text(story.out, encoding="utf-8")
+        (folder / PICTURE).write_text(story.picture, encoding="utf-8")
+        print(f"{name}: exit code {story.code}" + (f"; {story.err.strip()}" if story.err else ""))
     return 0
 
 

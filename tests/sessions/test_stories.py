@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from gpudbg.debug.story_files import COMMANDS, sessions_folder, stories, summary
+from gpudbg.debug.story_files import COMMANDS, PICTURE, sessions_folder, stories, summary
 from gpudbg.errors import UsageError
 from gpudbg.frontends.verbs import demo
-from tests.sessions.stories import EXPECTED, transcript
+from tests.sessions.stories import EXPECTED, played
 
 STORIES = stories()
 
@@ -58,10 +58,11 @@ def test_there_are_enough_stories() -> None:
 @pytest.mark.in_turn(6)
 @pytest.mark.parametrize("name", STORIES)
 def test_transcript(name: str) -> None:
-    out, err, code = transcript(name)
-    assert err == ""
-    assert out == (STORIES[name].parent / EXPECTED).read_text()
-    assert code == EXIT_CODES.get(name, 0)
+    story = played(name)
+    assert story.err == ""
+    assert story.out == (STORIES[name].parent / EXPECTED).read_text()
+    assert story.code == EXIT_CODES.get(name, 0)
+    assert story.picture == (STORIES[name].parent / PICTURE).read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("name", LESSONS)
@@ -105,8 +106,14 @@ def test_unknown_story_names_the_known_ones() -> None:
 
 def test_list(capsys: pytest.CaptureFixture[str]) -> None:
     assert demo.main(["--list"]) == 0
-    rows = capsys.readouterr().out.splitlines()
-    assert [row.split()[0] for row in rows] == list(STORIES)
+    *rows, legend, _ = capsys.readouterr().out.splitlines()
+    assert [row.split()[0] for row in rows if row and row[0] != " "] == list(STORIES)
+    assert max(len(row) for row in rows if row.startswith(" ")) < 84
+    assert legend.startswith("Lanes 0 to 31")
+    for name in STORIES:
+        drawn = (STORIES[name].parent / PICTURE).read_text(encoding="utf-8").splitlines()
+        assert 2 <= len(drawn) <= 12, name
+        assert all(f"    {line}".rstrip() in rows for line in drawn), name
 
 
 def test_sources_hold_no_paths_of_a_machine() -> None:

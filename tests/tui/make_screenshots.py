@@ -1,11 +1,10 @@
-"""Makes the README's screenshots: real screens of real kernels, as SVG files in docs/.
+"""Screenshots of the README and the site: real screens of real kernels, as SVG.
 
-python -m tests.tui.make_screenshots
+`make docs` takes them anew (`docs/_site/pictures.py`).
 """
 
 from __future__ import annotations
 
-import asyncio
 import shutil
 import tempfile
 from pathlib import Path
@@ -74,10 +73,10 @@ SHOTS: dict[str, tuple[Any, tuple[int, int], tuple[str, ...], tuple[str, ...]]] 
 """Name -> session, size, console lines, keys."""
 
 
-async def shoot(name: str, folder: Path) -> Path:
+async def shoot(name: str, folder: Path, palette: str = "dark") -> Path:
     """One screenshot."""
     make, size, lines, keys = SHOTS[name]
-    app = make_app(make())
+    app = make_app(make(), palette=palette)
     async with app.run_test(size=size) as pilot:
         await settle(app, pilot)
         for line in lines:
@@ -87,14 +86,3 @@ async def shoot(name: str, folder: Path) -> Path:
         path = folder / f"{name}.svg"
         path.write_text(app.export_screenshot(title="gpudbg"))
     return path
-
-
-def main() -> None:
-    """All of them."""
-    DOCS.mkdir(exist_ok=True)
-    for name in SHOTS:
-        print(asyncio.run(shoot(name, DOCS)))
-
-
-if __name__ == "__main__":
-    main()

@@ -3,11 +3,23 @@
 from __future__ import annotations
 
 import runpy
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from gpudbg.answers import Listing, column, typed_row
 from gpudbg.arguments import Parser
-from gpudbg.debug import COMMANDS, FIRST, NOTES, SCRIPT, TRANSCRIPT, docstring, stories, summary
+from gpudbg.debug import (
+    COMMANDS,
+    FIRST,
+    NOTES,
+    PICTURE,
+    SCRIPT,
+    TRANSCRIPT,
+    DebugSession,
+    docstring,
+    stories,
+    summary,
+)
 from gpudbg.errors import EXIT_CLEAN, UsageError
 from gpudbg.frontends.verbs.common import emit, has_screen
 from gpudbg.options import add_verb_options
@@ -22,21 +34,23 @@ def parser() -> Parser:
 
 @typed_row
 class StoryRow:
-    """A story, by what it shows."""
+    """A story, by what it shows: a sentence, and a picture of its most telling stop."""
 
     name: str = column()
     summary: str = column()
+    picture: tuple[str, ...] = column(key="")
 
-    def __str__(self) -> str:
-        return f"{self.name:18} {self.summary}"
+    def lines(self) -> Sequence[str]:
+        """Name and sentence, the picture below them."""
+        head = f"{self.name:18} {self.summary}"
+        return (head, *(f"    {line}".rstrip() for line in self.picture), "")
 
 
 def main(argv: list[str]) -> int:
     """Run the verb."""
     args = parser().parse_args(argv)
     if args.list:
-        rows = (StoryRow(name, summary(cubin.parent)) for name, cubin in stories().items())
-        emit(Listing(tuple(rows)), args.json)
+        emit(Listing(tuple(gallery()), StoryRow.lines, foot=LEGEND), args.json)
         return EXIT_CLEAN
     cubin = find(args.name)
     if args.copy:
@@ -51,6 +65,20 @@ def main(argv: list[str]) -> int:
     return debug.main([str(cubin)])
 
 
+LEGEND = (
+    "Lanes 0 to 31 of a warp: # executes, _ waits, . has ended, X is wrong, = is at a barrier.",
+    "gpudbg demo NAME opens a story, gpudbg demo --copy NAME writes its program into a folder.",
+)
+
+
+def gallery() -> Iterator[StoryRow]:
+    """The stories from easy to hard."""
+    for name, cubin in stories().items():
+        drawn = cubin.parent / PICTURE
+        lines = drawn.read_text(encoding="utf-8").splitlines() if drawn.is_file() else ()
+        yield StoryRow(name, summary(cubin.parent), tuple(lines))
+
+
 def find(name: str) -> Path:
     """A story's cubin.
 
@@ -63,7 +91,7 @@ def find(name: str) -> Path:
     return known[name]
 
 
-NARRATION = (COMMANDS, SCRIPT, NOTES, TRANSCRIPT)
+NARRATION = (COMMANDS, SCRIPT, NOTES, TRANSCRIPT, PICTURE)
 """Files of a story beside its program: what tells it."""
 
 
@@ -84,8 +112,13 @@ def copied(story: Path, target: Path) -> str:
     return f"{target}: {' '.join(f.name for f in files)}"
 
 
-def play(cubin: Path) -> int:
-    """Play a story's commands and print each with its answer; comments are the narration."""
+def play(cubin: Path, after: Callable[[DebugSession], None] | None = None) -> int:
+    """Play a story's commands and print each with its answer; comments are the narration.
+
+    Args:
+        cubin: of the story.
+        after: called behind each command.
+    """
     from gpudbg.api import add_launch_flags, open_session
     from gpudbg.frontends.console.console import PROMPT, Console
 
@@ -102,6 +135,8 @@ def play(cubin: Path) -> int:
         print(f"{PROMPT}{text}")
         if not console.execute(text):
             return UsageError.exit_code
+        if after is not None:
+            after(session)
     return console.exit_code()
 
 
