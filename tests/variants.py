@@ -10,6 +10,9 @@ says at its end how much it left out:
   or `count` for each value of its parameter `kind`.
 * `@pytest.mark.full(instead="test_b")`: the test is in the second tier; `test_b` stands for it.
 * `number(few, many)`: how often a loop goes round.
+* `@rows("name", values)` in place of `@pytest.mark.parametrize`: nothing is left out, but in the
+  first tier one test goes through all rows and names those that fail, for a test of its own costs
+  more than a row of a table.
 * hypothesis: at most `EXAMPLES` of each property, the same ones in every run.
 
 What is chosen depends on names alone, so that every run has the same tests.  A test that is named
@@ -18,17 +21,22 @@ with `::` on the command line is never left out.
 
 from __future__ import annotations
 
+import functools
+import inspect
 import os
 import zlib
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar, cast
 
 import pytest
 
 T = TypeVar("T")
+Test = TypeVar("Test", bound=Callable[..., None])
 
-EXAMPLES = 25
+MOST_TOLD = 10
+"""Rows of a table that fail, which are told with what is wrong."""
+EXAMPLES = 15
 """Of a hypothesis property in the first tier."""
 ASKED = "GPUDBG_ALL_VARIANTS"
 """Set in the environment by `--full`; programs that tests begin read it too."""
@@ -74,6 +82,46 @@ def in_turn(
     if first:
         return [variant for found in things.values() for variant in found[:count]]
     return [variant for thing, found in things.items() for variant in _some(thing, found, count)]
+
+
+def rows(
+    names: str | Sequence[str], values: Iterable[Any], ids: Any = None
+) -> Callable[[Test], Test]:
+    """Parametrize a test; in the first tier one test goes through all rows.
+
+    Args:
+        names: of parameters, as `pytest.mark.parametrize` takes them.
+        values: a row each; a tuple for several names.
+        ids: what a row is called in the second tier.
+    """
+    keys = names.replace(" ", "").split(",") if isinstance(names, str) else list(names)
+    listed = list(values)
+
+    def made(test: Test) -> Test:
+        if full():
+            return cast(Test, pytest.mark.parametrize(names, listed, ids=ids)(test))
+        signature = inspect.signature(test)
+
+        @functools.wraps(test)
+        def together(**fixtures: Any) -> None:
+            failed = []
+            for row in listed:
+                given = dict(zip(keys, row if len(keys) > 1 else (row,), strict=True))
+                try:
+                    test(**fixtures, **given)
+                except Exception as error:
+                    failed.append((given, error))
+            if failed:
+                told = "\n".join(f"{given}: {error}" for given, error in failed[:MOST_TOLD])
+                raise AssertionError(f"{len(failed)} of {len(listed)} rows:\n{told}") from failed[
+                    0
+                ][1]
+
+        left_over = [p for name, p in signature.parameters.items() if name not in keys]
+        vars(together)["__signature__"] = signature.replace(parameters=left_over)
+        return cast(Test, together)
+
+    return made
 
 
 def some(thing: Hashable, found: Sequence[T], most: int) -> list[T]:

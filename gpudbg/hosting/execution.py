@@ -10,7 +10,6 @@ from gpudbg.api.device import Device
 from gpudbg.architectures import real
 from gpudbg.errors import EXIT_CLEAN, EXIT_FINDINGS
 from gpudbg.hosting.build import built_library
-from gpudbg.hosting.checking import CheckedRuns
 from gpudbg.hosting.launching import Runs
 from gpudbg.hosting.memory import HostDevice
 from gpudbg.hosting.program import HostProgram, found_program
@@ -18,12 +17,20 @@ from gpudbg.hosting.server import HostServer, Postponed
 
 if TYPE_CHECKING:
     from gpudbg.debug.stops.stop import Stop
+    from gpudbg.hosting.checking import CheckedRuns
     from gpudbg.hosting.process import HostProcess, LaunchRequest
     from gpudbg.sanitizer.settings import CheckSettings
 
 
 def _postponed(process: HostProcess, request: LaunchRequest) -> None:
     raise Postponed(request)
+
+
+def _checked_runs(settings: CheckSettings) -> CheckedRuns:
+    """Carries launches out with checks; these are loaded where somebody asks for them."""
+    from gpudbg.hosting.checking import CheckedRuns
+
+    return CheckedRuns(settings)
 
 
 class Execution:
@@ -67,7 +74,7 @@ class Execution:
         device.gpu.marking = debug
         self.machine = HostDevice(device, marking=debug or check is not None)
         self.runs = Runs()
-        self.checks = None if check is None else CheckedRuns(check)
+        self.checks = None if check is None else _checked_runs(check)
         self.notices: list[str] = []
         self.server = HostServer(
             self.machine, _postponed if debug else self.checks or self.runs, self._note

@@ -316,6 +316,7 @@ def test_headless_paths_load_no_terminal_ui() -> None:
     assert "'rich'" not in done.stdout
 
 
+@pytest.mark.full(instead="test_console_reads_standard_input")
 def test_commands_from_standard_input_and_pipes(tmp_path: Path) -> None:
     words = [sys.executable, "-m", "gpudbg", "--batch", "-x"]
     done = subprocess.run(

@@ -11,6 +11,7 @@ from gpudbg.debug.commands.families import load
 from gpudbg.debug.session import DebugSession
 from gpudbg.errors import CommandError
 from tests.launching import open_story
+from tests.variants import rows
 
 TABLE = load()
 STEPS = Path(__file__).resolve().parents[2] / "sessions/first_steps/first_steps.cubin"
@@ -21,7 +22,7 @@ def session() -> DebugSession:
     return open_story("first_steps")
 
 
-@pytest.mark.parametrize("name", sorted(ABSENT))
+@rows("name", sorted(ABSENT))
 def test_each_is_named(session: DebugSession, name: str) -> None:
     with pytest.raises(CommandError) as caught:
         session.command(f"{name} anything")
@@ -33,7 +34,7 @@ def test_what_is_here_is_not_listed() -> None:
     assert not [name for name in ABSENT if TABLE.has(name)]
 
 
-@pytest.mark.parametrize(
+@rows(
     "name", (Path(__file__).parent / "gdb_names.txt").read_text(encoding="utf-8").split("\n")[:-1]
 )
 def test_every_command_of_gdb_is_here_or_refused_by_name(session: DebugSession, name: str) -> None:

@@ -11,7 +11,7 @@ import pytest
 from gpudbg.debug.session import DebugSession
 from gpudbg.errors import CommandError
 from tests.commands.fuzz_lines import ask, lines, make_session, renewed
-from tests.variants import number
+from tests.variants import number, rows
 
 
 @pytest.fixture(scope="module")
@@ -64,7 +64,7 @@ REFUSED = {
 """Line -> a piece of the message."""
 
 
-@pytest.mark.parametrize("line", REFUSED, ids=lambda line: line[:24])
+@rows("line", REFUSED, ids=lambda line: line[:24])
 def test_is_refused_in_one_line(session: DebugSession, line: str) -> None:
     with pytest.raises(CommandError) as refusal:
         session.command(line)

@@ -9,6 +9,7 @@ import pytest
 from gpudbg.debug.commands.families import load
 from gpudbg.errors import CommandError
 from tests.narrowing import there
+from tests.variants import rows
 
 GDB = {
     "run": "r", "start": "sta", "continue": "c fg cont", "stepi": "si", "step": "s", "nexti": "ni",
@@ -26,7 +27,7 @@ INFO = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", GDB)
+@rows("name", GDB)
 def test_commands(name: str) -> None:
     for word in GDB[name].split():
         assert load().resolve(word)[0].name == name

@@ -12,6 +12,7 @@ import gpudbg
 from gpudbg.debug.session import DebugSession
 from gpudbg.errors import UsageError
 from gpudbg.formats.names import parameter_types
+from tests.variants import rows
 
 
 def launch(code: str, size: int, value: Any) -> DebugSession:
@@ -55,7 +56,7 @@ TAKEN = [
 ]
 
 
-@pytest.mark.parametrize(("code", "size", "value", "wanted"), TAKEN)
+@rows(("code", "size", "value", "wanted"), TAKEN)
 def test_numbers_become_the_parameters_type(code: str, size: int, value: Any, wanted: Any) -> None:
     assert bits(code, size, value) == wanted.tobytes()
 
@@ -90,7 +91,7 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("code", "size", "value", "wanted", "given"), REFUSED)
+@rows(("code", "size", "value", "wanted", "given"), REFUSED)
 def test_what_does_not_fit_is_refused_by_name(
     code: str, size: int, value: Any, wanted: str, given: str
 ) -> None:

@@ -15,6 +15,7 @@ from gpudbg.formats.layout import relocate
 from tests.launching import FIRST
 from tests.narrowing import a, there
 from tests.tui.helpers import CUBINS, DIVERGE, open_kernel
+from tests.variants import number
 
 
 def analysed(symbols: Symbols) -> Liveness:
@@ -132,7 +133,7 @@ def test_where_somebody_looks_it_is_as_in_the_whole_walk(monkeypatch: pytest.Mon
         for kind, goal in near._pushes:
             assert near.pushers(kind, goal) == live.pushers(kind, goal), name
         calls = any(i is not None and i.op in CALLS for i in live._flow.instructions.values())
-        step = max(len(live.reads) // 60, 1)
+        step = max(len(live.reads) // number(12, 60), 1)
         for offset in list(live.reads)[::step]:
             assert calls or near.sets(offset) == live.sets(offset)
             for register in (0, 1, 2, 7, 20):

@@ -12,6 +12,7 @@ from gpudbg.analysis.contents import not_finite
 from gpudbg.analysis.lane_shape import as_kind, guess_kind, shape
 from gpudbg.debug.pictures import OutputTaker
 from gpudbg.debug.views.text import array_words, shape_words
+from tests.variants import rows
 
 ALL = (1 << 32) - 1
 LINE = np.linspace(-1, 1, 32)
@@ -22,9 +23,9 @@ def odd_lanes(values: np.ndarray[Any, Any], active: int = ALL) -> list[int]:
     return [n for n in range(32) if found.odd >> n & 1]
 
 
-@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
-@pytest.mark.parametrize("strange", [np.nan, np.inf, -np.inf])
-@pytest.mark.parametrize("lanes", [[28], [0], [3, 4, 5], list(range(20)), list(range(31))])
+@rows("dtype", [np.float16, np.float32, np.float64])
+@rows("strange", [np.nan, np.inf, -np.inf])
+@rows("lanes", [[28], [0], [3, 4, 5], list(range(20)), list(range(31))])
 def test_lanes_without_a_number_are_outliers(dtype: type, strange: float, lanes: list[int]) -> None:
     values: np.ndarray[Any, Any] = LINE.astype(dtype)
     values[lanes] = strange

@@ -13,6 +13,7 @@ from gpudbg.debug.session import DebugSession
 from gpudbg.errors import CommandError
 from gpudbg.symbols.declared import Declarations
 from tests.mi.client import KERNELS
+from tests.variants import rows
 
 VALUES = {
     "counter": "-5",
@@ -58,7 +59,7 @@ def shown(session: DebugSession, text: str) -> str:
     return session.command(f"output {text}").text
 
 
-@pytest.mark.parametrize("text", VALUES)
+@rows("text", VALUES)
 def test_module_variables_have_their_types(session: DebugSession, text: str) -> None:
     wanted = DEBUG.get(text) if session.program.debug else None
     assert shown(session, text) == (wanted or VALUES[text])

@@ -208,6 +208,7 @@ def _lasting(monkeypatch: pytest.MonkeyPatch, least: float) -> Any:
     return made, begun
 
 
+@pytest.mark.full(instead="test_long_code_is_compiled_later")
 def test_a_short_launch_has_quick_code_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(start, "PATIENCE", 60)
     _, begun = _lasting(monkeypatch, 1000)

@@ -80,7 +80,7 @@ def test_a_division_by_zero(tmp_path: Path) -> None:
     assert "SIGFPE" in done.stderr
 
 
-@pytest.mark.in_turn(1, each="how")
+@pytest.mark.in_turn(1)
 @pytest.mark.parametrize("how", ["else", "raise"])
 @pytest.mark.parametrize("options", [(), ("-X", "faulthandler")])
 def test_other_crashes_are_as_they_were(tmp_path: Path, how: str, options: tuple[str, ...]) -> None:

@@ -104,6 +104,7 @@ def test_forms_of_a_kernel_have_cases(kernel: str) -> None:
     assert notes.rows <= access_forms.listed()
 
 
+@pytest.mark.full(instead="test_hostile_addresses")
 def test_entries_for_accesses_do_not_outnumber_instructions() -> None:
     """Copies of a block share them."""
     source = guarded.many_blocks()

@@ -188,6 +188,7 @@ def test_an_mi_client_starts_the_program_again(tmp_path: Path) -> None:
         assert "^exit" in client.stdout.read()
 
 
+@pytest.mark.full(instead="test_launches_are_places_to_stop")
 def test_the_terminal_ui_shows_a_launch_and_what_the_program_prints(tmp_path: Path) -> None:
     import pexpect  # type: ignore[import-untyped]
 

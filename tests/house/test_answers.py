@@ -8,11 +8,10 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-
 import gpudbg
 from gpudbg.answers import Card, Listing, lines_of
 from gpudbg.debug.commands.families import load
+from tests.variants import rows
 
 ROOT = Path(gpudbg.__file__).parent
 ANSWERS = {"Answer", "Table", "Listing", "Card", "Notice", "Printed", "Sections", "NoReturn"}
@@ -53,7 +52,7 @@ def test_no_lines_stand_beside_their_record() -> None:
     assert dict(beside()) == {}
 
 
-@pytest.mark.parametrize("command", load().commands, ids=lambda c: str(c.name))
+@rows("command", load().commands, ids=lambda c: str(c.name))
 def test_a_command_says_which_answer_it_gives(command: object) -> None:
     handler = command.handler  # type: ignore[attr-defined]
     said = str(inspect.signature(handler).return_annotation)

@@ -11,10 +11,9 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-import pytest
-
 from tests.house import sources
 from tests.house.sources import Source, parsed
+from tests.variants import rows
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -185,7 +184,7 @@ def test_every_package_is_held() -> None:
     assert folders - {"", "frontends"} == set(LARGEST)
 
 
-@pytest.mark.parametrize("package", LARGEST)
+@rows("package", LARGEST)
 def test_the_largest_cycle_does_not_grow(package: str) -> None:
     found = [group for group in ours() if any(package_of(name) == package for name in group)]
     largest = max(found, key=len, default=set())

@@ -10,6 +10,7 @@ import pytest
 
 import gpudbg
 from gpudbg.doors import offered
+from tests.variants import rows
 
 ROOT = Path(gpudbg.__file__).parent
 DOORS = sorted(ROOT.rglob("__init__.pyi"))
@@ -19,7 +20,7 @@ def package_of(listing: Path) -> str:
     return ".".join(listing.parent.relative_to(ROOT.parent).parts)
 
 
-@pytest.mark.parametrize("listing", DOORS, ids=package_of)
+@rows("listing", DOORS, ids=package_of)
 def test_what_a_door_lists_is_there(listing: Path) -> None:
     """Each name comes from the module that is said to define it, and hides no module."""
     package = package_of(listing)

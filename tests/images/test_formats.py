@@ -15,6 +15,7 @@ from gpudbg.regs.texformats import BY_NAME, FORMATS
 from gpudbg.regs.texheader import TextureHeader
 from gpudbg.sm.images import texels
 from tests.images.bench import ImageBench
+from tests.variants import rows
 
 
 def f32(value: float) -> int:
@@ -64,7 +65,7 @@ LOADS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("name", "type_", "texel", "want"), LOADS)
+@rows(("name", "type_", "texel", "want"), LOADS)
 def test_load(name: str, type_: str, texel: int, want: list[int]) -> None:
     words = [np.array([texel >> 32 * n & 0xFFFFFFFF], np.uint32) for n in range(4)]
     found = texels.unpack(header(name, type_), words)

@@ -38,7 +38,7 @@ def image(device: Any, rng: random.Random) -> Any:
     return rng.choice(makes)()
 
 
-@pytest.mark.in_turn(6)
+@pytest.mark.in_turn(3)
 @pytest.mark.parametrize("arch", ["sm_50", "sm_60"])
 @pytest.mark.parametrize("op", OPS)
 def test_random_words(op: str, arch: str) -> None:

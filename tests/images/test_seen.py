@@ -194,6 +194,7 @@ def test_export_verb(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert "there are: photo, blurred" in capsys.readouterr().err
 
 
+@pytest.mark.full(instead="test_export_verb")
 def test_story(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["demo", "surface_clamp", "--headless"]) == 0
     out = capsys.readouterr().out

@@ -37,7 +37,7 @@ def result(folder: Path, arch: str, name: str) -> Result:
     return np.array(out.array()), np.array(surface.array())
 
 
-@pytest.mark.in_turn(5)
+@pytest.mark.in_turn(3)
 @pytest.mark.parametrize("name", FORMS)
 def test_as_on_maxwell(folder: Path, name: str) -> None:
     values, texels = result(folder, ARCHS[0], name)

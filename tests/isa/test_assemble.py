@@ -28,7 +28,7 @@ def test_compiled_programs_assemble_to_the_same_words() -> None:
 
 def test_random_words_assemble_back() -> None:
     wrong = []
-    for r in sampled()[:: number(3, 1)]:
+    for r in sampled()[:: number(7, 1)]:
         if r.text is None or explained(ROUND_TRIP, r.text):
             continue
         if assemble(r.text, r.pc, r.arch) != canonical(r.word, r.arch):

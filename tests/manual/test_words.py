@@ -8,9 +8,10 @@ import pytest
 
 from tests.doc_blocks import ROOT
 from tests.manual.words import mistakes, written_pages
+from tests.variants import rows
 
 
-@pytest.mark.parametrize("page", written_pages(), ids=lambda page: page.stem)
+@rows("page", written_pages(), ids=lambda page: page.stem)
 def test_words(page: Path) -> None:
     found = [f"{m.file.relative_to(ROOT)}:{m.line}: {m.what}" for m in mistakes(page)]
     assert found == []

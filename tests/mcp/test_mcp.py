@@ -8,17 +8,20 @@ import shutil
 import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from mcp import ClientSession, StdioServerParameters
-from mcp.client.stdio import stdio_client
 
 from gpudbg.errors import UsageError
 from gpudbg.frontends.mcp import landlock
+from gpudbg.frontends.mcp.limits import CallLimits
+from gpudbg.frontends.mcp.process import CallError, ToolProcess
 from gpudbg.frontends.mcp.sandbox import Sandbox
 from gpudbg.frontends.mcp.shortening import Answers
+
+if TYPE_CHECKING:
+    from mcp import ClientSession
 
 ROOT = Path(__file__).resolve().parents[2]
 SESSIONS = ROOT / "sessions"
@@ -41,6 +44,9 @@ Call = Callable[..., Awaitable[Any]]
 
 def talk(folder: Path, what: Callable[[Call, ClientSession], Awaitable[None]], *flags: str) -> None:
     """Start a server for a folder and have a client talk to it."""
+    # Imported here: every process that runs tests would pay for it, and one needs it.
+    from mcp import ClientSession, StdioServerParameters
+    from mcp.client.stdio import stdio_client
 
     async def session() -> None:
         words = ["-P", "-m", "gpudbg", "mcp", str(folder), *flags]
@@ -210,22 +216,20 @@ def test_endless_kernels_and_endless_calls_end(folder: Path) -> None:
         "LDG.E.CV R0, [R2]\nISETP.EQ.AND P0, PT, R0, RZ, PT\n@P0 BRA `(L)\nEXIT\n"
     )
 
-    async def wait(call: Call, client: ClientSession) -> None:
-        await call("load", file="endless.sass")
-        launched = await call("launch", program=1, grid=[4], args=["x=i32[1]:zeros"])
-        assert told(launched, "session") == 1
-        limited = await call("run", session=1, max_instructions=200)
-        assert told(limited, "stop") in ("limit", "deadlock")
-        stopped = await call("run", session=1)
-        assert told(stopped, "stop") in ("interrupt", "limit", "deadlock")
-
-    talk(folder, wait, "--timeout", "1")
+    worker = ToolProcess(str(folder), CallLimits(seconds=1))
+    try:
+        worker.ask("load", {"file": "endless.sass"})
+        launch = {"program": 1, "grid": [4], "args": ["x=i32[1]:zeros"]}
+        assert worker.ask("launch", launch)["session"] == 1
+        limited = worker.ask("run", {"session": 1, "max_instructions": 200})
+        assert limited["stop"] in ("limit", "deadlock")
+        stopped = worker.ask("run", {"session": 1})
+        assert stopped["stop"] in ("interrupt", "limit", "deadlock")
+    finally:
+        worker.close()
 
 
 def test_a_worker_that_dies_is_replaced(folder: Path) -> None:
-    from gpudbg.frontends.mcp.limits import CallLimits
-    from gpudbg.frontends.mcp.process import CallError, ToolProcess
-
     worker = ToolProcess(str(folder), CallLimits())
     try:
         assert worker.ask("load", {"file": "scale.sass"})["program"] == 1

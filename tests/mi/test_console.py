@@ -44,6 +44,7 @@ def test_typed_ahead_lines_wait_for_the_program() -> None:
     assert "Cannot execute" not in out
 
 
+@pytest.mark.full(instead="test_commands_of_a_breakpoint")
 def test_fullname_tells_an_editor_where_it_is() -> None:
     out = typed("break 28\nrun\nstepi\nup\n", "--fullname")
     places = re.findall(r"^\x1a\x1a(.*)$", out, re.M)

@@ -84,6 +84,7 @@ def test_whole_session(walk: Controller) -> None:
     assert walk.wait(lambda r: r["message"] == "stopped")["payload"]["reason"] == "exited-normally"
 
 
+@pytest.mark.full(instead="test_whole_session")
 def test_backwards(walk: Controller) -> None:
     """Reverse commands end where the recorded states were."""
     walk.ask("-break-insert walk.cu:25")

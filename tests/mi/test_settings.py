@@ -10,6 +10,7 @@ import gpudbg
 from gpudbg.debug.settings import ACCEPTED, CUDA_ROWS, GDB_ROWS, REAL, SAME, Settings
 from gpudbg.errors import CommandError
 from tests.mi.client import KERNELS, Client, console_text
+from tests.variants import rows
 
 WALK = str(KERNELS / "walk.cubin")
 
@@ -74,7 +75,7 @@ def client() -> Iterator[Client]:
         yield made
 
 
-@pytest.mark.parametrize("text", AT_START.splitlines())
+@rows("text", AT_START.splitlines())
 def test_what_clients_send_at_their_start_is_taken_and_told(client: Client, text: str) -> None:
     begin = len(client.records)
     client.ok(f"-gdb-set {text}")

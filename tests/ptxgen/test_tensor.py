@@ -25,7 +25,7 @@ def _chosen(group: str) -> list[Case]:
     return some(group, [cases[n % len(cases)] for n, cases in enumerate(by_name.values())], 8)
 
 
-@pytest.mark.in_turn(5)
+@pytest.mark.in_turn(3)
 @pytest.mark.parametrize("group", SUITE.groups())
 def test_group(group: str) -> None:
     cases = _chosen(group)

@@ -25,6 +25,7 @@ from gpudbg.regs.ptx import PTX_REGISTERS
 from gpudbg.regs.schema import all_row_sets, build_word, field_key, parse_word
 from gpudbg.regs.special import SPECIAL_REGISTERS
 from gpudbg.regs.words import Family, decode
+from tests.variants import rows
 
 WORDS = st.integers(0, 0xFFFF_FFFF)
 ROW_SETS = all_row_sets()
@@ -108,7 +109,7 @@ def test_doubtful_codes_say_so() -> None:
     assert any("without a public name" in n for n in explain_esr("HWW_GLOBAL_ESR", 0x80).notes)
 
 
-@pytest.mark.parametrize("row", PTX_REGISTERS, ids=lambda row: row.name)
+@rows("row", PTX_REGISTERS, ids=lambda row: row.name)
 def test_every_ptx_register_explains(row) -> None:  # type: ignore[no-untyped-def]
     (found,) = explain_ptx(row.name)
     assert found.lines()[0].startswith(row.name)
@@ -142,8 +143,8 @@ def test_construct_and_masks_agree(name: str, value: int) -> None:
 
 
 def test_field_names_are_unique_in_every_word() -> None:
-    for name, rows in ROW_SETS.items():
-        keys = [field_key(row) for row in rows]
+    for name, found in ROW_SETS.items():
+        keys = [field_key(row) for row in found]
         assert len(set(keys)) == len(keys), name
 
 

@@ -18,6 +18,7 @@ from gpudbg.regs.special import (
     parse_spa,
 )
 from gpudbg.regs.words import FieldKind
+from tests.variants import rows
 
 DATA = Path(__file__).parent / "data"
 SOURCE = {row[0]: row[1:] for row in json.loads((DATA / "sr_table.json").read_text())}
@@ -53,7 +54,7 @@ def test_every_number_has_its_own_row() -> None:
     assert [row.number for row in SPECIAL_REGISTERS] == list(range(256))
 
 
-@pytest.mark.parametrize("number", range(256))
+@rows("number", range(256))
 def test_row_agrees_with_the_source(number: int) -> None:
     row = SPECIAL_REGISTERS[number]
     if number not in SOURCE:

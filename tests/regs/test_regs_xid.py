@@ -16,6 +16,7 @@ from gpudbg.regs.port import LAYOUTS, SmRegister
 from gpudbg.regs.xid import LineKind, decode_line
 from gpudbg.regs.xid_log import decode_lines, split_log
 from gpudbg.regs.xid_text import record_lines
+from tests.variants import rows
 
 DATA = Path(__file__).parent / "data"
 CASES = [json.loads(line) for line in (DATA / "log_lines.jsonl").read_text().splitlines()]
@@ -26,7 +27,7 @@ FIELDS = (
 ).split()
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case["line"][:60])
+@rows("case", CASES, ids=lambda case: case["line"][:60])
 def test_collected_line(case: dict) -> None:  # type: ignore[type-arg]
     got = decode_line(case["line"]).to_json()
     assert list(got) == FIELDS
@@ -47,8 +48,8 @@ PREFIXES = [
 ]
 
 
-@pytest.mark.parametrize("prefix", PREFIXES)
-@pytest.mark.parametrize("suffix", ["", "\r", "  ", " ...", "**", "\\n"])
+@rows("prefix", PREFIXES)
+@rows("suffix", ["", "\r", "  ", " ...", "**", "\\n"])
 def test_prefix_and_suffix_do_not_matter(prefix: str, suffix: str) -> None:
     for case in CASES:
         bare = case["line"]
@@ -220,9 +221,9 @@ LOGGED = [
 ]
 
 
-@pytest.mark.parametrize("line", LOGGED, ids=lambda line: line[-24:])
-@pytest.mark.parametrize("width", range(60, 140, 3))
-@pytest.mark.parametrize("words", [False, True], ids=["cut", "words"])
+@rows("line", LOGGED, ids=lambda line: line[-24:])
+@rows("width", range(60, 140, 3))
+@rows("words", [False, True], ids=["cut", "words"])
 def test_a_wrapped_entry_reads_as_one(line: str, width: int, words: bool) -> None:
     cut = [line[i : i + width] for i in range(0, len(line), width)]
     lines = textwrap.wrap(line, width, break_on_hyphens=False) if words else cut
@@ -351,7 +352,7 @@ TIMES = [
 ]
 
 
-@pytest.mark.parametrize("case", FIELD_CASES, ids=lambda case: case["line"][:60])
+@rows("case", FIELD_CASES, ids=lambda case: case["line"][:60])
 def test_fields_in_the_logs_words(case: dict) -> None:  # type: ignore[type-arg]
     """Number, GPU, process, channel, MMU fault and details, whatever stands before the line."""
     for time_ in TIMES:

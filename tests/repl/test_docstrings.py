@@ -15,6 +15,7 @@ import gpudbg
 from gpudbg.errors import UsageError
 from gpudbg.toolchain.installed import find_nvrtc
 from tests.doc_blocks import ROOT, private_names
+from tests.variants import rows
 
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
@@ -83,20 +84,20 @@ def test_example(name: str) -> None:
     assert not failed, "".join(words)
 
 
-@pytest.mark.parametrize("name", EXAMPLES)
+@rows("name", EXAMPLES)
 def test_no_private_names(name: str) -> None:
     source = "".join(example.source for example in EXAMPLES[name].examples)
     assert private_names(source) == set()
 
 
-@pytest.mark.parametrize("name", sorted(set(PUBLIC) - NO_EXAMPLE))
+@rows("name", sorted(set(PUBLIC) - NO_EXAMPLE))
 def test_every_public_name_shows_how_it_is_used(name: str) -> None:
     thing = getattr(gpudbg, name)
     place = f"{thing.__module__}.{thing.__name__}"
     assert any(example == place or example.startswith(place + ".") for example in EXAMPLES)
 
 
-@pytest.mark.parametrize("name", PUBLIC)
+@rows("name", PUBLIC)
 def test_public_things_are_typed_and_explained(name: str) -> None:
     thing = getattr(gpudbg, name)
     assert inspect.getdoc(thing) or name == "StopKind", "words that a Literal lists"

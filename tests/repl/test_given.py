@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import gpudbg
+from tests.variants import rows
 
 STEPS = Path(__file__).resolve().parents[2] / "sessions/first_steps/first_steps.cubin"
 DATA, OUT = np.arange(256, dtype=np.int32), np.zeros(4, np.int32)
@@ -38,8 +39,8 @@ def session() -> Session:
     return gpudbg.open(STEPS)
 
 
-@pytest.mark.parametrize("words", [*NUMBERS, *INDICES])
-@pytest.mark.parametrize("value", [-1, 1.5, 2.0, True, "3", [1], np.float64(2)])
+@rows("words", [*NUMBERS, *INDICES])
+@rows("value", [-1, 1.5, 2.0, True, "3", [1], np.float64(2)])
 def test_what_is_no_number(session: Session, words: str, value: object) -> None:
     call = (NUMBERS | INDICES)[words]
     with pytest.raises(gpudbg.UsageError, match=" ".join(words.split())):

@@ -127,7 +127,7 @@ def verdict(report: Any) -> set[str]:
     return found | ({report.status} if report.status in ("gap", "fault") else set())
 
 
-@pytest.mark.in_turn(7)
+@pytest.mark.in_turn(4)
 @pytest.mark.parametrize(("arch", "kernel"), CASES)
 def test_twin(arch: str, kernel: str) -> None:
     program = gpudbg.load(str(HERE / f"async_more.{arch}.cubin"))

@@ -50,7 +50,7 @@ ONE_ARGUMENT = ("reinit", "reinit_clean", "no_init", "bytes_touched", "underflow
 CASES = [("sm_80", name) for name in EARLY] + [("sm_90a", name) for name in LATE]
 
 
-@pytest.mark.in_turn(12)
+@pytest.mark.in_turn(7)
 @pytest.mark.parametrize(("arch", "kernel"), CASES)
 def test_twin(arch: str, kernel: str) -> None:
     numbers, out = np.arange(512, dtype=np.int32), np.zeros(512, np.int32)

@@ -96,7 +96,7 @@ def arguments(program: Any, launch: Launch) -> list[Any]:
     return given
 
 
-@pytest.mark.in_turn(18)
+@pytest.mark.in_turn(9)
 @pytest.mark.parametrize("arch", ARCHITECTURES)
 @pytest.mark.parametrize("launch", LAUNCHES, ids=lambda row: f"{row.kernel}-{row.n}")
 def test_twin(launch: Launch, arch: str) -> None:

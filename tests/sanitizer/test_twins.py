@@ -91,7 +91,7 @@ def line_of(kernel: str) -> int:
     return next(n for n, row in enumerate(rows, 1) if f" {kernel}(" in row)
 
 
-@pytest.mark.in_turn(12)
+@pytest.mark.in_turn(8)
 @pytest.mark.parametrize(
     ("kernel", "arch"),
     [(k, a) for k in TWINS for a in ARCHITECTURES] + [(k, "sm_80") for k in INDEPENDENT],

@@ -12,6 +12,7 @@ from gpudbg.sm import record as rec
 from gpudbg.sm.faults import TrapRaised, WarpErrorRaised
 from tests.semantics.harness import FULL, Bench, State, random_state
 from tests.semantics.model_more import cc_truth
+from tests.variants import rows
 
 TESTS = (
     "F LT EQ LE GT NE GE NUM NAN LTU EQU LEU GTU NEU GEU OFF LO SFF LS HI SFT HS OFT RLE RGT"
@@ -27,7 +28,7 @@ def run(on: Bench, text: str, state: State, pc: int = 8) -> State:
     return on.execute(assemble(text, pc, on.arch), state, pc)
 
 
-@pytest.mark.parametrize("test", TESTS)
+@rows("test", TESTS)
 def test_branch_on_condition_code(test: str) -> None:
     on = Bench()
     after = run(on, f"BRA CC.{test}, 0x108", State(flags=dict(ALL_FLAGS)))

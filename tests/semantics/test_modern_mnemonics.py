@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gpudbg.sm.semantics import registry
+from tests.variants import rows
 
 USED = """
 ARRIVES ATOM ATOMG ATOMS B2R BAR BMOV BMSK BPT BRA BREAK BREV BRX BRXU BSSY BSYNC CALL CCTL
@@ -26,7 +27,7 @@ CS2UR OMMA UF2F UFRND RPCMOV
 TENSOR_MEMORY = "UTCATOMSWS LDTM UTCBAR UTCHMMA STTM UTCQMMA UTCIMMA UTCCP UTCOMMA".split()
 
 
-@pytest.mark.parametrize("name", [*USED, *RARE])
+@rows("name", [*USED, *RARE])
 def test_has_semantics(name: str) -> None:
     assert name in registry.table("sm_80")
 

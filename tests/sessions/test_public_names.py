@@ -8,6 +8,7 @@ import pytest
 
 from gpudbg.debug.story_files import SCRIPT, stories
 from tests.doc_blocks import ROOT, blocks, private_names
+from tests.variants import rows
 
 PROGRAMS = {
     f"{path.relative_to(ROOT)}:{number}": code
@@ -26,7 +27,7 @@ TESTS = [ROOT / "tests/repl/test_api.py", ROOT / "tests/sessions/test_lessons.py
 PROGRAMS |= {str(path.relative_to(ROOT)): path.read_text() for path in TESTS}
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
+@rows("name", PROGRAMS)
 def test_no_private_names(name: str) -> None:
     assert private_names(PROGRAMS[name]) == set()
 

@@ -8,6 +8,7 @@ from gpudbg.debug.story_files import COMMANDS, PICTURE, sessions_folder, stories
 from gpudbg.errors import UsageError
 from gpudbg.frontends.verbs import demo
 from tests.sessions.stories import EXPECTED, played
+from tests.variants import rows
 
 STORIES = stories()
 
@@ -70,7 +71,7 @@ def test_story_shows_what_it_teaches(name: str) -> None:
     assert LESSONS[name] in (STORIES[name].parent / EXPECTED).read_text()
 
 
-@pytest.mark.parametrize("name", STORIES)
+@rows("name", STORIES)
 def test_story_is_whole(name: str) -> None:
     folder = STORIES[name].parent
     assert any(folder.glob("*.cu")) or any(folder.glob("*.sass"))
@@ -79,7 +80,7 @@ def test_story_is_whole(name: str) -> None:
     assert summary(folder).endswith(".")
 
 
-@pytest.mark.parametrize("name", STORIES)
+@rows("name", STORIES)
 def test_story_narrates(name: str) -> None:
     """Comments between the commands, not commands alone."""
     folder = STORIES[name].parent

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import gpudbg
+from tests.variants import rows
 
 DATA = Path(__file__).resolve().parent / "data"
 RECORDED: dict[str, dict[str, Any]] = json.loads((DATA / "h100_faults.json").read_text())["faults"]
@@ -57,7 +58,7 @@ def of_model(row: dict[str, Any], engine: str = "step") -> int | str:
     return "mmu" if error.name == "MMU_FAULT" else error.code
 
 
-@pytest.mark.parametrize("name", RECORDED)
+@rows("name", RECORDED)
 def test_faults_end_as_on_the_card(name: str) -> None:
     """The same error status, MMU fault, trap or end; what goes otherwise is named."""
     found, card = of_model(RECORDED[name]), of_card(RECORDED[name])

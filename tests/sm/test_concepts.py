@@ -25,6 +25,7 @@ from gpudbg.sm.engines.llvm import build, layout
 from gpudbg.sm.faults import WarpErrorRaised
 from gpudbg.sm.observer import Observer
 from gpudbg.sm.state import Cta, WarpState
+from tests.variants import number
 
 CASES = 300
 CAPACITY = 6
@@ -241,17 +242,17 @@ class _Rows(Observer):
 
 def test_schedule_and_residency() -> None:
     """Every instruction of the launch in the same order, and every CTA in the same place."""
-    seen = []
+    seen, count = [], number(60, 120)
     for engine in ("step", "run"):
         program = gpudbg.load(assemble_file(UNEVEN).cubin(), engine=engine, num_sms=3)
         out = program.device.buffer(np.zeros(4, np.uint32))
-        session = program.launch("uneven", grid=120, block=160, args=[out])
+        session = program.launch("uneven", grid=count, block=160, args=[out])
         rows = _Rows()
         with session.subscribe(rows):
             assert session.run().kind == "exited"
         seen.append(copy.copy(rows))
     assert seen[0].order == seen[1].order
     assert seen[0].places == seen[1].places
-    assert len(seen[0].places) == 120 * 5
+    assert len(seen[0].places) == count * 5
     # Places are taken again, by CTAs that follow no row.
-    assert len({(sm, slot) for _, _, sm, slot in seen[0].places}) < 120 * 5
+    assert len({(sm, slot) for _, _, sm, slot in seen[0].places}) < count * 5

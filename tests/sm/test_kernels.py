@@ -27,7 +27,7 @@ PLAIN = [case for case in cases(faults=False) if not uses_images(case)]
 FAULTING = list(cases(faults=True))
 
 
-@pytest.mark.in_turn(16)
+@pytest.mark.in_turn(8)
 @pytest.mark.parametrize("case", PLAIN, ids=lambda case: case.id)
 def test_outputs(case: Case) -> None:
     assert check(case, run(case, STEP)) == []

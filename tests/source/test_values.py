@@ -10,7 +10,7 @@ BEYOND = ("constants", "print table[t]")
 """Reads behind an array: what lies there is not the host's."""
 
 
-@pytest.mark.in_turn(5)
+@pytest.mark.in_turn(4)
 @pytest.mark.parametrize("arch", ARCHS)
 @pytest.mark.parametrize("sample", SAMPLES)
 def test_values(sample: str, arch: str) -> None:

@@ -72,7 +72,7 @@ def probe(request: pytest.FixtureRequest) -> dict[str, np.ndarray]:
     return dict(zip(NAMES, session.buffer(0), strict=True))
 
 
-@pytest.mark.in_turn(10)
+@pytest.mark.in_turn(6)
 @pytest.mark.parametrize("name", [n for n in NAMES if expected(n) is not None])
 def test_value(probe: dict[str, np.ndarray], name: str) -> None:
     wanted = np.broadcast_to(np.asarray(expected(name), np.uint64), probe[name].shape)

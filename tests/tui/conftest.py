@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from pathlib import Path
+from typing import Any
 
 import pytest
+from textual.css.model import RuleSet
+from textual.css.stylesheet import Stylesheet
 from textual.screen import Screen
 
 from tests.variants import full
@@ -29,6 +33,25 @@ def _frames(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
     """
     if not full() and request.module.__name__.rpartition(".")[2] not in PAINTED:
         monkeypatch.setattr(Screen, "_compositor_refresh", forget_frame)
+
+
+parse_rules = Stylesheet._parse_rules
+parsed: dict[Hashable, list[RuleSet]] = {}
+"""Rules by text, place and variables, of all applications of this process."""
+
+
+@pytest.fixture(autouse=True)
+def _styles(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Parse each style sheet once: every application would anew, a tenth of a test's time."""
+
+    def parse_once(sheet: Stylesheet, css: str, *where: Any, **more: Any) -> list[RuleSet]:
+        key = (css, *where, *more.items(), *sheet._variables.items())
+        if key not in parsed:
+            parsed[key] = parse_rules(sheet, css, *where, **more)
+        return parsed[key]
+
+    if not full():
+        monkeypatch.setattr(Stylesheet, "_parse_rules", parse_once)
 
 
 def forget_frame(screen: Screen[object]) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 from textual.events import Key
 from textual.keys import REPLACED_KEYS, _character_to_key, _get_unicode_name_from_key
 from textual.message import Message
+from textual.message_pump import MessagePump
 from textual.widgets import Input
 
 from gpudbg.debug.session import DebugSession
@@ -41,6 +42,9 @@ PATIENCE_S = 60
 
 CALM_ROUNDS = 2
 """As often in a row nothing is found to be done before a screen is taken for settled."""
+
+FREE_TURNS = 100
+"""Turns of the event loop without a sleep, so that what a thread does gets its time."""
 
 UNICODE = Appearance(theme.PALETTES["dark"], glyphs.UNICODE)
 
@@ -117,20 +121,44 @@ def on_main(app: GpudbgApp) -> bool:
 async def settle(app: GpudbgApp, pilot: Any) -> None:
     """Wait until the engine has nothing to do and its last picture is drawn.
 
-    `pilot.pause` would sleep besides until the whole process is idle, 20 ms or more each time.
+    `pilot.pause` would send every widget a message, and sleep besides until the whole process is
+    idle, 20 ms or more each time.
     """
     end, calm = time.monotonic() + PATIENCE_S, 0
     while calm < CALM_ROUNDS:
         while not app.at_rest:
             assert time.monotonic() < end, "not at rest"
             await asyncio.sleep(0.003)
-        # What each widget was sent has been heard; what it sent then is heard in the next round.
-        assert await pilot._wait_for_screen()
+        if not await all_heard(app):
+            return
         await app.animator.wait_until_complete()
         app.screen._on_timer_update()
+        await asyncio.sleep(0)
         painted = not (app.screen._layout_required or app.screen._dirty_widgets)
-        calm = calm + 1 if app.at_rest and painted else 0
+        calm = calm + 1 if app.at_rest and painted and not unheard(app) else 0
         assert painted or time.monotonic() < end, "the screen is not painted"
+
+
+async def all_heard(app: GpudbgApp) -> bool:
+    """Wait until no widget has a message left; False if the application ends with an error."""
+    end, turns = time.monotonic() + PATIENCE_S, 0
+    while busy := unheard(app):
+        if app._exception_event.is_set():
+            return False
+        assert time.monotonic() < end, f"{busy} is not done with its messages"
+        turns += 1
+        await asyncio.sleep(0 if turns % FREE_TURNS else 0.001)
+    return True
+
+
+def unheard(app: GpudbgApp) -> MessagePump | None:
+    """A part of the application that is not waiting for its next message."""
+    for pump in (app, *app._registry):
+        queue: Any = pump._message_queue
+        waits: Any = queue.empty() and vars(queue.ready_event)["_waiters"]
+        if not (waits or pump._closing or pump._closed) or pump._next_callbacks:
+            return pump
+    return None
 
 
 def send_key(app: GpudbgApp, key: str) -> None:

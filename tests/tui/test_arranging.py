@@ -321,6 +321,7 @@ async def test_the_mouse_drags_a_title_rule(tmp_path: Path, size: tuple[int, int
         assert app.main.zoom == "code", "a zoomed pane has no edges"
 
 
+@pytest.mark.full(instead="test_gdbs_window_commands")
 async def test_the_heavy_rule_is_the_focused_panes() -> None:
     app = make_app(open_first())
     async with app.run_test(size=(120, 40)) as pilot:

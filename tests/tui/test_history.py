@@ -237,6 +237,7 @@ async def test_keys_go_through_stops_ticks_and_events() -> None:
         )
 
 
+@pytest.mark.full(instead="test_the_machine_goes_back_by_keys")
 async def test_go_to_a_tick_says_what_it_shows() -> None:
     app = make_app(open_first())
     async with app.run_test(size=(120, 40)) as pilot:

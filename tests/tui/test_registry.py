@@ -7,8 +7,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 import gpudbg.frontends.tui
 from gpudbg.frontends.tui.actions import (
     ACTIONS,
@@ -44,6 +42,7 @@ from gpudbg.frontends.tui.widgets.lane_table import LaneTablePane
 from gpudbg.frontends.tui.widgets.memory import MemoryPane
 from gpudbg.frontends.tui.widgets.surface import SurfacePane
 from gpudbg.frontends.tui.widgets.timeline import TimelinePane
+from tests.variants import rows
 
 from .helpers import make_app, open_first, press, screen_text, settle
 
@@ -73,7 +72,7 @@ def test_names_are_unique_and_groups_known() -> None:
     assert {a.scope for a in LOCAL_ACTIONS} <= set(OWNERS)
 
 
-@pytest.mark.parametrize("scope", OWNERS)
+@rows("scope", OWNERS)
 def test_the_class_of_a_scope_binds_its_rows_and_has_their_methods(scope: str) -> None:
     owner = OWNERS[scope]
     assert owner.BINDINGS == bindings(scope)

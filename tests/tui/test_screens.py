@@ -250,6 +250,7 @@ async def test_command_files_run_line_by_line(tmp_path: Path) -> None:
         assert any("cannot read /no/such/file" in t for t in texts)
 
 
+@pytest.mark.full(instead="test_watch_screen_shows_values_and_what_stands_out")
 async def test_the_line_between_the_columns_can_be_moved() -> None:
     app = make_app(open_first())
     async with app.run_test(size=BIG) as pilot:

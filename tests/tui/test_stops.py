@@ -227,6 +227,7 @@ async def test_a_long_answer_can_be_paged_while_typing() -> None:
         assert "PgUp" not in answers.texts[0]
 
 
+@pytest.mark.full(instead="test_fault_card_says_what_where_who_and_why")
 @pytest.mark.in_turn(1)
 @pytest.mark.parametrize("size", [(80, 24), BIG])
 async def test_a_card_is_clicked(size: tuple[int, int]) -> None:

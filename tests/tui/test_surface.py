@@ -179,6 +179,7 @@ async def test_mouse_reads_chooses_and_zooms() -> None:
         assert isinstance(app.screen, MainScreen)
 
 
+@pytest.mark.full(instead="test_viewer_shows_picture_value_place_and_writer")
 async def test_slices_and_formats_of_python_made_surfaces(tmp_path: Path) -> None:
     table = tmp_path / "t.toml"
     cubin = tmp_path / "t.cubin"

@@ -215,6 +215,7 @@ async def test_the_card_at_a_handlers_entry_leads_to_the_inspector() -> None:
         assert isinstance(app.screen, TrapScreen)
 
 
+@pytest.mark.full(instead="test_steps_move_the_handlers_pc_and_f_returns")
 async def test_timeline_console_and_opening_by_itself() -> None:
     app = make_app(open_kernel(SCATTER))
     async with app.run_test(size=(120, 40)) as pilot:
@@ -291,6 +292,7 @@ async def test_every_paused_warp_has_a_column() -> None:
         assert not any(t.startswith(" Warp") for t in texts), "one warp is told in words"
 
 
+@pytest.mark.full(instead="test_every_paused_warp_has_a_column")
 async def test_masks_are_open_while_rows_are_free() -> None:
     app = make_app(in_handler())
     async with app.run_test(size=(200, 60)) as pilot:

@@ -9,24 +9,16 @@ from typing import TYPE_CHECKING
 
 from gpudbg.arguments import Parser
 from gpudbg.errors import UsageError
-from gpudbg.frontends.verbs.check import FORMATS, write_report
 from gpudbg.frontends.verbs.common import has_screen
-from gpudbg.hosting import (
-    Execution,
-    HostLaunches,
-    built_source,
-    found_program,
-    is_program_source,
-    open_host_program,
-)
+from gpudbg.hosting import found_program, is_program_source
 from gpudbg.options import add_compiler_options, add_verb_options
-from gpudbg.sanitizer import DEFAULTS, CheckSettings
 from gpudbg.toolchain import flag_options
 
 if TYPE_CHECKING:
     from gpudbg.debug import DebugSession
     from gpudbg.frontends.console.console import Console
-    from gpudbg.hosting import CheckedRuns
+    from gpudbg.hosting import CheckedRuns, Execution
+    from gpudbg.sanitizer import CheckSettings
 
 
 def parser() -> Parser:
@@ -53,9 +45,12 @@ def main(argv: list[str]) -> int:
     debug = any(asked)
     if args.check and debug:
         raise UsageError("--check runs launches without stops", "leave out one of the two")
-    if args.report and not args.check:
-        raise UsageError("--report is written by --check", "add --check")
+    for flag in ("report", "checks", "suppressions"):
+        if getattr(args, flag) and not args.check:
+            raise UsageError(f"--{flag} is of --check", "add --check")
     if is_program_source(words[0]):
+        from gpudbg.hosting import built_source
+
         with built_source(words, args.arch, flag_options(args)) as built:
             return _executed(args, built, debug)
     return _executed(args, words, debug)
@@ -66,9 +61,10 @@ def _executed(args: argparse.Namespace, words: list[str], debug: bool) -> int:
     if args.interpreter:
         return _served(args, words)
     screen = debug and not (args.batch or args.console) and has_screen()
-    settings = CheckSettings(
-        checks=args.checks or DEFAULTS.checks, suppressions=args.suppressions or ()
-    ).validated()
+    found_program(words[0])
+    # Behind what can be wrong: a mistake is told before the emulator is loaded.
+    from gpudbg.hosting import Execution
+
     execution = Execution(
         words,
         arch=args.arch,
@@ -76,7 +72,7 @@ def _executed(args: argparse.Namespace, words: list[str], debug: bool) -> int:
         sms=args.sms,
         engine=args.engine,
         debug=debug,
-        check=settings if args.check else None,
+        check=_settings(args) if args.check else None,
         captured=screen,
     )
     if screen:
@@ -92,9 +88,20 @@ def _executed(args: argparse.Namespace, words: list[str], debug: bool) -> int:
     return code
 
 
+def _settings(args: argparse.Namespace) -> CheckSettings:
+    """What the flags ask of the checks; they are loaded for a run with `--check` alone."""
+    from gpudbg.sanitizer import DEFAULTS, CheckSettings
+
+    return CheckSettings(
+        checks=args.checks or DEFAULTS.checks, suppressions=args.suppressions or ()
+    ).validated()
+
+
 def _report(checks: CheckedRuns, args: argparse.Namespace) -> None:
     """Write what checks found to the file that the flags name."""
     if args.report:
+        from gpudbg.frontends.verbs.check import FORMATS, write_report
+
         write_report(args.report, FORMATS[args.format](checks.reports or [checks.clean()]))
 
 
@@ -110,6 +117,7 @@ def _said(execution: Execution, args: argparse.Namespace) -> str:
 def _served(args: argparse.Namespace, words: list[str]) -> int:
     """GDB/MI: a client that starts the program, as often as it likes."""
     from gpudbg.frontends.mi.main import CommandLine, interpreter_of, serve
+    from gpudbg.hosting import Execution, open_host_program
 
     made: list[Execution] = []
 
@@ -144,6 +152,7 @@ def _served(args: argparse.Namespace, words: list[str]) -> int:
 def _drawn(execution: Execution, args: argparse.Namespace) -> int:
     """The terminal UI at the first launch; what the program prints is in its output pane."""
     from gpudbg.frontends.tui.app import run_app
+    from gpudbg.hosting import HostLaunches
 
     launches = HostLaunches(execution, args.stop_at_launch)
     try:
@@ -165,6 +174,7 @@ def _debugged(execution: Execution, args: argparse.Namespace) -> int:
     program's.
     """
     from gpudbg.frontends.console.console import Console
+    from gpudbg.hosting import HostLaunches
 
     launches = HostLaunches(execution, args.stop_at_launch)
     try:

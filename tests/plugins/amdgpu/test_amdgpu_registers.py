@@ -11,6 +11,7 @@ from gpudbg_plugins.amdgpu.registers import Register, known_names, processor, pr
 
 from gpudbg.bits import Field
 from gpudbg.errors import UsageError
+from tests.variants import rows
 
 REFERENCE = json.loads((Path(__file__).parent / "hwreg-fields.json").read_text())
 CPU_OF = {"gfx8": "gfx803", "gfx9": "gfx900", "gfx90a": "gfx90a", "gfx940": "gfx942",
@@ -38,19 +39,19 @@ def test_ids_and_names(generation: str) -> None:
 @pytest.mark.parametrize("generation", REFERENCE["fields"])
 def test_fields(generation: str) -> None:
     chosen = processor(CPU_OF[generation])
-    for title, rows in REFERENCE["fields"][generation].items():
+    for title, wanted in REFERENCE["fields"][generation].items():
         base = title.split(" (")[0]
         names = ("FLAT_SCR_LO", "FLAT_SCR_HI") if base == "FLAT_SCR_LO/HI" else (base,)
         for name in names:
             register = chosen.by_name(name)
             assert register is not None
             found = [[row.name, row.bits.hi, row.bits.lo] for row in register.fields]
-            extra = [row for row in found if row not in rows]
-            assert [row for row in found if row in rows] == sorted(rows, key=lambda r: r[2])
+            extra = [row for row in found if row not in wanted]
+            assert [row for row in found if row in wanted] == sorted(wanted, key=lambda r: r[2])
             assert {row[0] for row in extra} <= DEBUGGER_ADDS
 
 
-@pytest.mark.parametrize("register", ALL)
+@rows("register", ALL)
 def test_every_field_alone(register: Register) -> None:
     """Each field reads its own bits and no others, whole and in part; none overlap."""
     taken = 0
@@ -69,7 +70,7 @@ def test_every_field_alone(register: Register) -> None:
     assert register.about
 
 
-@pytest.mark.parametrize("register", ALL)
+@rows("register", ALL)
 def test_writable_bits_are_field_bits(register: Register) -> None:
     fields = 0
     for row in register.fields:

@@ -15,6 +15,8 @@ from gpudbg_plugins.amdgpu.source import looks_like_source, read_instructions, r
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.variants import rows
+
 HERE = Path(__file__).parent
 CASES = json.loads((HERE / "hwreg-cases.json").read_text())["cases"]
 RECORDED = json.loads((HERE / "llvm_mc_cases.json").read_text())
@@ -31,7 +33,7 @@ def answer(text: str, mcpu: str) -> list[Any]:
     return [found[-1].encoding(chosen).hex(), found[-1].text(chosen)] if found else []
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case["id"])
+@rows("case", CASES, ids=lambda case: case["id"])
 def test_case(case: dict[str, Any]) -> None:
     chosen = processor(case["mcpu"])
     if not case["ok"]:
@@ -50,7 +52,7 @@ def test_case(case: dict[str, Any]) -> None:
     assert decode_words(words, chosen).text(chosen) == case["disasm"]
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case["id"])
+@rows("case", CASES, ids=lambda case: case["id"])
 def test_case_by_decoder(case: dict[str, Any], decode: Any) -> None:
     code, data = decode("hwreg", "--mcpu", case["mcpu"], "--", case["asm"])
     assert code == (0 if case["ok"] else 2)

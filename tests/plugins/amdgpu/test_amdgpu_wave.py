@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpudbg.errors import UsageError
+from tests.variants import rows
 
 
 def wave(text: str, mcpu: str = "gfx1010") -> Report:
@@ -50,7 +51,7 @@ def test_breakpoint_gfx9() -> None:
     assert report.modes[0] == "rounding: 32-bit: nearest even; 64/16-bit: nearest even"
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "mcpu", "causes"),
     [
         ("TRAPSTS = 0x100", "gfx900", ["memory_violation"]),

@@ -13,6 +13,8 @@ from gpudbg_plugins.tesla.mangle import VALID_LOG_ALLOC, LocalLayout, StackLayou
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.variants import rows
+
 CASES = json.loads((Path(__file__).parent / "tesla-address-cases.json").read_text())["cases"]
 MACHINE = ("chipset", "tp_mask", "mp_mask", "no_clamp")
 LOCAL = (*MACHINE, "program", "warp_halves_method", "local_warps_log_alloc")
@@ -25,7 +27,7 @@ def options(case: dict[str, Any], keys: tuple[str, ...]) -> list[str]:
     return [word for key in keys for word in (f"--{key.replace('_', '-')}", str(case[key]))]
 
 
-@pytest.mark.parametrize("case", CASES, ids=[case["id"] for case in CASES])
+@rows("case", CASES, ids=[case["id"] for case in CASES])
 def test_case_forward(case: dict[str, Any], decode: Callable[..., Any]) -> None:
     keys = LOCAL + LOCAL_SPOT if case["kind"] == "local" else STACK + STACK_SPOT
     found = decode(case["kind"], *options(case, keys))
@@ -33,7 +35,7 @@ def test_case_forward(case: dict[str, Any], decode: Callable[..., Any]) -> None:
     assert {key: found[key] for key in wanted} == wanted
 
 
-@pytest.mark.parametrize("case", CASES, ids=[case["id"] for case in CASES])
+@rows("case", CASES, ids=[case["id"] for case in CASES])
 def test_case_backward(case: dict[str, Any], decode: Callable[..., Any]) -> None:
     keys = LOCAL if case["kind"] == "local" else STACK
     found = decode(case["kind"], case["address"], *options(case, keys))

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from gpudbg.errors import GpudbgError, LoadError, ModelGap
 from gpudbg.plugin import parse_arguments
+from tests.variants import rows
 
 #: Offsets of the notes: name, tesla, turing.
 DOCUMENTED = """\
@@ -81,7 +82,7 @@ GLOBAL_MODE[15] - 0x5f0
 """.splitlines()
 
 
-@pytest.mark.parametrize("row", DOCUMENTED)
+@rows("row", DOCUMENTED)
 def test_documented_offsets(row: str) -> None:
     name, *offsets = row.split()
     for obj, offset in zip(methods.OBJECTS, offsets, strict=True):
@@ -159,7 +160,7 @@ VALUES = [
 ]
 
 
-@pytest.mark.parametrize(("name", "value", "error"), VALUES)
+@rows(("name", "value", "error"), VALUES)
 def test_values(name: str, value: int, error: str | None) -> None:
     held = machine()
     before = held.to_json()
@@ -422,7 +423,7 @@ def test_torn_pushbuffer() -> None:
         stream.parse(b"\x00\x00\x00\x00\xff", "push.bin")
 
 
-@pytest.mark.parametrize(
+@rows(
     ("line", "message"),
     [
         ("GRIDDIM", "is no statement"),

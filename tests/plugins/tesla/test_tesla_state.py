@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 
 from gpudbg.errors import UsageError
 from gpudbg.plugin import discover
+from tests.variants import rows
 
 REGISTRY = discover()
 
@@ -173,7 +174,7 @@ def test_limits_per_axis(mode: int, limit: int, reg: int, outside: bool) -> None
     assert GlobalSpace(0, 0x400, limit, mode).access(reg).out_of_bounds == outside
 
 
-@pytest.mark.parametrize(
+@rows(
     ("argv", "words"),
     [
         (["global", "0", "--pitch", "0x80"], "DATA_ERROR 0x04 INVALID_VALUE: pitch 0x80"),
