@@ -7,7 +7,8 @@ says at its end how much it left out:
 * `in_turn(variants, what)`, where a list of cases is made: one variant of each thing.
 * `some(thing, cases, most)`: of a long row, at equal distances.
 * `@pytest.mark.in_turn(count, each="kind")` on a parametrized test: `count` of its parameter sets,
-  or `count` for each value of its parameter `kind`.
+  or `count` for each value of its parameter `kind`; `in_turn(take="a b")`: those of these ids,
+  where some cost a multiple of others.
 * `@pytest.mark.full(instead="test_b")`: the test is in the second tier; `test_b` stands for it.
 * `number(few, many)`: how often a loop goes round.
 * `@rows("name", values)` in place of `@pytest.mark.parametrize`: nothing is left out, but in the
@@ -24,12 +25,14 @@ from __future__ import annotations
 import functools
 import inspect
 import os
+import reprlib
 import zlib
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any, TypeVar, cast
 
 import pytest
+from _pytest.mark import ParameterSet
 
 T = TypeVar("T")
 Test = TypeVar("Test", bound=Callable[..., None])
@@ -42,7 +45,8 @@ ASKED = "GPUDBG_ALL_VARIANTS"
 """Set in the environment by `--full`; programs that tests begin read it too."""
 MARKERS = (
     "in_turn(count, each=''): as many of the test's parameter sets in `make test`, of each value "
-    "of the parameters named in `each` (commas between); all of them in `make test-all`",
+    "of the parameters named in `each` (commas between), or those of the ids in `take`; all of "
+    "them in `make test-all`",
     "full(instead): the test runs in `make test-all`; `instead` names the test that stands for it",
 )
 left: Counter[str] = Counter()
@@ -105,14 +109,16 @@ def rows(
         @functools.wraps(test)
         def together(**fixtures: Any) -> None:
             failed = []
-            for row in listed:
+            for row in map(_plain, listed):
                 given = dict(zip(keys, row if len(keys) > 1 else (row,), strict=True))
                 try:
                     test(**fixtures, **given)
                 except Exception as error:
                     failed.append((given, error))
             if failed:
-                told = "\n".join(f"{given}: {error}" for given, error in failed[:MOST_TOLD])
+                told = "\n".join(
+                    f"{reprlib.repr(given)}: {error}" for given, error in failed[:MOST_TOLD]
+                )
                 raise AssertionError(f"{len(failed)} of {len(listed)} rows:\n{told}") from failed[
                     0
                 ][1]
@@ -122,6 +128,14 @@ def rows(
         return cast(Test, together)
 
     return made
+
+
+def _plain(row: Any) -> Any:
+    """A row's values, without the name that `pytest.param` gives it."""
+    if not isinstance(row, ParameterSet):
+        return row
+    assert not row.marks, "a row of a table has no marks"
+    return row.values if len(row.values) > 1 else row.values[0]
 
 
 def some(thing: Hashable, found: Sequence[T], most: int) -> list[T]:
@@ -147,6 +161,9 @@ def choose(items: list[pytest.Item]) -> tuple[list[pytest.Item], list[pytest.Ite
         marker = item.get_closest_marker("in_turn")
         if item.get_closest_marker("full"):
             dropped.add(item)
+        elif marker is not None and "take" in marker.kwargs:
+            if item.nodeid.partition("[")[2].rstrip("]") not in marker.kwargs["take"].split():
+                dropped.add(item)
         elif marker is not None:
             groups.setdefault(_group(item, marker.kwargs.get("each", "")), []).append(item)
     for group, found in groups.items():

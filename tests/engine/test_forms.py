@@ -97,7 +97,7 @@ registers: kernels have those."""
 @pytest.mark.in_turn(1)
 @pytest.mark.parametrize("arch", ARCHS)
 def test_every_form_of_the_table(arch: str) -> None:
-    """Each form that has semantics agrees, or is named above; `make test` takes every third."""
+    """Each form that has semantics agrees, or is named above; `make test` takes an eighth."""
     rng, whole = random.Random(arch), full()
     todo = {
         (f.line, f.value, f.mask): f
@@ -105,7 +105,7 @@ def test_every_form_of_the_table(arch: str) -> None:
         if arch in f.archs and not registry.why_not(f.op)
         if whole
         or (
-            zlib.crc32(f.line.encode()) % 3 == 0 and (arch == ARCHS[-1] or ARCHS[-1] not in f.archs)
+            zlib.crc32(f.line.encode()) % 8 == 0 and (arch == ARCHS[-1] or ARCHS[-1] not in f.archs)
         )
     }
     why: dict[tuple[str, int, int], str] = {}

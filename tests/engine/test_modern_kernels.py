@@ -50,7 +50,7 @@ def test_results(case: Case) -> None:
     assert not check(case, outcome)
 
 
-@pytest.mark.in_turn(1)
+@pytest.mark.in_turn(take="sm_75-barriers sm_90-cluster_dsmem")
 @pytest.mark.parametrize(
     ("arch", "kernel"),
     [

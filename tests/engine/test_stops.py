@@ -28,7 +28,7 @@ def _case(kernel: str, variant: str = "sm_50") -> kc.Case:
     return next(iter(kc.load(kernel, variant)))
 
 
-@pytest.mark.in_turn(1)
+@pytest.mark.in_turn(take="matmul_tiled ptx_control warp_ops fault_trap")
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_random_stops(kernel: str) -> None:
     case = _case(kernel)

@@ -62,7 +62,7 @@ def _executed(args: argparse.Namespace, words: list[str], debug: bool) -> int:
         return _served(args, words)
     screen = debug and not (args.batch or args.console) and has_screen()
     found_program(words[0])
-    # Behind what can be wrong: a mistake is told before the emulator is loaded.
+    # Loaded behind the checks of the command line: a mistake is reported at once.
     from gpudbg.hosting import Execution
 
     execution = Execution(
