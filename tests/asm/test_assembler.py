@@ -106,7 +106,7 @@ def test_reassembled_kernels_run(
         assert not kernel_cases.check(case, kernel_cases.run(case, lambda _: gpudbg.load(str(out))))
 
 
-@pytest.mark.in_turn(1)
+@pytest.mark.in_turn(take="barriers constant_mem")
 @pytest.mark.parametrize(
     "name", ["func_ptr", "constant_mem", "atomics_global", "jump_table", "double_ops", "barriers"]
 )

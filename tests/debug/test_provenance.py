@@ -16,6 +16,7 @@ from tests.debug.modern import launched
 from tests.debug.provenance_oracle import trouble_of
 from tests.engine import machines
 from tests.semantics.test_variants import bank_descriptor, loaded
+from tests.variants import number
 
 FIRST = str(Path("sessions/first_steps/first_steps.cubin"))
 ASKED = ("warp_ops-base-sm_62", "sregs-ids-sm_60")
@@ -111,7 +112,7 @@ def test_why_goes_through_registers_and_memory_to_the_leaves(session: Any) -> No
     further = session.why(value, depth=2)
     assert further.instruction == value.instruction
     assert {child.role for child in further.children} == {"operand", "address", "guard"}
-    whole = session.why("out[2]", depth=8)
+    whole = session.why("out[2]", depth=number(6, 8))
     kinds = {cause.kind for cause in whole.walk() if not cause.children and not cause.cut}
     assert {"constant", "special register"} <= kinds
     ticks = [(c.tick, child.tick) for c in whole.walk() for child in c.children if child.tick]

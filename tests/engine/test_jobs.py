@@ -197,7 +197,7 @@ def test_threads_sleep_between_runs() -> None:
     raise AssertionError(stats)
 
 
-@pytest.mark.in_turn(1)
+@pytest.mark.in_turn(take="barriers")
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_kernels(kernel: str) -> None:
     """Programs without races give the same results, after as many instructions."""

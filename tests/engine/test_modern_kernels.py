@@ -76,6 +76,7 @@ def test_engines_agree_at_random_stops(
     assert count > 1
 
 
+@pytest.mark.full(instead="test_engines_agree_at_random_stops, and tests/engine/test_products.py")
 def test_products_of_matrices_are_the_same_on_both_engines() -> None:
     """f16 elements of any exponent, subnormal ones and zeros among them; an infinity leaves
     compiled code and gives what it gives there."""

@@ -69,7 +69,7 @@ def _seen(kernel: str, engine: str, observer: Any, parts: int = 1) -> Any:
     return session
 
 
-@pytest.mark.in_turn(1)
+@pytest.mark.in_turn(take="barriers")
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_both_engines_tell_the_same(kernel: str) -> None:
     each, step = Each(), Batches()

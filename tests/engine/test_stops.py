@@ -44,7 +44,7 @@ def test_random_stops(kernel: str) -> None:
             break
 
 
-@pytest.mark.in_turn(1)
+@pytest.mark.in_turn(take="barriers crc32")
 @pytest.mark.parametrize("kernel", KERNELS[:12])
 def test_engines_take_turns(kernel: str) -> None:
     """One launch handed from engine to engine ends as on the step engine alone."""

@@ -67,7 +67,7 @@ def test_a_check_is_parted_by_checks_and_schedules() -> None:
     assert [p.schedules for _, p in alone] == [1, 1]
 
 
-@pytest.mark.full(instead="test_ctrl_c_cancels_what_has_not_ended")
+@pytest.mark.full(instead="test_a_check_is_parted_by_checks_and_schedules")
 def test_work_of_a_killed_worker_is_done_again(cluster: Any, tmp_path: Path) -> None:
     mark = tmp_path / "killed"
     args = flags(cluster, "--schedules", "2")
@@ -83,6 +83,7 @@ def test_work_of_a_killed_worker_is_done_again(cluster: Any, tmp_path: Path) -> 
     assert report.launches_run == 1
 
 
+@pytest.mark.full(instead="test_a_check_is_parted_by_checks_and_schedules")
 def test_ctrl_c_cancels_what_has_not_ended(cluster: Any) -> None:
     def interrupt(done: int, total: int) -> None:
         raise KeyboardInterrupt
