@@ -31,7 +31,8 @@ def __getattr__(name: str) -> object:
     if name not in _offered():
         from difflib import get_close_matches
 
-        near = get_close_matches(name, _offered(), n=1)
+        # Tools ask every module for names such as `__wrapped__`; nobody has mistyped those.
+        near = [] if name[:1] == "_" else get_close_matches(name, _offered(), n=1)
         words = f"module 'gpudbg' has no attribute {name!r}"
         raise AttributeError(words + (f"; did you mean {near[0]!r}?" if near else ""))
     value = globals()[name] = _load(name)
