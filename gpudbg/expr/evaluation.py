@@ -24,6 +24,7 @@ from gpudbg.expr.types import (
     F64,
     I32,
     TYPES,
+    U8,
     U32,
     U64,
     VOID,
@@ -346,19 +347,21 @@ def member(base: Result, name: str, context: Context) -> Result:
     if field is None:
         have = ", ".join(f.name for f in type_.fields)
         raise CommandError(f"There is no member named {name}.", f"{type_} has {have}")
-    found = _load(space, addresses + np.uint64(field.offset), field.type, base, context)
+    # A bool is loaded as whether any bit is set, and a bit-field has neighbours in its byte.
+    whole = U8 if field.bits is not None and field.type == TYPES["bool"] else field.type
+    found = _load(space, addresses + np.uint64(field.offset), whole, base, context)
     if field.reference:
         return dereferenced(found, context)
-    return found if field.bits is None else _bits(found, field.bits)
+    return found if field.bits is None else _bits(found, field.bits, field.type)
 
 
-def _bits(word: Result, bits: tuple[int, int]) -> Result:
-    """A bit-field of the numbers that it lies in."""
-    assert isinstance(word.type, Scalar)
-    signed = word.type.kind == "i"
+def _bits(word: Result, bits: tuple[int, int], type_: CType) -> Result:
+    """A bit-field, of a type, of the numbers that it lies in."""
+    assert isinstance(type_, Scalar)
+    signed = type_.kind == "i"
     values = [bit_field(int(value), bits, signed) for value in word.bits()]
     place = None if word.place is None else replace(word.place, bits=bits)
-    return Result(word.type, np.array(values, word.type.dtype), word.valid, place, word.why)
+    return Result(type_, np.array(values, type_.dtype), word.valid, place, word.why)
 
 
 def _with_bits(place: Place, values: NDArray[Any], context: Context) -> NDArray[Any]:

@@ -88,6 +88,8 @@ class _Reader:
         self.seen: list[Type] = []
         self.arguments: list[str] = []
         self.template, self.const = False, ""
+        # Within the parameters of a lambda, where a template parameter is `auto`.
+        self.generic = False
 
     # ---- what is next ------------------------------------------------------------------
     def next(self, size: int = 1) -> str:
@@ -117,6 +119,12 @@ class _Reader:
     # ---- names -------------------------------------------------------------------------
     def encoding(self) -> str:
         """A function's name with its parameters; a variable's name alone."""
+        if self.next(2) in _TABLES:
+            self.at += 2
+            return _TABLES[self.text[self.at - 2 : self.at]] + _written(self.type())
+        if self.take("Th"):
+            self.match(r"n?\d+_")
+            return "non-virtual thunk to " + self.encoding()
         self.template, self.const = False, ""
         name = self.name()
         template, const = self.template, self.const
@@ -191,20 +199,37 @@ class _Reader:
         if code == "cv":
             return f"operator {_written(self.type())}"
         if code == "Ul":
-            kinds = ", ".join(self.until_end(lambda: _written(self.type())))
-            number = self.match(r"(\d*)_")[1]
-            count = int(number) + 2 if number else 1
-            return f"{{lambda({'' if kinds == 'void' else kinds})#{count}}}"
+            return f"{{lambda({self.lambda_parameters()})#{self.discriminator()}}}"
+        if code == "Ut":
+            return f"{{unnamed type#{self.discriminator()}}}"
         if code not in OPERATORS:
             raise _UnreadError
         return f"operator{OPERATORS[code]}"
+
+    def discriminator(self) -> int:
+        """Which of the lambdas or unnamed types of a scope."""
+        number = self.match(r"(\d*)_")[1]
+        return int(number) + 2 if number else 1
+
+    def lambda_parameters(self) -> str:
+        """What a lambda takes; its `auto` parameters are counted."""
+        outer, self.generic = self.generic, True
+        kinds = ", ".join(self.until_end(lambda: _written(self.type())))
+        self.generic = outer
+        text = _GENERIC.sub(lambda m: f"auto:{int(m[1]) + 1}", kinds)
+        return "" if text == "void" else text
 
     def substitution(self) -> Type:
         if self.next(2) in SHORT:
             self.at += 2
             return SHORT[self.text[self.at - 2 : self.at]], ""
         code = self.match("S([0-9A-Z]*)_")[1]
-        return self.seen[int(code, 36) + 1 if code else 0]
+        before, after = self.seen[int(code, 36) + 1 if code else 0]
+        return (before, after) if self.generic else (self.resolved(before), self.resolved(after))
+
+    def resolved(self, text: str) -> str:
+        """With the template's arguments for what a lambda's `auto` parameters stood for."""
+        return _GENERIC.sub(lambda m: self.arguments[int(m[1])], text)
 
     # ---- template arguments ------------------------------------------------------------
     def template_arguments(self) -> str:
@@ -243,9 +268,20 @@ class _Reader:
             return value + LITERALS[kind]
         return f"({BUILTIN[kind] if known else word}){value}"
 
+    def expression(self) -> str:
+        """Calls of parameters and constants: what a return type is derived from."""
+        if self.take("cl"):
+            called, *rows = self.until_end(self.expression)
+            return f"{called}({', '.join(rows)})"
+        if self.take("fp"):
+            number = self.match(r"(\d*)_")[1]
+            return f"{{parm#{int(number) + 2 if number else 1}}}"
+        return self.literal() if self.take("L") else self.parameter()[0]
+
     def parameter(self) -> Type:
         code = self.match(r"T(\d*)_")[1]
-        return self.arguments[int(code) + 1 if code else 0], ""
+        index = int(code) + 1 if code else 0
+        return f"\1{index}\2" if self.generic else self.arguments[index], ""
 
     # ---- types -------------------------------------------------------------------------
     def type(self) -> Type:
@@ -266,7 +302,7 @@ class _Reader:
             made = self.substitution()
             if self.next() != "I":
                 return made
-            made = made[0] + self.template_arguments(), ""
+            made = made[0] + self._arguments_of_type(), ""
         else:
             made = self._new_type(letter)
         self.seen.append(made)
@@ -277,7 +313,7 @@ class _Reader:
         if letter in MARKS:
             self.at += 1
             before, after = self.type()
-            return before + MARKS[letter], after
+            return _referred(before, MARKS[letter]), after
         if letter in "rVK":
             words = self.match("r?V?K?")[0]
             before, after = self.type()
@@ -290,15 +326,34 @@ class _Reader:
         if letter == "F":
             return self._function_type()
         if letter == "T":
-            return self.parameter()
+            return self._of_parameter()
         if self.take("Dp"):
             return self.type()
+        if self.take("DT") or self.take("Dt"):
+            text = self.expression()
+            self.match("E")
+            return f"decltype({text})", ""
         if letter.isdigit() or letter in "NZS":
-            keep = self.template, self.const
+            keep = self.template, self.const, self.arguments
             name = self.name()
-            self.template, self.const = keep
+            self.template, self.const, self.arguments = keep
             return name, ""
         raise _UnreadError
+
+    def _of_parameter(self) -> Type:
+        """A template parameter; of a template that is one, what it is with arguments."""
+        made = self.parameter()
+        if self.next() != "I":
+            return made
+        self.seen.append(made)
+        return made[0] + self._arguments_of_type(), ""
+
+    def _arguments_of_type(self) -> str:
+        """Arguments that are none of the function's."""
+        keep = self.arguments
+        text = self.template_arguments()
+        self.arguments = keep
+        return text
 
     def _function_type(self) -> Type:
         self.match("FY?")
@@ -307,6 +362,17 @@ class _Reader:
 
 
 _ANONYMOUS = "(anonymous namespace)"
+_GENERIC = re.compile("\1(\\d+)\2")
+"""An `auto` parameter of a lambda, while a name is read."""
+_TABLES = {"TV": "vtable for ", "TT": "VTT for ", "TI": "typeinfo for ", "TS": "typeinfo name for "}
+"""<special-name> of the ABI, section 5.1.4.1."""
+
+
+def _referred(before: str, mark: str) -> str:
+    """A pointer or reference to a type; of a reference to one, the reference it comes down to."""
+    if mark == "*" or not before.endswith("&"):
+        return before + mark
+    return before if mark == "&&" or not before.endswith("&&") else before[:-1]
 
 
 def _written(made: Type) -> str:

@@ -52,6 +52,19 @@ def read_pieces(program: Program) -> Pieces:
     return {f: {n: tuple(rows) for n, rows in names.items()} for f, names in found.items()}
 
 
+def width_of(name: str) -> int | None:
+    """How many bytes a PTX register holds, by its name; None of a predicate and other names."""
+    return next((size for prefix, size in _WIDTHS.items() if _numbered(name, prefix)), None)
+
+
+_WIDTHS = {"%rs": 2, "%h": 2, "%r": 4, "%f": 4, "%rd": 8, "%fd": 8}
+"""Prefixes of the names that the compiler gives registers; `%h` are halves."""
+
+
+def _numbered(name: str, prefix: str) -> bool:
+    return name.startswith(prefix) and name[len(prefix) :].isdigit()
+
+
 def _read(data: bytes, found: dict[str, dict[str, list[PieceRow]]]) -> None:
     at = 0
     while at < len(data):

@@ -82,3 +82,22 @@ def test_steps_meet_the_end_and_launches_begin_without() -> None:
     session.watch_at("b")
     session.restart()
     assert list(session.breakpoints) == []
+
+
+@pytest.mark.parametrize(("arch", "engine"), CASES)
+@pytest.mark.in_turn(1, each="arch")
+def test_bit_fields_are_watched(arch: str, engine: str) -> None:
+    """Writes of the fields beside one, in the same byte, are none of it."""
+    program = gpudbg.load(str(cubin("bit_classes", arch)), engine=engine)
+    data = np.arange(192, dtype=np.uint32)
+    session = program.launch("bit_classes", grid=2, block=96, args=[data, data.copy()])
+    session.execute("tbreak bit_classes.cu:31 if threadIdx.x == 37 && blockIdx.x == 1")
+    session.cont()
+    for name in ("f.head.len", "f.head.off", "f.head.last"):
+        session.watch_at(name)
+    seen = [session.cont() for _ in range(3)]
+    assert [(t.expression, t.old, t.new) for stop in seen for t in stop.watch] == [
+        ("f.head.len", "0", "293"),
+        ("f.head.off", "0", "-5"),
+        ("f.head.last", "false", "true"),
+    ]

@@ -33,6 +33,18 @@ MANGLED = {
     "_Z2pkIJifEEvDpT_": "pk<int, float>(int, float)",
     "_Z2pkIJZ3usevEUliE_EEvDpT_": "pk<use()::{lambda(int)#1}>(use()::{lambda(int)#1})",
     "saxpy": None,
+    # Instances whose types have arguments of their own; `auto` parameters of lambdas.
+    "_Z1fIiEv3BoxIfET_": "f<int>(Box<float>, int)",
+    "_ZN3lib6unwrapINS_4WrapEiEET0_RT_IS2_E": "lib::unwrap<lib::Wrap, int>(lib::Wrap<int>&)",
+    "_ZZ3runENKUlT_iE_clIS0_EEiS_i": (
+        "run::{lambda(auto:1, int)#1}::operator()<{lambda(auto:1, int)#1}>"
+        "({lambda(auto:1, int)#1}, int) const"
+    ),
+    "_Z7composeIZ3runEUlT_E_EDaS0_": ("compose<run::{lambda(auto:1)#1}>(run::{lambda(auto:1)#1})"),
+    "_Z4callIRiEDTclfp_fp_EEOT_": "call<int&>(int&)",
+    "_ZN4NodeUt0_E": "Node::{unnamed type#2}",
+    "_ZTV5Shape": "vtable for Shape",
+    "_ZThn8_NK5Shape4nameEv": "non-virtual thunk to Shape::name() const",
     "_Z9": None,
     "_Z1fS_": None,
     "_ZN1a": None,

@@ -64,7 +64,7 @@ def target_of(inferior: Inferior, expression: str, kind: WatchKind) -> tuple[Wat
         lane, size = inferior.focus.lane, result.type.size
         whose = WatchTarget(kind, "register", 0, size, warp.cta.block, warp.index, lane)
         return replace(whose, frame=frame), result
-    if place is None or place.bits is not None or place.kind not in (*_FILES, SPECIAL, "memory"):
+    if place is None or place.kind not in (*_FILES, SPECIAL, "memory"):
         raise CommandError(
             f"cannot watch {expression}: it is a value, not a place",
             "watch a variable, an element, *(TYPE *)ADDRESS or a register",
@@ -149,15 +149,20 @@ def _memory(
     if not result.valid[lane] or not 0 < size <= MAX_BYTES:
         why = result.why or f"it has {size} bytes"
         raise CommandError(f"cannot watch {expression}: {why}")
-    space, address = resolve(inferior, place.space, int(place.addresses[lane]))
+    bits, at = place.bits, int(place.addresses[lane])
+    if bits is not None:
+        # The bytes that have some of it: what is written beside them touches neighbours alone.
+        first, end = bits[0] // 8, (bits[0] + bits[1] + 7) // 8
+        at, size, bits = at + first, end - first, (bits[0] - 8 * first, bits[1])
+    space, address = resolve(inferior, place.space, at)
     if space in ("bank", "const"):
-        return _constant(expression, kind, address, size)
+        return replace(_constant(expression, kind, address, size), bits=bits)
     if space not in ("global", "shared", "local"):
         raise CommandError(f"cannot watch {expression}: {space} memory is never written")
     block = None if space == "global" else warp.cta.block
-    target = WatchTarget(kind, space, address, size, block, warp.index, lane)
-    at = banked(inferior, address) if space == "global" and kind in ("read", "access") else None
-    return target if at is None else replace(target, constant=SelectedConstant(*at, size))
+    target = WatchTarget(kind, space, address, size, block, warp.index, lane, bits=bits)
+    bank = banked(inferior, address) if space == "global" and kind in ("read", "access") else None
+    return target if bank is None else replace(target, constant=SelectedConstant(*bank, size))
 
 
 def _constant(expression: str, kind: WatchKind, address: int, size: int) -> WatchTarget:

@@ -52,6 +52,7 @@ class WatchTarget:
         constant: where in a constant bank it can be read; memory may be one.
         frame: of a variable that is in registers, the number of frames outside of its own and
             the function: where it is differs from instruction to instruction.
+        bits: of a bit-field the lowest bit in those bytes, and how many there are.
     """
 
     kind: WatchKind
@@ -64,6 +65,7 @@ class WatchTarget:
     registers: tuple[tuple[str, int], ...] = ()
     constant: SelectedConstant | None = None
     frame: tuple[int, str] | None = None
+    bits: tuple[int, int] | None = None
 
     @property
     def in_registers(self) -> bool:

@@ -42,7 +42,7 @@ from gpudbg.debug.views.aggregates import data_text
 from gpudbg.errors import CommandError
 from gpudbg.expr import evaluate, parse
 from gpudbg.expr.evaluation import OPTIMIZED_OUT
-from gpudbg.expr.types import Pointer, Scalar
+from gpudbg.expr.types import Pointer, Scalar, bit_field
 from gpudbg.sm.observer import Observer
 from gpudbg.sm.selection import LEAVING, NOTHING, Selection
 
@@ -322,7 +322,9 @@ class Watchpoints(Attached["Inferior"], Observer):
         home = _home(warp, target)
         space = "bank" if target.space == "constant" else target.space
         raw = read(inferior, space, target.address, target.size, home, target.lane)
-        return _text(watch.type, raw)
+        return _text(
+            watch.type, raw if target.bits is None else _field(watch.type, raw, target.bits)
+        )
 
 
 def _watch(row: Breakpoint) -> Watch:
@@ -352,6 +354,12 @@ def _where(target: WatchTarget) -> str:
     if target.space == "local":
         owner = f" of warp {target.warp} lane {target.lane}{owner}"
     return f"{target.space} 0x{target.address:x}, {target.size} bytes{owner}"
+
+
+def _field(type_: Scalar, raw: bytes, bits: tuple[int, int]) -> bytes:
+    """A bit-field as a number of its type."""
+    number = bit_field(int.from_bytes(raw, "little"), bits, type_.kind == "i")
+    return (number & (1 << 8 * type_.size) - 1).to_bytes(type_.size, "little")
 
 
 def _register_text(value: Any, type_: Any) -> str:

@@ -8,6 +8,7 @@ registers hold.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary, ref
 
@@ -36,7 +37,14 @@ from gpudbg.symbols.debug_variables import (
     why_none,
 )
 from gpudbg.symbols.frame_info import STACK_POINTER, FrameRule, read_frames
-from gpudbg.symbols.ptx_registers import GENERAL, HALF, PREDICATE, PieceRow, read_pieces
+from gpudbg.symbols.ptx_registers import (
+    GENERAL,
+    HALF,
+    PREDICATE,
+    PieceRow,
+    read_pieces,
+    width_of,
+)
 from gpudbg.symbols.value_paths import ValuePaths
 
 if TYPE_CHECKING:
@@ -229,6 +237,9 @@ class FrameVariables:
     def _in_register(self, variable: DebugVariable, type_: CType, name: str) -> Result:
         """The value of a PTX register, as a variable's type."""
         assert isinstance(type_, Scalar | Pointer)
+        width = width_of(name) or type_.size
+        if isinstance(type_, Scalar) and type_.kind in "iu" and width < type_.size:
+            return self._widened(variable, type_, name, width)
         function = self._section.removeprefix(".text.")
         rows = self._known.pieces.get(function, {}).get(name, ())
         here = [row for row in rows if row.low <= self._offset < row.high]
@@ -257,6 +268,35 @@ class FrameVariables:
                 return lost(type_, "its register is not kept across the call")
             homes.append((home, kind, number))
         return _joined(type_, homes)
+
+    def _widened(self, variable: DebugVariable, type_: Scalar, name: str, width: int) -> Result:
+        """A variable that the compiler describes by the narrower register it was made from.
+
+        The debug information does not say whether the upper bits are zeros or copies of the sign;
+        a variable of its own that the register holds does.
+        """
+        held = self._alone_in(name, width)
+        found = self._in_register(variable, held or TYPES[f"u{8 * width}"], name)
+        if found.why:
+            return replace(found, type=type_, values=found.values.astype(type_.dtype))
+        if held is None and np.any(found.values >> np.uint64(8 * width - 1)):
+            return lost(type_, f"PTX {name} has {8 * width} bits of it, and nothing says its sign")
+        return Result(type_, found.values.astype(type_.dtype), found.valid)
+
+    def _alone_in(self, name: str, width: int) -> Scalar | None:
+        """The type of a variable that a PTX register holds wherever the function runs."""
+        function = self._known.functions.get(self._section)
+        for scope in [] if function is None else function.around(self._offset):
+            for other in scope.variables:
+                type_ = other.type
+                if (
+                    [r.register for r in other.registers] == [name]
+                    and isinstance(type_, Scalar)
+                    and type_.kind in "iu"
+                    and type_.size <= width
+                ):
+                    return type_
+        return None
 
     def _read(self, row: PieceRow) -> bool:
         """Whether the next instruction reads what a row tells of and puts its own result there.
