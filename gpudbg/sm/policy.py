@@ -255,11 +255,22 @@ POLICIES: tuple[Policy, ...] = (
         "From sm_70 on a warp executes the lanes that stand at the lowest pc until they wait, "
         "split, end or YIELD.  A YIELD while the warp's other lanes all wait ends the warp's turn, "
         "and other warps, of other blocks too, have theirs; lanes at a BSYNC whose partners only "
-        "poll go on without them after 16 such times.",
+        "poll go on without them after 16 such times.  Four times round a loop past the YIELD or "
+        "NANOSLEEP in it count as a YIELD, 4,096 backward branches of other code while lanes that "
+        "could go on wait let these go on.",
         "NVIDIA's patent US 10,067,768 lets a barrier go when its other participants have "
         "yielded; the order and the count are ours. Measured on H100: at a two-way branch the "
         "smaller group of lanes runs first, of equal ones that without the lowest lane, until it "
         "waits; a lock inside a warp is taken in ascending lane order.",
+    ),
+    Policy(
+        "lanes-before-a-barrier",
+        "modelled",
+        "Lanes in a WARPSYNC behind which stores and a BAR follow in a row go on to the BAR if the "
+        "lanes they wait for do nothing but poll (256 times), or wait at that BAR.",
+        "ptxas places the WARPSYNC of a __syncthreads() before stores of the program, a lock's "
+        "release among them: lanes that poll for the lock would never come. The lanes wait at the "
+        "BAR all the same. Whether hardware ends here was not seen.",
     ),
     Policy(
         "lanes-between-two-barriers",

@@ -75,7 +75,7 @@ FIELDS: Final[dict[str, Slot]] = {
     "upred": Slot(0x280, 4, 8, "masks of UP0..UP6 by lane; the eighth is UPT, all ones"),
     "apart": Slot(0x2A0, 4, 1, "1: groups of lanes are in Python, what is kept here is old"),
     "ready": Slot(0x2A4, 4, 1, "groups on the stack that are ready"),
-    "backward": Slot(0x2A8, 4, 1, "backward branches of the running group"),
+    "backward": Slot(0x2A8, 4, 1, "backward branches while others wait"),
     "opened": Slot(0x2AC, 4, 1, "activations of convergence barriers"),
     "held": Slot(0x2B0, 4, 16, "masks of the lanes that hold an activation, by barrier"),
     "activations": Slot(0x2F0, 4, 64, "number, holders, members, waiting lanes of each"),

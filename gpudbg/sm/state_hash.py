@@ -112,7 +112,9 @@ def _warp(warp: WarpState) -> Iterator[tuple[str, Any]]:
 def _groups(warp: WarpState) -> Any:
     groups = warp.shown_groups
     held = sorted((n, lanes, a.members, a.waiting) for n, lanes, a in groups.activations())
-    parked = [(g.state, g.pc, g.lanes, g.place, g.exclusive, g.waited) for g in groups.parked]
+    parked = [
+        (g.state, g.pc, g.lanes, g.place, g.exclusive, g.passes, g.waited) for g in groups.parked
+    ]
     count = groups.backward_count if parked else 0
     return parked, held, groups.running, groups.exclusive, count, groups.saves
 

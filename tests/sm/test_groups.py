@@ -6,7 +6,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpudbg.bits import lanes_of
-from gpudbg.sm.convergence.groups import PATIENCE, YIELDED, Groups
+from gpudbg.sm.convergence.groups import (
+    BACKWARD,
+    PATIENCE,
+    POLL,
+    SYNC_PATIENCE,
+    YIELDED,
+    Groups,
+)
 
 FULL = 0xFFFFFFFF
 LEFT, RIGHT = 0x0000FFFF, 0xFFFF0000
@@ -130,3 +137,39 @@ def test_no_lane_is_lost(moves: list[tuple[int, int, int]]) -> None:
             assert not total & lanes
             total |= lanes
         assert total == FULL, lanes_of(FULL & ~total)
+
+
+def test_a_group_that_goes_round_its_yield_gives_its_turn_away() -> None:
+    groups = Groups()
+    assert not any(groups.backward() for _ in range(2 * BACKWARD)), "nobody waits"
+    groups.park(0x80, RIGHT)
+    turns = [n for n in range(2 * BACKWARD) if groups.backward()]
+    assert turns == [BACKWARD - 1, 2 * BACKWARD - 1]
+    # A pick of the same group, at a BSYNC in the loop, begins no new count.
+    groups.park(0x40, LEFT)
+    assert [groups.backward(polls=True) for _ in range(BACKWARD // POLL)][-1]
+
+
+def test_lanes_before_a_barrier_go_on_to_it_if_the_others_only_yield() -> None:
+    """They wait at the BAR instead, behind stores that the others may wait for."""
+    for passes in (False, True):
+        groups = Groups()
+        groups.synchronize(FULL, LEFT, 0x100, live=FULL, exclusive=False, passes=passes)
+        rounds = 0
+        while rounds < 2 * SYNC_PATIENCE:
+            rounds += 1
+            groups.park(0x20, RIGHT, YIELDED)
+            found = groups.pick()
+            assert found is not None
+            if found.lanes == LEFT:
+                break
+        assert rounds == (SYNC_PATIENCE + 1 if passes else 2 * SYNC_PATIENCE)
+    groups.arrive(0, LEFT, 0x140)
+    # The last ones are behind nobody but those at the barrier.
+    found = groups.pick()
+    assert found is not None
+    assert found.lanes == RIGHT
+    groups.synchronize(FULL, RIGHT, 0x100, live=FULL, exclusive=False, passes=True)
+    found = groups.pick()
+    assert found is not None
+    assert found.lanes == RIGHT

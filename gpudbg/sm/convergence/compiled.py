@@ -263,7 +263,6 @@ def _pick() -> str:
     f.warp["depth"] = out.get()
     f.warp["ready"] = f.warp["ready"] - taken.get()
     f.warp["active"] = lanes.get()
-    f.warp["backward"] = 0
     f.ret("i64", goal)
     return f.close("define private i64 @groups_pick(ptr %rec)")
 
@@ -451,6 +450,7 @@ def _yield() -> str:
         entry = f.warp.entry(at)
         with _passed_over(f, entry, others):
             entry.store(32, entry.kind + (1 << WAITED))
+    f.warp["backward"] = 0
     with f.when(can.get().equals(0)):
         f.env["polls"] = layout.POLLED
     _append(f, _YIELDED, lanes, following)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from gpudbg.bits import lanes_of
+from gpudbg.code_layout import SINGLE
 from gpudbg.dataclass import dataclass
 
 READY, YIELDED, CONVERGING, SYNCING, AT_BARRIER, AT_CLUSTER = (
@@ -14,8 +15,14 @@ READY, YIELDED, CONVERGING, SYNCING, AT_BARRIER, AT_CLUSTER = (
 BARRIERS = 16
 PATIENCE = 16
 """Times that nobody was ready before lanes go on without partners that only yield."""
+SYNC_PATIENCE = 256
+"""The same for lanes in a WARPSYNC that a BAR follows, where they would wait anyway."""
+FARTHEST_BARRIER = 64 * SINGLE.word_bytes
+"""Most bytes of code from such a WARPSYNC to the BAR."""
 BACKWARD = 4096
 """Backward branches after which a group that does not yield counts as one that did."""
+POLL = BACKWARD // 4
+"""Backward branches that one counts for in a loop with a YIELD that its lanes go round."""
 
 
 @dataclass(slots=True, eq=False)
@@ -38,6 +45,7 @@ class Group:
         place: the convergence barrier, the mask of the WARPSYNC, or the CTA barrier.
         activation: what they wait for at a BSYNC.
         exclusive: a WARPSYNC.EXCLUSIVE released them: no others join them.
+        passes: a BAR follows their WARPSYNC (`waiting.leads_to_barrier`).
         waited: times that nobody was ready while they waited.
     """
 
@@ -47,6 +55,7 @@ class Group:
     place: int = 0
     activation: Activation | None = None
     exclusive: bool = False
+    passes: bool = False
     waited: int = 0
 
 
@@ -57,7 +66,7 @@ class Groups:
         parked: the other groups, the one that has waited longest first.
         running: whether the warp's pc and mask are a group's; else nobody can run.
         exclusive: of the running group.
-        backward_count: backward branches of the running group while others wait.
+        backward_count: backward branches while others wait, since lanes have yielded.
         passed: lanes that have gone on although others wait for them in a WARPSYNC.
     """
 
@@ -93,7 +102,9 @@ class Groups:
     def state(self) -> bytes:
         """What decides which lanes go on next and where: equal states go on alike."""
         # Lanes that were passed over go on without partners that only yield, after a while.
-        waiting = [(g.pc, g.lanes, g.state, g.place, g.exclusive, g.waited) for g in self.parked]
+        waiting = [
+            (g.pc, g.lanes, g.state, g.place, g.exclusive, g.passes, g.waited) for g in self.parked
+        ]
         runs = any(g.state in (READY, YIELDED) for g in self.parked)
         count = self.backward_count if runs else 0
         return repr((waiting, self.exclusive, count)).encode()
@@ -207,9 +218,11 @@ class Groups:
         self.parked += merged.values()
 
     # ---- the other kinds of waiting --------------------------------------------------------
-    def synchronize(self, mask: int, lanes: int, pc: int, live: int, exclusive: bool) -> None:
+    def synchronize(
+        self, mask: int, lanes: int, pc: int, live: int, exclusive: bool, passes: bool = False
+    ) -> None:
         """WARPSYNC: the lanes wait for all live lanes of the mask."""
-        self.parked.append(Group(pc, lanes, SYNCING, mask, exclusive=exclusive))
+        self.parked.append(Group(pc, lanes, SYNCING, mask, exclusive=exclusive, passes=passes))
         self._check_sync(mask, live)
 
     def _check_sync(self, mask: int, live: int) -> None:
@@ -273,15 +286,19 @@ class Groups:
         a poll for somebody outside the warp, who should have a turn before lanes go on alone."""
         return bool(self.parked) and all(g.state not in (READY, YIELDED) for g in self.parked)
 
-    def backward(self) -> bool:
-        """A backward branch of the running group; whether it is time for others."""
+    def backward(self, polls: bool = False) -> bool:
+        """A backward branch of the running group; whether it is time for others.
+
+        Args:
+            polls: of a loop with a YIELD (`waiting.loop_yields`), that its lanes go round.
+        """
         if not self.parked:
             return False
-        self.backward_count += 1
+        self.backward_count += POLL if polls else 1
         if self.backward_count < BACKWARD:
             return False
         self.backward_count = 0
-        return any(g.state in (READY, YIELDED) for g in self.parked)
+        return polls or any(g.state in (READY, YIELDED) for g in self.parked)
 
     def pick(self) -> Group | None:
         """The group that runs next, with all that are ready at its pc; None: all wait."""
@@ -302,13 +319,15 @@ class Groups:
         lanes = 0
         for group in together:
             lanes |= group.lanes
-        self.running, self.exclusive, self.backward_count = True, first.exclusive, 0
+        self.running, self.exclusive = True, first.exclusive
         return Group(first.pc, lanes)
 
     def _woken(self) -> list[Group]:
         """Nobody is ready: lanes that wait only for yielding ones go on, or the oldest of these."""
         yielded = [g for g in self.parked if g.state == YIELDED]
         if not yielded:
+            if self._passes_sync(0):
+                return [g for g in self.parked if g.state == READY]
             return self._without_syncing()
         idle = 0
         for group in yielded:
@@ -320,8 +339,39 @@ class Groups:
             group.waited += 1
             if group.waited > PATIENCE:
                 return self._go_on_alone(held)
+        if self._passes_sync(idle):
+            return [g for g in self.parked if g.state == READY]
         yielded[0].state = READY
         return yielded[:1]
+
+    def _passes_sync(self, idle: int) -> bool:
+        """Lanes in a WARPSYNC that a BAR follows go on to it, if those they wait for only yield or
+        have gone on to it: these may wait for what is stored on the way (*modelled*)."""
+        live = 0
+        for group in self.parked:
+            live |= group.lanes
+        for mask in {g.place for g in self.parked if g.state == SYNCING and g.passes}:
+            rows = [g for g in self.parked if g.state == SYNCING and g.place == mask]
+            away = idle | self._gone_to_barrier(rows[0].pc)
+            for group in rows:
+                away |= group.lanes
+            if mask & live & ~away:
+                continue
+            for group in rows:
+                group.waited += 1
+            if idle and max(group.waited for group in rows) <= SYNC_PATIENCE:
+                continue
+            self._release(lambda g, mask=mask: g.state == SYNCING and g.place == mask)  # type: ignore[misc]
+            return True
+        return False
+
+    def _gone_to_barrier(self, pc: int) -> int:
+        """Lanes that wait at the CTA barrier which a WARPSYNC before `pc` leads to."""
+        found = 0
+        for group in self.parked:
+            if group.state == AT_BARRIER and 0 < group.pc - pc <= FARTHEST_BARRIER:
+                found |= group.lanes
+        return found
 
     def _go_on_alone(self, held: Activation) -> list[Group]:
         """Lanes that wait go on without the others, who converge among themselves later."""

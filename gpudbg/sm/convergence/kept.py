@@ -3,9 +3,9 @@
 The record holds what usual code makes: groups that are ready, that wait at a BSYNC or that have
 yielded, as entries of the stack, the one that has waited longest first; and the activations of
 convergence barriers; a WARPSYNC that lanes wait in has a row among these, too, whose members are
-its mask.  Anything else (saved barriers, exclusive groups, parts of a warp at a CTA barrier) is a
-`Groups` object alone: the record then says `apart`, and compiled code leaves control flow of the
-warp to the step engine.
+its mask.  Anything else (saved barriers, exclusive groups, a WARPSYNC before a BAR, parts of a warp
+at a CTA barrier) is a `Groups` object alone: the record then says `apart`, and compiled code leaves
+control flow of the warp to the step engine.
 
 The kind of an entry: its state, from bit 8 on the number of the activation it waits for, from bit
 16 on how often nobody was ready while it waited.
@@ -97,7 +97,7 @@ def _rows(warp: WarpState, groups: Groups) -> tuple[list[Group], list[_HeldRow],
     for mask in masks:
         there = sum(g.lanes for g in parked if g.state == SYNCING and g.place == mask)
         rows.append((SYNC, 0, Activation(mask, there)))
-    simple = all(g.state in STATE_CODE and not g.exclusive for g in parked)
+    simple = all(g.state in STATE_CODE and not (g.exclusive or g.passes) for g in parked)
     if groups.exclusive or groups.saves or len(rows) > rec.MOST_ACTIVATIONS or not simple:
         return None
     return parked, rows, masks

@@ -15,38 +15,36 @@ from gpudbg.sm.record import ACTIVE, EXITED, STATUS, VALID
 from gpudbg.sm.state import WarpState
 
 
-def branch(warp: WarpState, pc: int, next_pc: int, taken: int, target: int) -> int:
-    """Lanes of `taken` go to `target`, the other active lanes fall through.
+def goals(warp: WarpState, next_pc: int, targets: dict[int, int]) -> dict[int, int]:
+    """Where the active lanes go: target -> lanes; those that `targets` does not name fall through.
 
     Raises:
         WarpErrorRaised: PC_WRAP for a target below address 0.
     """
-    return branch_each(warp, pc, next_pc, {target: taken} if taken else {})
-
-
-def branch_each(warp: WarpState, pc: int, next_pc: int, targets: dict[int, int]) -> int:
-    """Lanes go to different places: target -> lanes; active lanes not named fall through.
-
-    Raises:
-        WarpErrorRaised: PC_WRAP for a target below address 0.
-    """
-    groups, active, taken = warp.groups, warp.words[ACTIVE], 0
+    taken = 0
     for target, lanes in targets.items():
         if target < 0:
             text = f"the target wraps around address 0 to 0x{target & CODE_MASK:x}"
             raise WarpErrorRaised("PC_WRAP", lanes, text)
         taken |= lanes
-    goals = dict(targets)
-    if active & ~taken:
-        goals[next_pc] = goals.get(next_pc, 0) | active & ~taken
-    if len(goals) == 1:
-        (goal,) = goals
-        if goal > pc or not groups.backward():
-            return goal
-        groups.park(goal, active, YIELDED)
-        return resume(warp, goal)
-    for goal, lanes in goals.items():
-        groups.park(goal, lanes)
+    found = dict(targets)
+    if rest := warp.words[ACTIVE] & ~taken:
+        found[next_pc] = found.get(next_pc, 0) | rest
+    return found
+
+
+def branch_each(warp: WarpState, next_pc: int, places: dict[int, int]) -> int:
+    """The active lanes go to `goals`."""
+    if len(places) == 1:
+        return next(iter(places))
+    for goal, lanes in places.items():
+        warp.groups.park(goal, lanes)
+    return resume(warp, next_pc)
+
+
+def give_turn(warp: WarpState, next_pc: int) -> int:
+    """The running group counts as one that yields (`Groups.backward`)."""
+    warp.groups.park(next_pc, warp.words[ACTIVE], YIELDED)
     return resume(warp, next_pc)
 
 
@@ -109,9 +107,9 @@ def leave_barrier(warp: WarpState, next_pc: int, number: int, lanes: int) -> int
 
 
 def synchronize(
-    warp: WarpState, next_pc: int, lanes: int, masks: list[int], exclusive: bool
+    warp: WarpState, next_pc: int, lanes: int, masks: list[int], exclusive: bool, passes: bool
 ) -> int:
-    """WARPSYNC; `masks` by lane."""
+    """WARPSYNC; `masks` by lane; `passes`: a BAR follows."""
     words, groups = warp.words, warp.groups
     live = words[VALID] & ~words[EXITED]
     by_mask: dict[int, int] = {}
@@ -121,7 +119,7 @@ def synchronize(
     rest = words[ACTIVE] & ~lanes
     groups.park(next_pc, rest)
     for mask, mine in by_mask.items():
-        groups.synchronize(mask, mine, next_pc, live, exclusive)
+        groups.synchronize(mask, mine, next_pc, live, exclusive, passes)
     return resume(warp, next_pc)
 
 
@@ -130,6 +128,7 @@ def yield_turn(warp: WarpState, next_pc: int, lanes: int) -> int:
     groups = warp.groups
     if not groups.parked:
         return next_pc
+    groups.backward_count = 0
     groups.park(next_pc, lanes, YIELDED)
     groups.park(next_pc, warp.words[ACTIVE] & ~lanes)
     return resume(warp, next_pc)

@@ -29,6 +29,7 @@ from gpudbg.sm import record as rec
 from gpudbg.sm.barriers.phase import Arrival
 from gpudbg.sm.barriers.step import arrive, check, warp_exited
 from gpudbg.sm.convergence import step as convergence
+from gpudbg.sm.convergence.waiting import WAITING, leads_to_barrier, loop_yields
 from gpudbg.sm.device_output import DeviceOutput, Heap
 from gpudbg.sm.divergence import step as divergence
 from gpudbg.sm.engines.asynchronous import AsyncOps
@@ -112,6 +113,19 @@ def _yielding(function: Callable[[Any, Any], None]) -> Callable[[Any, Any], None
     return yields
 
 
+def _waiting(function: Callable[[Any, Any], None]) -> Callable[[Any, Any], None]:
+    """An instruction of lanes for which others may wait (`gpudbg.sm.convergence.waiting`)."""
+
+    def waits(m: StepEngine, i: Any) -> None:
+        m.waits = True
+        try:
+            function(m, i)
+        finally:
+            m.waits = False
+
+    return waits
+
+
 class StepEngine(ValueOps, AsyncOps):
     """Executes one launch's warps; see the module text.
 
@@ -125,6 +139,8 @@ class StepEngine(ValueOps, AsyncOps):
         polled: it did so because the warp polls: warps of other CTAs go first, too.
         yielded: there was a YIELD or NANOSLEEP, or the branch of a loop that polls
             (`gpudbg.sm.schedule.polling`): when the turn is over, the same.
+        waits: the instruction is the branch of a loop that polls for other lanes, or a WARPSYNC
+            that a BAR follows (`gpudbg.sm.convergence.waiting`).
         written: marks of what has been stored, while only this engine has run the launch.
     """
 
@@ -149,6 +165,7 @@ class StepEngine(ValueOps, AsyncOps):
         "sm",
         "sregs",
         "traps",
+        "waits",
         "warp",
         "written",
         "yielded",
@@ -171,6 +188,7 @@ class StepEngine(ValueOps, AsyncOps):
         self.output = output or DeviceOutput()
         self.heap = heap or Heap(0)
         self._system_function = system_function
+        self.waits = False
         self.code = code
         self.memory = memory
         self.constants = constants
@@ -357,6 +375,11 @@ class StepEngine(ValueOps, AsyncOps):
         guard += UPRED if insn.uniform_guard and guard != PT else PRED
         if layout is BUNDLES and branch_polls(place, insn, self._decoded):
             function = _yielding(function)
+        elif layout is not BUNDLES and insn.op in WAITING:
+            if loop_yields(place, insn, self._decoded) or leads_to_barrier(
+                place, insn, self._decoded
+            ):
+                function = _waiting(function)
         flow = insn.op in self._turn_points.flow
         found = Bound(place, layout.next(place), guard, negated, insn, function, flow)
         self._bound[pc] = found
@@ -521,7 +544,14 @@ class StepEngine(ValueOps, AsyncOps):
     def _branch_groups(self, mask: Mask, target: int | Value | Wide) -> None:
         """A branch of lanes that have pcs of their own."""
         goals = {target: mask} if isinstance(target, int) else _goals(mask, target)
-        self._next = convergence.branch_each(self.warp, self._pc, self._next, goals)
+        warp = self.warp
+        places = convergence.goals(warp, self._next, goals)
+        self._next = convergence.branch_each(warp, self._next, places)
+        if len(places) == 1 and self._next <= self._pc and warp.groups.backward(self.waits):
+            if self.waits:
+                self.yield_turn(warp.words[ACTIVE])
+            else:
+                self._next = convergence.give_turn(warp, self._next)
 
     def open_barrier(self, number: int) -> None:
         self.warp.groups.open(number, self.exec)
@@ -558,7 +588,9 @@ class StepEngine(ValueOps, AsyncOps):
             masks = lanes32(value).tolist()
             if not all(masks[lane] for lane in lanes_of(mask)):
                 self.warp_error("ILLEGAL_INSTR_PARAM", mask, "a WARPSYNC of no lanes")
-            self._next = convergence.synchronize(self.warp, self._next, mask, masks, exclusive)
+            self._next = convergence.synchronize(
+                self.warp, self._next, mask, masks, exclusive, self.waits
+            )
 
     def yield_turn(self, mask: Mask) -> None:
         if mask:

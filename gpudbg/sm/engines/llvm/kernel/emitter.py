@@ -233,7 +233,8 @@ class Emitter:
         patterned = PatternedAccess(*about, regular, options.patterns)
         sums = SharedSums(ir, values, cursor, runtime, self.addresses, library)
         about_flow = ir, values, ints, cursor, exits, self.edges, runtime, options.full
-        flow = GroupFlow(*about_flow) if self._wide else KernelFlow(*about_flow)
+        waiting = self.listing.waiting
+        flow = GroupFlow(*about_flow, waiting=waiting) if self._wide else KernelFlow(*about_flow)
         listeners = [part for part in (self.rows, self.watch) if part is not None]
         made = WideKernelMachine if self._wide else KernelMachine
         return made(

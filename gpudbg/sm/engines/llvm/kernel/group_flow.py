@@ -7,8 +7,11 @@ away, code goes on in place.  The other cases change the groups in the record by
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from typing import Any
+
 from gpudbg.sm.barriers import compiled as barriers
-from gpudbg.sm.convergence.groups import BACKWARD
+from gpudbg.sm.convergence.groups import BACKWARD, POLL
 from gpudbg.sm.engines.llvm import layout
 from gpudbg.sm.engines.llvm.ir.builder import LIKELY
 from gpudbg.sm.engines.llvm.ir.values import FULL, UNIFORM, Mask, Msk, Num, Slow, Val
@@ -36,7 +39,15 @@ assert READY == APART + 4
 
 
 class GroupFlow(FlowParts):
-    """Control operations of the 128-bit instruction sets."""
+    """Control operations of the 128-bit instruction sets.
+
+    Attributes:
+        waiting: pcs for whose lanes others may wait (`KernelListing.waiting`).
+    """
+
+    def __init__(self, *parts: Any, waiting: Collection[int]) -> None:
+        super().__init__(*parts)
+        self.waiting = waiting
 
     # ---- parts ---------------------------------------------------------------------------
 
@@ -62,12 +73,15 @@ class GroupFlow(FlowParts):
         self.exits.bail_unless(ir.op(f"icmp eq i32 {ir.op(f'or i32 {waits}, {away}')}, 0"))
 
     def _count_back(self, back: str = "true") -> None:
-        """Count a backward branch (i1) of a group for which others may wait."""
+        """Count a backward branch (i1) of a group while others wait."""
         if self.full:
             return
         ir = self.ir
         count = ir.get("i32", "%rec", COUNT)
-        more = ir.op(f"add i32 {count}, {ir.op(f'zext i1 {back} to i32')}")
+        others = ir.op(f"icmp ne i32 {ir.get('i32', '%rec', DEPTH)}, 0")
+        counts = others if back == "true" else ir.op(f"and i1 {others}, {back}")
+        weight = POLL if self.cursor.pc in self.waiting else 1
+        more = ir.op(f"add i32 {count}, {ir.op(f'select i1 {counts}, i32 {weight}, i32 0')}")
         few = ir.op(f"icmp ult i32 {more}, {BACKWARD}")
         here = ir.op(f"icmp eq i32 {ir.get('i32', '%rec', APART)}, 0")
         self.exits.bail_unless(ir.op(f"and i1 {few}, {here}"))
@@ -281,8 +295,6 @@ class GroupFlow(FlowParts):
         others = ir.op(f"xor i32 {lanes}, -1")
         kept = ir.op(f"and i32 {ir.get('i32', '%rec', place)}, {others}")
         ir.put("i32", kept, "%rec", place)
-        if not self.full:
-            ir.put("i32", 0, "%rec", COUNT)
         self._end(falls)
 
     def leave_barrier(self, number: int, mask: Mask) -> None:
@@ -338,6 +350,10 @@ class GroupFlow(FlowParts):
         waits = ir.op(f"or i32 {ir.get('i32', '%rec', DEPTH)}, {ir.get('i32', '%rec', APART)}")
         away = ir.op(f"xor i32 {lanes}, {self._active_bits()}")
         alone = ir.op(f"icmp eq i32 {ir.op(f'or i32 {waits}, {away}')}, 0")
+        if self.cursor.pc in self.waiting:
+            ir.choose(alone, falls, self.exits.side_exit(Left.STEP, self.cursor.pc), LIKELY)
+            self.cursor.terminated = True
+            return
         others = ir.fresh("sync")
         ir.choose(alone, falls, others, LIKELY)
         with ir.aside():

@@ -13,6 +13,7 @@ from gpudbg.errors import DecodeError
 from gpudbg.formats.program import CodeImage
 from gpudbg.isa.family import decode
 from gpudbg.isa.operands import PT, Access, Imm, Reg
+from gpudbg.sm.convergence.waiting import WAITING, leads_to_barrier, loop_yields
 from gpudbg.sm.schedule.polling import branch_polls
 from gpudbg.sm.schedule.turns import TURN_POINTS, TurnPoints
 
@@ -35,6 +36,7 @@ class KernelListing:
         merge_points: heads that are reached otherwise than from the instruction before.
         targets: heads that code goes to.
         polling: branches of loops that wait for other blocks.
+        waiting: branches of loops that wait for other lanes, and WARPSYNCs that a BAR follows.
     """
 
     arch: str
@@ -45,6 +47,7 @@ class KernelListing:
     merge_points: set[int] = field(default_factory=set)
     targets: set[int] = field(default_factory=set)
     polling: set[int] = field(default_factory=set)
+    waiting: set[int] = field(default_factory=set)
     layout: CodeLayout = field(init=False)
     turns: TurnPoints = field(init=False)
     _written: Access | None = None
@@ -80,9 +83,16 @@ class KernelListing:
                     found.heads.add(pc)
                 if insn.op in STOPS_FLOW and found.always(insn):
                     break
+        at = partial(_decoded, image, arch=found.arch)
         if layout.has_control_words:
-            at = partial(_decoded, image, arch=found.arch)
             found.polling = {pc for pc, insn in found.code.items() if branch_polls(pc, insn, at)}
+        else:
+            found.waiting = {
+                pc
+                for pc, insn in found.code.items()
+                if insn.op in WAITING
+                and (loop_yields(pc, insn, at) or leads_to_barrier(pc, insn, at))
+            }
         return found
 
     def written(self) -> Access:
