@@ -267,7 +267,7 @@ POLICIES: tuple[Policy, ...] = (
         "lanes-before-a-barrier",
         "modelled",
         "Lanes in a WARPSYNC behind which stores and a BAR follow in a row go on to the BAR if the "
-        "lanes they wait for do nothing but poll (256 times), or wait at that BAR.",
+        "lanes they wait for do nothing but poll (4,096 times), or wait at that BAR.",
         "ptxas places the WARPSYNC of a __syncthreads() before stores of the program, a lock's "
         "release among them: lanes that poll for the lock would never come. The lanes wait at the "
         "BAR all the same. Whether hardware ends here was not seen.",

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import gpudbg
+from gpudbg.sm.convergence import groups
 from gpudbg.sm.engines.step import StepEngine
 
 CUBINS = Path(__file__).parent / "data" / "lanes_that_wait"
@@ -32,7 +33,10 @@ def _value(turns: int) -> int:
         ("semaphore", "semaphore.sm_75", 9_000),
     ],
 )
-def test_each_lane_has_its_turn(kernel: str, cubin: str, most: int) -> None:
+def test_each_lane_has_its_turn(
+    kernel: str, cubin: str, most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(groups, "SYNC_PATIENCE", 256)
     counts = set()
     for engine in ENGINES:
         program = gpudbg.load(str(CUBINS / f"{cubin}.cubin"), engine=engine)

@@ -15,8 +15,9 @@ READY, YIELDED, CONVERGING, SYNCING, AT_BARRIER, AT_CLUSTER = (
 BARRIERS = 16
 PATIENCE = 16
 """Times that nobody was ready before lanes go on without partners that only yield."""
-SYNC_PATIENCE = 256
-"""The same for lanes in a WARPSYNC that a BAR follows, where they would wait anyway."""
+SYNC_PATIENCE = 4096
+"""The same for lanes in a WARPSYNC that a BAR follows, where they would wait anyway: so long that
+what others poll for comes first if somebody outside the warp is to store it."""
 FARTHEST_BARRIER = 64 * SINGLE.word_bytes
 """Most bytes of code from such a WARPSYNC to the BAR."""
 BACKWARD = 4096
