@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from gpudbg.dataclass import dataclass
 from gpudbg.debug.focus.focus import thread_of
+from gpudbg.debug.provenance.matrices import matrix_sources, takes_part
 from gpudbg.debug.provenance.places import (
     FLOAT,
     AskedPlace,
@@ -22,9 +23,11 @@ from gpudbg.debug.provenance.places import (
 )
 from gpudbg.debug.provenance.search import run_to
 from gpudbg.debug.values.access import resolve
+from gpudbg.debug.values.shared_registers import uniform_count
 from gpudbg.expr.types import Scalar
 from gpudbg.isa.family import has_modifier
 from gpudbg.isa.operands import Address, CBankAddress, Const, Imm, Reg, SReg
+from gpudbg.sm.asynchronous.events import MatricesRead
 from gpudbg.sm.observer import Observer
 
 if TYPE_CHECKING:
@@ -32,6 +35,7 @@ if TYPE_CHECKING:
     from gpudbg.debug.inferior import Inferior
     from gpudbg.debug.provenance.listening import Hit
     from gpudbg.isa.family import Instruction
+    from gpudbg.sm.asynchronous.events import AsyncEvent
     from gpudbg.sm.state import WarpState
 
 _SHARED_FILES: Final = ("uniform", "uniform predicate")
@@ -42,8 +46,8 @@ _FLOATS: Final = frozenset(
     "FADD FADD32I FMUL FMUL32I FFMA FFMA32I FSETP FSET FMNMX FSEL FCMP FCHK MUFU F2I F2F".split()
 )
 """Instructions that read floats."""
-_PRODUCTS: Final = frozenset("HGMMA IGMMA BGMMA QGMMA".split())
-"""Products of warp groups: they read matrices in shared memory by descriptors."""
+_OF_ALL: Final = frozenset("VOTE VOTEU MATCH REDUX CREDUX".split())
+"""Instructions whose result comes from what every lane that executes them has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +84,12 @@ class Visit:
 
     Attributes:
         key, block, thread: of the lane.
+        index: of the warp in its block.
+        lanes: those that executed it.
         accesses: of the lane.
         rows: where each lane's load in shared memory began, or nothing.
+        descriptors: what a product of a warp group read, or None.
+        predicates, uniform_predicates: masks of lanes before it.
         registers: values of R before it, for all lanes.
         after: the same afterwards.
     """
@@ -89,8 +97,13 @@ class Visit:
     key: WarpKey
     block: tuple[int, int, int] | None
     thread: tuple[int, int, int] | None
+    index: int
+    lanes: int
     accesses: tuple[LaneAccess, ...]
     rows: tuple[int, ...]
+    descriptors: MatricesRead | None
+    predicates: tuple[int, ...]
+    uniform_predicates: tuple[int, ...]
     registers: npt.NDArray[np.uint32]
     after: npt.NDArray[np.uint32]
 
@@ -104,6 +117,12 @@ class _OfLane(Observer):
         self._inferior, self._key, self._lane = inferior, key, lane
         self.found: list[LaneAccess] = []
         self.rows: tuple[int, ...] = ()
+        self.descriptors: MatricesRead | None = None
+
+    def asynchronous(self, warp: WarpState, event: AsyncEvent) -> None:
+        """Keep where a product's matrices are."""
+        if key_of(warp) == self._key and isinstance(event, MatricesRead):
+            self.descriptors = event
 
     def access(
         self, warp: WarpState, space: str, kind: str, address: Any, lanes: int, size: int
@@ -127,23 +146,26 @@ def visit(inferior: Inferior, history: LaunchHistory, hit: Hit, lane: int) -> Vi
     warp = find_warp(replay.grid, hit.key)
     none = np.zeros((1, 32), np.uint32)
     before = none if warp is None else np.asarray(warp.R).copy()
+    flags = () if warp is None else tuple(map(int, warp.predicates))
+    wide = warp is not None and uniform_count(warp) > 0
+    shared = tuple(map(int, warp.uniform_predicates)) if warp is not None and wide else ()
     seen = _OfLane(inferior, hit.key, lane)
     with replay.quiet(seen):
         run_to(replay, replay.latest(hit.tick + 1))
     warp = warp or find_warp(replay.grid, hit.key)
-    if warp is None:
-        return Visit(hit.key, None, None, tuple(seen.found), seen.rows, before, none)
-    after = np.asarray(warp.R).copy()
-    where = warp.cta.block, thread_of(warp, lane)
-    return Visit(hit.key, *where, tuple(seen.found), seen.rows, before, after)
+    block = None if warp is None else warp.cta.block
+    thread = None if warp is None else thread_of(warp, lane)
+    after = none if warp is None else np.asarray(warp.R).copy()
+    return Visit(
+        hit.key, block, thread, hit.key[1], hit.lanes, tuple(seen.found), seen.rows,
+        seen.descriptors, flags, shared, before, after,
+    )  # fmt: skip
 
 
 def sources_of(insn: Instruction, seen: Visit, place: AskedPlace, lane: int) -> list[ReadSource]:
     """What an instruction read that made the value of a place of a lane."""
     out = [
-        *_memory(insn, seen, place, lane),
-        *_registers(insn, seen, place, lane),
-        *_others(insn, seen, place, lane),
+        *(_matrices if takes_part(insn) else _plain)(insn, seen, place, lane),
         *_predicates(insn, seen, lane),
     ]
     different: dict[tuple[object, ...], ReadSource] = {}
@@ -153,17 +175,29 @@ def sources_of(insn: Instruction, seen: Visit, place: AskedPlace, lane: int) -> 
     return list(different.values())
 
 
+def _plain(insn: Instruction, seen: Visit, place: AskedPlace, lane: int) -> Iterator[ReadSource]:
+    """Of an instruction whose lanes are by themselves, a shuffle or a vote."""
+    yield from _memory(insn, seen, place, lane)
+    yield from _registers(insn, seen, place, lane)
+    yield from _others(insn, seen, place, lane)
+
+
+def _matrices(insn: Instruction, seen: Visit, place: AskedPlace, lane: int) -> Iterator[ReadSource]:
+    """Of one that multiplies or moves matrices: from other lanes' registers and shared memory."""
+    found = matrix_sources(insn, seen, place, lane)
+    for role, source, holder in found or ():
+        if source is None:
+            yield ReadSource("value", None, holder, role, "?", "of a matrix")
+        else:
+            yield ReadSource(role, source, holder)
+    if found is None:
+        yield ReadSource("value", None, lane, "rows of a matrix", "?", f"{insn.op}, by other lanes")
+    for number in sorted(set(_address_registers(insn)) & insn.reads().registers):
+        yield ReadSource("address", register_place("register", (number,), seen.key, lane), lane)
+
+
 # ---- memory ----------------------------------------------------------------------------
 def _memory(insn: Instruction, seen: Visit, place: AskedPlace, lane: int) -> Iterator[ReadSource]:
-    if insn.op in _PRODUCTS:
-        yield ReadSource("value", None, lane, "matrices in shared memory", "?", "by descriptors")
-        return
-    if insn.op == "MOVM":
-        yield ReadSource("value", None, lane, "rows of a matrix", "?", "MOVM, of other lanes")
-        return
-    if insn.op == "LDSM":
-        yield from _matrix_rows(insn, seen, place, lane)
-        return
     loads = [a for a in seen.accesses if a.kind in ("load", "atomic")]
     for access in loads:
         offset, size = _part(insn, access, seen, place)
@@ -174,27 +208,6 @@ def _memory(insn: Instruction, seen: Visit, place: AskedPlace, lane: int) -> Ite
         size = min(size, access.size - offset)
         word = memory_place(access.space, at, size, seen.key, lane, place.type)
         yield ReadSource(role, word, lane)
-
-
-def _matrix_rows(
-    insn: Instruction, seen: Visit, place: AskedPlace, lane: int
-) -> Iterator[ReadSource]:
-    """What a lane's register of LDSM comes from: by the addresses that lanes 8k to 8k + 7 gave for
-    matrix k, a register each (documented: ldmatrix)."""
-    destination = next((o for o in insn.operands if isinstance(o, Reg) and o.file == "R"), None)
-    whole = has_modifier(insn, "M88") or has_modifier(insn, "MT88")
-    if destination is None or not seen.rows or not whole:
-        yield ReadSource("value", None, lane, "rows of a matrix", "?", "LDSM, by other lanes")
-        return
-    first = 8 * (place.numbers[0] - destination.index)
-    if has_modifier(insn, "MT88"):
-        row, column = 2 * (lane % 4), 2 * (lane // 4)
-        parts = [(first + row + n, column, 2) for n in (0, 1)]
-    else:
-        parts = [(first + lane // 4, 4 * (lane % 4), 4)]
-    for row, offset, size in parts:
-        at = seen.rows[row & 31] + offset
-        yield ReadSource("value", memory_place("shared", at, size, seen.key, lane), lane)
 
 
 def _part(insn: Instruction, access: LaneAccess, seen: Visit, place: AskedPlace) -> tuple[int, int]:
@@ -215,6 +228,9 @@ def _registers(
 ) -> Iterator[ReadSource]:
     if insn.op == "SHFL":
         yield from _shuffled(insn, seen, lane, _type(insn, place))
+        return
+    if insn.op in _OF_ALL:
+        yield from _voted(insn, seen)
         return
     address = set(_address_registers(insn))
     read = insn.reads().registers
@@ -280,6 +296,20 @@ def _shuffled(insn: Instruction, seen: Visit, lane: int, type_: Any) -> Iterator
                 yield ReadSource(
                     "index", register_place("register", (number,), seen.key, lane), lane
                 )
+
+
+def _voted(insn: Instruction, seen: Visit) -> Iterator[ReadSource]:
+    """What all lanes that execute it have."""
+    for holder in range(32):
+        if not seen.lanes >> holder & 1:
+            continue
+        for space in ("register", "predicate"):
+            numbers = access_of(insn.reads(), space)
+            if space == "predicate":
+                numbers -= {insn.guard[0]}
+            for number in sorted(numbers):
+                place = register_place(space, (number,), seen.key, holder)
+                yield ReadSource(f"lane {holder}", place, holder)
 
 
 def _word(operand: Any, seen: Visit, lane: int) -> int:

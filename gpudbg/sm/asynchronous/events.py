@@ -132,9 +132,17 @@ class MbarrierTested:
 
 @dataclass(frozen=True, slots=True)
 class MatricesRead:
-    """What a product of a warp group reads of shared memory."""
+    """What a product of a warp group reads of shared memory.
+
+    Attributes:
+        extents: the bytes.
+        words: descriptors of A and B.
+        across: rows of A, columns of B are side by side in memory.
+    """
 
     extents: tuple[ByteRuns, ...]
+    words: tuple[int, int]
+    across: tuple[bool, bool]
 
 
 @dataclass(frozen=True, slots=True)

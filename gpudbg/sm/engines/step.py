@@ -733,7 +733,8 @@ class StepEngine(ValueOps, AsyncOps):
         try:
             made = wgmma.product(i.op, i.m, age(i.arch)[0], shape, given, warp.index)
             if self._observed:
-                self._tell(MatricesRead(wgmma.extents(warp.cta, shape, given)))
+                extents = wgmma.extents(warp.cta, shape, given)
+                self._tell(MatricesRead(extents, words, across))
         except MemoryFault as fault:
             raise self._error(fault, "load", 1) from None
         for n, value in enumerate(made):

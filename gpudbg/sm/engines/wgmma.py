@@ -84,8 +84,9 @@ class Descriptor:
 
 
 @lru_cache(maxsize=256)
-def _addresses(word: int, kind: str, outer: range, length: int, across: bool) -> tuple[I64s, int]:
-    """Where the elements of a matrix are, shape (outer, elements), and the bytes of each."""
+def places(word: int, kind: str, outer: range, length: int, across: bool) -> tuple[I64s, int]:
+    """Where the elements of a matrix are, shape (outer, elements), and the bytes of each; arguments
+    as those of `matrix`."""
     size, given = bits_of(kind), Descriptor.of(word)
     unit = max(size // 8, 1)
     count = length * size // 8 // unit
@@ -97,7 +98,7 @@ def _addresses(word: int, kind: str, outer: range, length: int, across: bool) ->
 
 @lru_cache(maxsize=256)
 def _runs(word: int, kind: str, outer: range, length: int, across: bool) -> tuple[I64s, I64s]:
-    at, unit = _addresses(word, kind, outer, length, across)
+    at, unit = places(word, kind, outer, length, across)
     found = ByteRuns.elements(None, at.reshape(-1), unit)
     return found.starts, found.ends
 
@@ -126,7 +127,7 @@ def matrix(shared: ByteStore, word: int, kind: str, outer: range, length: int, a
         MemoryFault: OOR_ADDR outside the CTA's shared memory.
     """
     size = bits_of(kind)
-    at, unit = _addresses(word, kind, outer, length, across)
+    at, unit = places(word, kind, outer, length, across)
     last = int(at.max()) + unit
     if last > shared.size:
         text = (
