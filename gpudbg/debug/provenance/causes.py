@@ -20,12 +20,12 @@ class Derivation:
 
     `what` is the place (`R4`, `shared 0x0`, `c[0x0][0x140]`), `value` what it has; `role` is what
     it is to the value above it: operand, address, data, guard, value (of a load), lane 3 (of a
-    shuffle), old (of an atomic), control; "" at the top.  `kind` is how it came there: register,
-    store, atomic, async copy, edit, launch, constant, special register.  `tick`, `block`, `thread`,
-    `lane`, `pc`, `instruction`, `file`, `line` are the writer's as in `PlaceTouch`, None where it
-    is no instruction.  `children` are what it was computed from; `cut` says that there are some,
-    which the depth left out (`session.why(cause)` goes on there) or which are shown
-    elsewhere (`again`).
+    shuffle or a vote), A, lane 3 (of a matrix), old (of an atomic), control; "" at the top.
+    `kind` is how it came there: register, store, atomic, async copy, edit, launch, constant,
+    special register.  `tick`, `block`, `thread`, `lane`, `pc`, `instruction`, `file`, `line` are
+    the writer's as in `PlaceTouch`, None where it is no instruction.  `children` are what it was
+    computed from; `cut` says that there are some, which the depth left out (`session.why(cause)`
+    goes on there) or which are shown elsewhere (`again`).
 
     >>> stop = session.run()
     >>> cause = session.why("out[2]", depth=3)
