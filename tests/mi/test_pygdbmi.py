@@ -98,3 +98,19 @@ def test_backwards(walk: Controller) -> None:
     stop = walk.go("-exec-continue --reverse")
     assert stop["reason"] in ("no-history", "breakpoint-hit")
     assert walk.go("-exec-continue")["frame"]["line"] == "25"
+
+
+def test_what_has_ended_goes_back(walk: Controller) -> None:
+    """As what is stopped does; gdb's words where there is no call to go back to."""
+    walk.gdb.write("-exec-step --reverse", read_response=False)
+    refused = walk.wait(lambda r: r["type"] == "result")
+    assert refused["payload"]["msg"] == "The program is not being run."
+    assert walk.go("-exec-run")["reason"] == "exited-normally"
+    stop = walk.go("-exec-step-instruction --reverse")
+    assert (stop["reason"], stop["frame"]["func"]) == ("end-stepping-range", "walk")
+    assert len(walk.ask("-thread-info")["threads"]) == 1
+    walk.gdb.write("-exec-finish --reverse", read_response=False)
+    refused = walk.wait(lambda r: r["type"] == "result")
+    assert refused["payload"]["msg"] == '"finish" not meaningful in the outermost frame.'
+    assert walk.go("-exec-step-instruction")["reason"] == "exited-normally"
+    assert walk.go('-interpreter-exec console "goto 20"')["frame"]["func"] == "twice"

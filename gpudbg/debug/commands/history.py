@@ -161,7 +161,8 @@ class RecordState:
     help="write the launch, with all its past, to a file that opens on any machine",
     group="running",
     details="`gpudbg FILE.gpurec` opens it at its end, without the program's own files; bookmarks\n"
-    "are in it.  It holds the program, its inputs and what was done, not every instruction.",
+    "and branches are in it.  It holds the program, its inputs and what was done, not every\n"
+    "instruction.",
 )
 def record_save(session: DebugSession, argument: str) -> Notice:
     """A recording."""
@@ -173,10 +174,8 @@ def record_save(session: DebugSession, argument: str) -> Notice:
             "record save FILE.gpurec",
         )
     size = session.save_recording(path)
-    others = len(session.branches) - 1
-    words = (
-        f"; {others} other branch{'es' * (others > 1)} of the launch not in it" if others else ""
-    )
+    branches = len(session.branches)
+    words = f", {branches} branches" if branches > 1 else ""
     return Notice(f"{path}: {size:,} bytes{words}", {"file": path, "bytes": size})
 
 

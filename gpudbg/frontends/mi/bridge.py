@@ -235,6 +235,16 @@ class Bridge(Opened):
         self._threads()
         return session
 
+    def revive(self) -> None:
+        """A launch that has ended, or one that a recording holds, is to go back: the client has its
+        program again.  Nothing where there is no past."""
+        session = self.session
+        if self.started or session is None or self.run is not None or self._over():
+            return
+        if session.launched and not session.killed and session.history.end_tick:
+            self.started = self.target = True
+            self.notify("thread-group-started", {"id": shown.GROUP, "pid": os.getpid()})
+
     def _over(self) -> bool:
         """Whether the launches came from a program that has ended."""
         source = None if self.session is None else self.session.launching.source
@@ -428,18 +438,21 @@ class Bridge(Opened):
     ) -> None:
         """Let the engine's thread work once the records so far are out (`launch_run`)."""
         session = self.process(NOT_STARTED)
-        self.run = Run(work, finished, again or work)
-        session.forget_interrupt()
         # Which warp had the focus and in which function, to tell a switch at the stop.
-        thread = self.ids.focused(session)
+        thread = None if session.focus is None else self.ids.focused(session)
         self._before = (thread, self._place())
         self._focus = (thread, 0)
+        self.run = Run(work, finished, again or work)
+        session.forget_interrupt()
 
     def _place(self) -> Place:
         """Function and call depth of the focused warp."""
         from gpudbg.debug.values import frames
 
         assert self.session is not None
+        if self.session.focus is None:
+            # It has ended, and goes back.
+            return "", 0
         rows = frames(self.session)
         return rows[0].function, len(rows)
 

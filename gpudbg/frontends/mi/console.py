@@ -249,10 +249,17 @@ def _finish(bridge: Bridge, argument: str) -> Answer:
 
 def _back(work: Callable[[DebugSession, str], Stop]) -> Resume:
     def resume(bridge: Bridge, argument: str) -> Answer:
-        _ready(bridge)
+        if bridge.run is not None:
+            raise MiError(BUSY)
         return execution.back(bridge, lambda s: work(s, argument.strip()))
 
     return resume
+
+
+def _reverse_finish(bridge: Bridge, argument: str) -> Answer:
+    if bridge.run is not None:
+        raise MiError(BUSY)
+    return execution.reverse_finish(bridge)
 
 
 _RESUMES: dict[str, Resume] = {
@@ -267,7 +274,7 @@ _RESUMES: dict[str, Resume] = {
     "until": _until,
     "finish": _finish,
     "reverse-continue": _back(lambda s, text: s.reverse_cont()),
-    "reverse-finish": _back(lambda s, text: s.reverse_finish()),
+    "reverse-finish": _reverse_finish,
     "reverse-next": _back(lambda s, text: s.reverse_step_line(_count(text), over=True)),
     "reverse-nexti": _back(lambda s, text: s.reverse_next(_count(text))),
     "reverse-step": _back(lambda s, text: s.reverse_step_line(_count(text))),

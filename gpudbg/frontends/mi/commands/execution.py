@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from gpudbg.frontends.mi.bridge import Bridge
 
 STEP_END = "end-stepping-range"
+OUTERMOST = '"finish" not meaningful in the outermost frame.'
+"""gdb's words."""
 
 
 def start(bridge: Bridge, stop_at_entry: bool = False) -> Answer:
@@ -58,11 +60,12 @@ def _again(
 
 
 def back(bridge: Bridge, work: Callable[[DebugSession], Stop]) -> Answer:
-    """Let a stopped program go back, also after an error.
+    """Let a stopped program go back, also after an error or its end.
 
     Raises:
         MiError: nothing has been started.
     """
+    bridge.revive()
     session = bridge.process(NOT_STARTED)
     bridge.resume(lambda: work(session), STEP_END, _again(session, work, STEP_END))
     return Answer("running")
@@ -176,8 +179,8 @@ def finish(bridge: Bridge) -> Answer:
     session = bridge.process(NOT_STARTED)
     level = session.frame_level
     frame = frames(session)[level]
-    if frame.physical == 0 and not frame.inlined:
-        raise MiError('"finish" not meaningful in the outermost frame.')
+    if frame.own:
+        raise MiError(OUTERMOST)
 
     def work(here: DebugSession) -> Stop:
         stop, bridge.finished_value = finish_with_value(here, level)
@@ -186,13 +189,28 @@ def finish(bridge: Bridge) -> Answer:
     return resume(bridge, work, "function-finished")
 
 
+def reverse_finish(bridge: Bridge) -> Answer:
+    """Go back to the call of the present function.
+
+    Raises:
+        MiError: it is the kernel itself.
+    """
+    from gpudbg.debug.values import frames
+
+    bridge.revive()
+    session = bridge.process(NOT_STARTED)
+    if session.focus is not None and frames(session)[0].own:
+        raise MiError(OUTERMOST)
+    return back(bridge, lambda s: s.reverse_finish())
+
+
 @mi("exec-finish", selects=False)
 def exec_finish(call: MiCall) -> Answer:
     """Out of the function."""
     opts = take_options(call.name, call.words, flags="--reverse")
     _select(call)
     if _is_back(call, opts.has("--reverse")):
-        return back(call.bridge, lambda s: s.reverse_finish())
+        return reverse_finish(call.bridge)
     if call.frame is not None:
         call.bridge.process(NOT_STARTED).frame_level = call.frame
     return finish(call.bridge)
