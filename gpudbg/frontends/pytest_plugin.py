@@ -6,7 +6,8 @@
         out = program.device.buffer(np.zeros(128, np.int32))
         gpu.run(program, "shift", block=128, args=[np.arange(128, dtype=np.int32), out])
 
-`gpu.run` fails the test with the report where a check finds something, `gpu.check` returns it.
+`gpu.run` (or `gpu.launch`) fails the test with the report where a check finds something, and with
+the card of a fault; `gpu.check` returns the report.
 Without the fixture nothing of the debugger is imported.
 """
 
@@ -19,7 +20,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from gpudbg.api import LoadedProgram
+    from collections.abc import Callable
+
+    from gpudbg.api import Device, LoadedProgram
     from gpudbg.sanitizer import CheckReport
 
 _REPORTS: pytest.StashKey[list[CheckReport]] = pytest.StashKey()
@@ -51,12 +54,30 @@ class GpuFixture:
         self.checks, self.schedules = checks, schedules
         self._keep = keep
         self._programs: list[LoadedProgram] = []
+        self._device: Device | None = None
 
-    def load(self, source: Any, arch: str | None = None, **options: Any) -> LoadedProgram:
-        """A program on a fresh device, which ends with the test; as `gpudbg.load`."""
+    @property
+    def device(self) -> Device:
+        """The device of the program that was loaded last; before the first one, a device for
+        those to come."""
         import gpudbg
 
-        self._programs.append(gpudbg.load(source, arch, **options))
+        if self._programs:
+            return self._programs[-1].device
+        if self._device is None:
+            self._device = gpudbg.Device()
+        return self._device
+
+    def load(self, source: Any, arch: str | None = None, **options: Any) -> LoadedProgram:
+        """A program on a device that ends with the test: on `device` where the test has asked for
+        that before, else on a fresh one; as `gpudbg.load`."""
+        import gpudbg
+
+        device = self._device
+        if device is not None and arch in (None, device.arch) and set(options) <= {"options"}:
+            self._programs.append(device.load(source, **options))
+        else:
+            self._programs.append(gpudbg.load(source, arch, **options))
         return self._programs[-1]
 
     def check(self, program: Any, kernel: str | None = None, **options: Any) -> CheckReport:
@@ -75,24 +96,19 @@ class GpuFixture:
         self.assert_clean(report)
         return report
 
+    launch = run
+
     @staticmethod
     def assert_clean(report: CheckReport) -> None:
-        """Fail with the report unless it is clean."""
+        """Fail with the report, and the card of a fault, unless it is clean."""
         __tracebackhide__ = True
-        if report.exit_code:
-            pytest.fail(str(report), pytrace=False)
+        _fails(report.assert_clean)
 
     @staticmethod
     def assert_no_bank_conflicts(report: CheckReport, line: int | None = None) -> None:
         """Fail where an access to shared memory (of a line) takes more than one pass."""
         __tracebackhide__ = True
-        worst = [
-            f"{s.place}: {s.degree}-way bank conflict"
-            for s in report.performance
-            if s.kind == "bank_conflict" and s.degree > 1 and line in (None, s.line)
-        ]
-        if worst:
-            pytest.fail("\n".join(worst), pytrace=False)
+        _fails(report.assert_no_bank_conflicts, line)
 
     @staticmethod
     def assert_coalesced(
@@ -100,18 +116,23 @@ class GpuFixture:
     ) -> None:
         """Fail where accesses to global memory (of a line) fetch more than they ask for."""
         __tracebackhide__ = True
-        worst = [
-            f"{s.place}: {s.efficiency:.0%} of what is fetched is asked for"
-            for s in report.performance
-            if s.kind == "uncoalesced" and s.efficiency < min_efficiency and line in (None, s.line)
-        ]
-        if worst:
-            pytest.fail("\n".join(worst), pytrace=False)
+        _fails(report.assert_coalesced, min_efficiency, line)
 
     def close(self) -> None:
         """End the devices."""
+        if self._device is not None:
+            self._device.close()
         for program in self._programs:
             program.device.close()
+
+
+def _fails(check: Callable[..., None], *args: Any) -> None:
+    """Fail the test with what an assertion of a report says, and nothing else."""
+    __tracebackhide__ = True
+    try:
+        check(*args)
+    except AssertionError as error:
+        pytest.fail(str(error), pytrace=False)
 
 
 @pytest.fixture

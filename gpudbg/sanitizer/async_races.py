@@ -24,7 +24,7 @@ from gpudbg.mem.lanes import pack
 from gpudbg.sanitizer.clocks import EMPTY, Knowledge, Row, Rows, joined
 from gpudbg.sanitizer.facts import CTA, GPU, Facts
 from gpudbg.sanitizer.hand_over import NO_HAND_OVERS, HandOvers
-from gpudbg.sanitizer.mbarriers import Mbarrier, MbarrierTable, nothing, ordered
+from gpudbg.sanitizer.mbarriers import Mbarrier, MbarrierPhase, MbarrierTable, nothing, ordered
 from gpudbg.sanitizer.monitor import EVENT_OPS, ExecutedInstruction, Touch
 from gpudbg.sanitizer.race_records import (
     AccessRecord,
@@ -214,6 +214,11 @@ class AsyncRaceCheck(RaceCheck):
         for group in clock.parts(step.lanes):
             known = clock.published(group, group.lanes).seen
             group.knowledge = group.knowledge.brought(known, shared, shared and device)
+
+    def phase_at(self, home: Cta, offset: int) -> MbarrierPhase | None:
+        """Who came in the phase of an mbarrier that goes on."""
+        found = self._mbarriers.find(home, offset)
+        return None if found is None else found.present()
 
     # ---- accesses ------------------------------------------------------------------------
     def _touch(
@@ -673,6 +678,7 @@ class AsyncRaceCheck(RaceCheck):
         if not found.modern and not found.phase and not found.phases:
             found.phase = event.before >> 63
         present = found.present()
+        present.note(step.pc, event)
         group = self._of_lane(clock, 1 << event.lane)
         knows = clock.published(group, 1 << event.lane)
         present.order = joined(present.order, ordered(knows))

@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Any, Final
 
 from gpudbg.dataclass import dataclass
-from gpudbg.isa.operands import Reg
+from gpudbg.isa.operands import RZ, Reg
 
 NONE, CTA, GPU, SYS = range(4)
 """Scopes; each includes those before it."""
@@ -82,3 +82,9 @@ def data_of(insn: Any) -> Any:
     """The operand that a store or atomic takes its data from, None where there is none."""
     # The first register beside the address: `b` on sm_50 to sm_62, `a` from sm_70 on.
     return next((insn.o[s] for s in ("a", "b") if isinstance(insn.o.get(s), Reg)), None)
+
+
+def result_unused(insn: Any) -> bool:
+    """Whether nothing takes what an atomic returns."""
+    target = insn.o.get("d")
+    return not isinstance(target, Reg) or target.index == RZ

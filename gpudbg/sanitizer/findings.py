@@ -163,7 +163,7 @@ class CheckFinding:
             at = f" at 0x{access.address:x}" if access.address is not None else ""
             size = f"{access.size}-byte " if access.size else ""
             lines.append(f"  {size}{access.kind}{at}  {access.place}  by {access.who}")
-            if access.state:
+            if access.state and access.state not in self.where:
                 lines.append(f"      {access.state}")
             lines += [f"      inlined at {call}" for call in access.inlined]
         if self.allocation:
@@ -289,6 +289,7 @@ class CheckResults:
         unused: suppressions that matched nothing.
         schedule_numbers: which schedules were run, 0 the plain one.
         schedule: one that leaves other results than the first, where some were searched.
+        counted_costs: whether performance figures were asked for.
     """
 
     findings: tuple[CheckFinding, ...] = ()
@@ -307,6 +308,7 @@ class CheckResults:
     schedule: ShownSchedule | None = None
     schedule_numbers: tuple[int, ...] = (0,)
     fail_on: Severity = "warning"
+    counted_costs: bool = False
 
     @property
     def policies(self) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ from gpudbg.sanitizer.clocks import EMPTY, Knowledge, Rows, joined
 
 if TYPE_CHECKING:
     from gpudbg.sanitizer.race_records import AccessRecord
+    from gpudbg.sm.asynchronous.events import MbarrierChanged
     from gpudbg.sm.state import Cta
 
 MOST_TX = (1 << 20) - 1
@@ -30,12 +31,22 @@ class MbarrierPhase:
         near: what threads of its own CTA knew that arrived; `far`: those of other CTAs.
         order: what had happened before it could end, the issue of copies included.
         arrived: arrivals so far.
+        arrivals, delivered: how many came from each instruction; bytes that each copy brought.
     """
 
     near: Knowledge = field(default_factory=nothing)
     far: Knowledge = field(default_factory=nothing)
     order: Rows = field(default_factory=lambda: EMPTY)
     arrived: int = 0
+    arrivals: dict[int, int] = field(default_factory=dict)
+    delivered: dict[int, int] = field(default_factory=dict)
+
+    def note(self, pc: int, event: MbarrierChanged) -> None:
+        """Keep who arrived and which copy brought how much: what a deadlock is explained by."""
+        if event.by_copy and event.bytes < 0:
+            self.delivered[pc] = self.delivered.get(pc, 0) - event.bytes
+        elif event.arrivals:
+            self.arrivals[pc] = self.arrivals.get(pc, 0) + event.arrivals
 
 
 @dataclass(slots=True)

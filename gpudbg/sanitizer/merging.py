@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from gpudbg.sanitizer.findings import SEVERITIES, CheckFinding
 
@@ -13,6 +13,11 @@ if TYPE_CHECKING:
 
     from gpudbg.sanitizer.report import CheckReport
 
+_UNORDERED: Final = ("pending", "read_write", "write_write", "atomic_plain", "same_value")
+"""Causes of races of two accesses of which neither comes first."""
+_LOOP: Final = 0x80
+"""Bytes of code that a loop around a test of an mbarrier has at most."""
+
 
 def merged(reports: Sequence[CheckReport]) -> CheckReport:
     """One report of the same launches; equal findings are one, with their counts added."""
@@ -20,8 +25,9 @@ def merged(reports: Sequence[CheckReport]) -> CheckReport:
     shown = [r.schedule for r in reports if r.schedule is not None]
     return replace(
         first,
-        findings=without_consequences(_findings(reports)),
+        findings=one_per_defect(_findings(reports)),
         performance=next((r.performance for r in reports if r.performance), ()),
+        counted_costs=any(r.counted_costs for r in reports),
         launches_run=max(r.launches_run for r in reports),
         instructions=sum(r.instructions for r in reports),
         seconds=sum(r.seconds for r in reports),
@@ -56,9 +62,8 @@ def _findings(reports: Sequence[CheckReport]) -> tuple[CheckFinding, ...]:
     return tuple(sorted(found.values(), key=lambda f: SEVERITIES.index(f.severity)))
 
 
-def without_consequences(found: Sequence[CheckFinding]) -> tuple[CheckFinding, ...]:
-    """Findings less loads of what a copy or another block, which they race with, has yet to
-    write."""
+def one_per_defect(found: Sequence[CheckFinding]) -> tuple[CheckFinding, ...]:
+    """Findings less those that follow from another one, each source place once."""
     racing = {
         access.pc
         for finding in found
@@ -66,4 +71,65 @@ def without_consequences(found: Sequence[CheckFinding]) -> tuple[CheckFinding, .
         if finding.relation == "blocks" or any(a.agent != "thread" for a in finding.accesses)
         for access in finding.accesses
     }
-    return tuple(f for f in found if f.kind != "uninitialised" or f.accesses[0].pc not in racing)
+    hangs = [f for f in found if f.kind == "sync" and f.cause == "deadlock"]
+    left = [
+        _with_cause(f, found)
+        for f in found
+        if not (f.kind == "uninitialised" and f.accesses[0].pc in racing)
+        and not _follows_from_race(f, found)
+        and not (f.cause == "ambiguous_phase" and any(_same_wait(f, hang) for hang in hangs))
+    ]
+    return _by_place(left)
+
+
+def _follows_from_race(finding: CheckFinding, found: Sequence[CheckFinding]) -> bool:
+    """Whether an access that may come before another block's begin, or an asynchronous one that
+    may come after its end, is already known to be unordered there: the same edge is missing."""
+    if finding.cause not in ("entry", "exit") or len(finding.accesses) < 2:
+        return False
+    early = finding.cause == "entry"
+    access = finding.accesses[1 if early else 0]
+    if not early and access.agent == "thread":
+        return False
+    return any(
+        other.kind == "race" and other.space == "shared" and other.relation == "blocks"
+        and other.cause in _UNORDERED and any(a.pc == access.pc for a in other.accesses)
+        for other in found
+    )  # fmt: skip
+
+
+def _with_cause(finding: CheckFinding, found: Sequence[CheckFinding]) -> CheckFinding:
+    """A deadlock with why its test of an mbarrier is not to be relied on, where that is known."""
+    if finding.cause != "deadlock":
+        return finding
+    tests = [f for f in found if f.cause == "ambiguous_phase" and _same_wait(f, finding)]
+    if not tests:
+        return finding
+    where = f"{finding.where}; {tests[0].where}"
+    return replace(finding, where=where, fix=finding.fix or tests[0].fix)
+
+
+def _same_wait(test: CheckFinding, hang: CheckFinding) -> bool:
+    """Whether a test of an mbarrier is of the loop in which a deadlock was found."""
+    one, other = test.accesses[0], hang.accesses[0]
+    if one.function != other.function:
+        return False
+    if one.line is not None and other.line is not None:
+        return (one.file, one.line) == (other.file, other.line)
+    return abs(one.offset - other.offset) < _LOOP
+
+
+def _by_place(found: Sequence[CheckFinding]) -> tuple[CheckFinding, ...]:
+    """Instructions that a compiler made of the same lines (a loop taken apart) as one finding."""
+    kept: dict[Hashable, CheckFinding] = {}
+    for number, finding in enumerate(found):
+        key: Hashable = number
+        if finding.kind != "hazard" and all(a.line is not None for a in finding.accesses):
+            sides = sorted((a.kind, a.file, a.line, a.inlined) for a in finding.accesses)
+            key = finding.fingerprint, finding.cause, finding.severity, tuple(sides)
+        held = kept.get(key)
+        if held is not None:
+            count, size = held.count + finding.count, held.bytes + finding.bytes
+            finding = replace(held, count=count, bytes=size)
+        kept[key] = finding
+    return tuple(kept.values())

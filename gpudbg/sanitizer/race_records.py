@@ -65,6 +65,7 @@ class AccessRecord:
         number: in the order in which the granule's accesses were made.
         chain: what it reads, and other atomics read after it, is in the same one: an atomic reads
             what the last strong write left, and a store begins a new chain.
+        unread: an atomic whose result nothing takes: what came before it is luck.
     """
 
     warp: int
@@ -82,6 +83,7 @@ class AccessRecord:
     read_only: bool = False
     number: int = 0
     chain: int = 0
+    unread: bool = False
 
     @property
     def writes(self) -> bool:
@@ -109,13 +111,15 @@ class Cell:
 
         The PTX model's observation order: a strong write comes before what is after a strong read
         of its value, or of what a chain of atomics made of it.  It alone does: what its thread did
-        before asks for fences.
+        before asks for fences.  An atomic whose result nothing takes is no such read: the
+        program cannot know what it read, so that another schedule has another order.
         """
         if not old.strong or not old.writes or old.agent is not None:
             return False
         return any(
             reads.strong
             and reads.kind != "store"
+            and not reads.unread
             and reads.agent is None
             and reads.chain == old.chain
             and reads.number > old.number

@@ -126,7 +126,7 @@ class RaceReports:
         allocation = self._memory.describe(4 * number) if space == "global" else ""
         return CheckFinding(
             "race", verdict.severity, verdict.cause, space, relation, sides,
-            allocation=allocation, where=text, fix=verdict.fix or _FIXES.get(relation, ""),
+            allocation=allocation, where=text, fix=verdict.fix or _fix(space, relation),
         )  # fmt: skip
 
     def _side(self, record: AccessRecord, lane: int, number: int, state: str) -> FindingAccess:
@@ -139,6 +139,10 @@ class RaceReports:
             agent="thread" if agent is None else agent.kind,
             state=state if state else "" if agent is None else agent.what,
         )  # fmt: skip
+
+
+def _fix(space: str, relation: str) -> str:
+    return _IN_CLUSTER if (space, relation) == ("shared", "blocks") else _FIXES.get(relation, "")
 
 
 def side_kind(record: AccessRecord) -> str:
@@ -179,6 +183,7 @@ _FIXES: Final = {
     "warps": "__syncthreads() between the two, or an atomic",
     "blocks": "two launches, an atomic, or a flag with fences (__threadfence) on both sides",
 }
+_IN_CLUSTER: Final = "barrier.cluster between the two, or an atomic"
 _VERBS: Final = {
     "load": "reads", "store": "writes", "atomic": "atomically updates", "copy_read": "copies from",
     "copy_write": "copies to", "gmma_read": "multiplies", "init": "initialises",

@@ -24,7 +24,7 @@ from gpudbg.dataclass import dataclass
 from gpudbg.mem.windows import RANK_SHIFT, WINDOW_BYTES
 from gpudbg.sanitizer.barriers import sync_masks
 from gpudbg.sanitizer.clocks import EMPTY, Knowledge, Row, Rows, joined
-from gpudbg.sanitizer.facts import CTA, GPU, NONE, Facts, data_of, facts_of
+from gpudbg.sanitizer.facts import CTA, GPU, NONE, Facts, data_of, facts_of, result_unused
 from gpudbg.sanitizer.monitor import ExecutedInstruction, RunCheck, Touch
 from gpudbg.sanitizer.race_records import (
     MOST_RECORDS,
@@ -249,6 +249,7 @@ class RaceCheck(RunCheck):
         if self._volatile_data and touch.kind != "atomic":
             strong = NONE
         reads, writes = touch.kind != "store", touch.kind != "load"
+        unread = touch.kind == "atomic" and result_unused(step.insn)
         if strong and reads and self._released:
             self._acquire(clock, step, touch)
         for home, part in self._homes(step, touch):
@@ -259,7 +260,7 @@ class RaceCheck(RunCheck):
                     made = AccessRecord(
                         clock.number, some, clock.tick, bytes_, step.pc, strong, touch.kind,
                         value, step.warp, step.warp.cta.number, touch.size, agent,
-                        facts.read_only,
+                        facts.read_only, unread=unread,
                     )  # fmt: skip
                     self._record(clock, step, cells, number, made)
                 if writes and lanes & lanes - 1 and touch.kind != "atomic":

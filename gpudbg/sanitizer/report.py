@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
 from gpudbg.dataclass import dataclass
+from gpudbg.errors import UsageError
 from gpudbg.html import ROWS, heading, pre
-from gpudbg.sanitizer.findings import CheckResults
+from gpudbg.sanitizer.findings import CheckResults, PerfSite
 from gpudbg.sanitizer.outputs import github, json, junit, sarif, text
 
 
@@ -41,6 +43,62 @@ class CheckReport(CheckResults):
     def to_github(self) -> str:
         """Annotations of GitHub Actions."""
         return github.commands(self)
+
+    def assert_clean(self) -> None:
+        """Nothing was found, and every launch ran.
+
+        Raises:
+            AssertionError: the report, and the card of a fault.
+        """
+        __tracebackhide__ = True
+        if self.exit_code:
+            raise AssertionError("\n".join([*self.lines(), *self.card()]))
+
+    def card(self) -> list[str]:
+        """What a fault, a trap or a deadlock shows of its place, where the last launch had one."""
+        shown = getattr(self.stop, "card", ())
+        return ["", *shown] if shown else []
+
+    def assert_no_bank_conflicts(self, line: int | None = None) -> None:
+        """No access to shared memory (of a line) takes more than one pass.
+
+        Raises:
+            AssertionError: those that do; UsageError: `performance` was not asked for.
+        """
+        __tracebackhide__ = True
+        self._fails(
+            f"{s.place}: {s.degree}-way bank conflict"
+            for s in self._figures(line)
+            if s.kind == "bank_conflict" and s.degree > 1
+        )
+
+    def assert_coalesced(self, min_efficiency: float = 1.0, line: int | None = None) -> None:
+        """Accesses to global memory (of a line) fetch no more than they ask for.
+
+        Args:
+            min_efficiency: least part of what is fetched that must be asked for.
+
+        Raises:
+            AssertionError: those that do; UsageError: `performance` was not asked for.
+        """
+        __tracebackhide__ = True
+        self._fails(
+            f"{s.place}: {s.efficiency:.0%} of what is fetched is asked for"
+            for s in self._figures(line)
+            if s.kind == "uncoalesced" and s.efficiency < min_efficiency
+        )
+
+    def _figures(self, line: int | None) -> list[PerfSite]:
+        if not self.counted_costs:
+            raise UsageError("no performance figures", "check with performance=True")
+        return [s for s in self.performance if line in (None, s.line)]
+
+    @staticmethod
+    def _fails(worst: Iterable[str]) -> None:
+        __tracebackhide__ = True
+        text = "\n".join(worst)
+        if text:
+            raise AssertionError(text)
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
         printer.text(str(self))

@@ -26,6 +26,7 @@ from gpudbg.isa.layout import instructions
 from gpudbg.sanitizer.async_races import AsyncRaceCheck
 from gpudbg.sanitizer.barriers import BarrierCheck
 from gpudbg.sanitizer.collector import FindingCollector
+from gpudbg.sanitizer.deadlocks import DeadlockFindings
 from gpudbg.sanitizer.definedness import DefinednessCheck, GlobalShadow
 from gpudbg.sanitizer.findings import (
     CheckFinding,
@@ -36,7 +37,7 @@ from gpudbg.sanitizer.hand_over import hand_overs, masks_of_converged, outlined
 from gpudbg.sanitizer.launch_plan import Begin, LaunchPlan
 from gpudbg.sanitizer.mbarrier_findings import MbarrierFindings
 from gpudbg.sanitizer.memory import HeapSites, MemoryCheck, report_leaks
-from gpudbg.sanitizer.merging import without_consequences
+from gpudbg.sanitizer.merging import one_per_defect
 from gpudbg.sanitizer.monitor import Monitor, RefusedMonitor, RunCheck
 from gpudbg.sanitizer.performance import PerformanceCheck
 from gpudbg.sanitizer.places import AccessPlaces
@@ -46,7 +47,7 @@ from gpudbg.sanitizer.report import CheckReport
 from gpudbg.sanitizer.schedules import RacingTicks, RunOutcome, outcome_of, plan_of, shortened
 from gpudbg.sanitizer.screening import can_screen, reached_code, screening_of
 from gpudbg.sanitizer.settings import DEFAULTS, CheckSettings
-from gpudbg.sanitizer.stop_findings import add_deadlock, add_error
+from gpudbg.sanitizer.stop_findings import add_error
 from gpudbg.sanitizer.suppressions import Suppressions
 from gpudbg.sanitizer.symbol_addresses import (
     SymbolAddresses,
@@ -177,7 +178,7 @@ def check_plan(
         gpu.seed, gpu.marking = own_seed, own_marking
     return replace(
         report,
-        findings=rules.applied(without_consequences(findings.sorted())),
+        findings=rules.applied(one_per_defect(findings.sorted())),
         schedules_run=settings.schedules,
         schedule_numbers=(0, *range(first_schedule, first_schedule + settings.schedules - 1)),
         seconds=time.perf_counter() - begin,
@@ -324,7 +325,7 @@ class _Run:
             if hazards is not None:
                 self._add_hazards(hazards, places)
         self._count(session, screened)
-        return self._finish(screened, places)
+        return self._finish(session, screened, places)
 
     def _add_hazards(self, hazards: Any, places: AccessPlaces) -> None:
         """What was read too early."""
@@ -451,7 +452,7 @@ class _Run:
         self.freed |= set(sites.freed)
         self._count(session, stop)
         self.sites += performance.sites()
-        return self._finish(stop, places)
+        return self._finish(session, stop, places)
 
     def _only_refused(self, session: DebugSession, members: Sequence[RunCheck]) -> bool:
         """Whether refused accesses are all there is to look at, so that compiled code may run."""
@@ -548,13 +549,14 @@ class _Run:
         severity: Any = self.settings.views
         return [ViewCheck(self.findings, places, memory, found, severity)] if found else []
 
-    def _finish(self, stop: Stop, places: AccessPlaces) -> bool:
+    def _finish(self, session: DebugSession, stop: Stop, places: AccessPlaces) -> bool:
         """What a stop that is not the launch's end means."""
         checks = self.settings.checks
         if isinstance(stop, ExitStop) and not stop.errors:
             return True
         if isinstance(stop, DeadlockStop):
-            add_deadlock(self.findings, stop, places)
+            beside = self.unfinished[-1].phase_at if self.unfinished else lambda home, offset: None
+            DeadlockFindings(self.findings, places, session, beside).add(stop)
         elif any(error.detail.startswith("tensor map at") for error in stop.errors):
             self.gap = stop.errors[0].detail
         elif not [e for e in stop.errors if add_error(self.findings, e, places, checks)]:
@@ -571,6 +573,7 @@ class _Run:
         program = self.launches.program.program
         return CheckReport(
             performance=tuple(self.sites) if self.settings.performance else (),
+            counted_costs=self.settings.performance,
             stop=self.stop,
             launches_run=len(self.launched),
             instructions=self.instructions,

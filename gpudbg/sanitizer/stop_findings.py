@@ -1,4 +1,4 @@
-"""Why a launch ended early as findings: bad accesses, barriers that cannot be, deadlocks."""
+"""Why a launch ended early as findings: bad accesses, barriers that cannot be."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from gpudbg.sanitizer.findings import CheckFinding
 
 if TYPE_CHECKING:
     from gpudbg.debug.stops.records import ErrorRecord
-    from gpudbg.debug.stops.stop import DeadlockStop
     from gpudbg.sanitizer.collector import FindingCollector
     from gpudbg.sanitizer.places import AccessPlaces
 
@@ -70,15 +69,3 @@ def _add_barrier(findings: FindingCollector, error: ErrorRecord, places: AccessP
     found = CheckFinding("sync", "error", cause, None, None, (one,), where=text)
     findings.add(("sync", cause, pc), lambda: found)
     return True
-
-
-def add_deadlock(findings: FindingCollector, stop: DeadlockStop, places: AccessPlaces) -> None:
-    """Threads that wait for ever."""
-    pc = (stop.pc or 0) + places.base
-    one = places.access_of(
-        "barrier", pc, stop.block or (0, 0, 0), stop.thread or (0, 0, 0), stop.lane or 0,
-        stop.warp or 0,
-    )  # fmt: skip
-    text = "; ".join(stop.detail) or stop.message
-    found = CheckFinding("sync", "error", "deadlock", None, None, (one,), where=text)
-    findings.add(("sync", "deadlock", pc), lambda: found)

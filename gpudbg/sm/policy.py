@@ -21,9 +21,9 @@ POLICIES: tuple[Policy, ...] = (
         "modelled",
         "Ready warps of a block take turns round robin, then those of the next block by SM and "
         "slot; a turn is 64 instructions and those to the next flow instruction or 512-byte "
-        "border; after a turn with a YIELD or NANOSLEEP, or before sm_70 with the branch of a "
-        "short loop that polls (a volatile load or atomic and no store, or a compare-and-swap or "
-        "exchange), the next warp of whichever block has its turn; a seed other than 0 draws the "
+        "border; after a turn with a YIELD or NANOSLEEP, or with the branch of a short loop that "
+        "polls (a volatile load or atomic and no store, or a compare-and-swap or exchange) and has "
+        "neither, the next warp of whichever block has its turn; a seed other than 0 draws the "
         "order and the length of turns from a generator.",
         "Hardware order is not public; the same seed gives the same run, bit for bit.",
     ),

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import gpudbg
+from tests.sanitizer.test_pairs import cubin
 
 CUBIN = Path(__file__).parent / "data" / "grid_barrier"
 """grid_barrier.cu, compiled by NVRTC 12.9 for each architecture."""
@@ -38,3 +39,16 @@ def test_a_grid_that_does_not_run_at_once_has_no_workspace() -> None:
     program = gpudbg.load(str(CUBIN / "sm_80.cubin"), num_sms=1)
     buffers = [program.device.buffer(np.zeros(64 * 100, np.int32)) for _ in "ab"]
     assert program.launch(grid=100, block=64, args=buffers).run().kind == "trap"
+
+
+def test_a_loop_without_yield_gives_its_turn_away() -> None:
+    """Lanes that go on together poll without one on sm_70 and later, too."""
+    counts = set()
+    for engine in ENGINES:
+        program = gpudbg.load(cubin("mixed", "sm_80"), engine=engine)
+        flag, data, out = (program.device.buffer(np.zeros(64, np.int32)) for _ in "abc")
+        stop = program.launch("sysfence_ok", grid=2, block=64, args=[flag, data, out]).run()
+        assert (stop.kind, out.array()[0]) == ("exited", 9)
+        counts.add(stop.instructions)
+    assert len(counts) == 1
+    assert max(counts) < 2_000

@@ -17,7 +17,7 @@ import numpy as np
 
 from gpudbg.dataclass import dataclass
 from gpudbg.debug.stops.stop import CUT_SHORT
-from gpudbg.debug.values.mbarriers import holding, state_at
+from gpudbg.debug.values.mbarriers import holding, mbarrier_name, state_at
 from gpudbg.debug.values.operands import instruction_at
 from gpudbg.errors import GpudbgError
 from gpudbg.sm import record as rec
@@ -37,7 +37,7 @@ TRIED_IN_ALL: Final = 4096
 LAPS: Final = 3
 """Returns to a place from which a warp goes round."""
 NEVER: Final = (
-    "BAR", "BPT", "CCTL", "TEX", "TLD", "TXQ", "SU", "SETC", "RTT", "GETC", "UBLK", "UTMA",
+    "BAR", "BPT", "CCTLT", "TEX", "TLD", "TXQ", "SU", "SETC", "RTT", "GETC", "UBLK", "UTMA",
     "UCGABAR", "STAS", "REDAS",
 )  # fmt: skip
 """First letters of instructions that are not tried: what they do is not put back."""
@@ -49,12 +49,15 @@ ENDS: Final = ("EXIT", "KILL")
 class Poll:
     """Memory that a loop reads in each iteration: `name` as in the source (`lock[0]`), its value.
 
-    `more` is how many other places the same instruction reads.
+    `more` is how many other places the same instruction reads; `offset` is that of the instruction;
+    `mbarrier` the offset in shared memory of the mbarrier that it tests.
     """
 
     name: str
     value: str
     more: int = 0
+    offset: int = 0
+    mbarrier: int | None = None
 
     def __str__(self) -> str:
         others = f" and {self.more} more" if self.more else ""
@@ -260,11 +263,13 @@ def _poll(inferior: Inferior, warp: WarpState, probe: _Probe, pc: int) -> Poll:
     held = holding(warp.cta, address) if space == "shared" else None
     if held is not None:
         words = state_at(inferior, warp.cta, held).words
-        return Poll(f"mbarrier shared 0x{held:x}", words, len(rows) - 1)
+        variable = mbarrier_name(inferior, held)
+        name = f"mbarrier shared 0x{held:x}" + f" ({variable})" * bool(variable)
+        return Poll(name, words, len(rows) - 1, inferior.symbols.offset(pc), held)
     name, dtype = name_of(inferior, space, address)
     value = np.frombuffer(raw[: dtype.itemsize], dtype)[0] if dtype is not None else None
     text = f"{value}" if value is not None else f"0x{int.from_bytes(raw, 'little'):x}"
-    return Poll(name, text, len(rows) - 1)
+    return Poll(name, text, len(rows) - 1, inferior.symbols.offset(pc))
 
 
 def name_of(inferior: Inferior, space: str, address: int) -> tuple[str, np.dtype[Any] | None]:

@@ -49,7 +49,7 @@ def mbarriers(inferior: Inferior) -> tuple[MbarrierRow, ...]:
         rows.append(
             MbarrierRow(
                 address,
-                _name(inferior, address),
+                mbarrier_name(inferior, address),
                 state.phase,
                 state.pending,
                 state.expected,
@@ -60,7 +60,7 @@ def mbarriers(inferior: Inferior) -> tuple[MbarrierRow, ...]:
     return tuple(rows)
 
 
-def _name(inferior: Inferior, address: int) -> str:
+def mbarrier_name(inferior: Inferior, address: int) -> str:
     """The variable that an mbarrier is part of."""
     kernel = inferior.grid.kernel.name
     for var in inferior.program.shared_vars:

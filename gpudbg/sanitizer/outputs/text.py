@@ -17,7 +17,7 @@ def lines(report: CheckResults) -> list[str]:
     for finding in report.findings:
         if finding.suppressed is None:
             out += [*finding.explain(), ""]
-    if report.performance:
+    if report.counted_costs:
         out += [*_performance(report.performance), ""]
     out += [f"fault: {fault}" for fault in report.faults]
     if report.gap:

@@ -373,7 +373,7 @@ class StepEngine(ValueOps, AsyncOps):
             function = _fault("OOR_REG", f"{missing} is not one of the warp's {len(self.warp.R)}")
         guard, negated = (PT, False) if insn.tests_guard else insn.guard
         guard += UPRED if insn.uniform_guard and guard != PT else PRED
-        if layout is BUNDLES and branch_polls(place, insn, self._decoded):
+        if branch_polls(place, insn, self._decoded, layout):
             function = _yielding(function)
         elif layout is not BUNDLES and insn.op in WAITING:
             if loop_yields(place, insn, self._decoded) or leads_to_barrier(

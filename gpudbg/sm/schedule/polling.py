@@ -1,10 +1,10 @@
-"""Loops that wait for other blocks in code of sm_50 to sm_62, which has no YIELD.
+"""Loops that wait for other blocks without a YIELD.
 
-From sm_70 on compilers put a YIELD into a loop that waits.  Before that nothing in the code says
-so, and a warp that waits for another block would keep its place's turns until `STAY` is used up.
-A loop polls (*inferred*) if it is short, calls nothing, waits at no barrier, and either reads
-memory with a volatile load or an atomic and stores nothing, or tries to take a lock: a
-compare-and-swap or an exchange.
+From sm_70 on compilers put a YIELD into a loop that waits where its lanes may part; in one whose
+lanes go on together, and in all code before that, nothing says so, and a warp that waits for
+another block would keep its place's turns until `STAY` is used up.  A loop polls (*inferred*) if it
+is short, calls nothing, waits at no barrier, and either reads memory with a volatile load or an
+atomic and stores nothing, or tries to take a lock: a compare-and-swap or an exchange.
 """
 
 from __future__ import annotations
@@ -12,17 +12,21 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from gpudbg.code_layout import BUNDLES
+from gpudbg.code_layout import CodeLayout
 
 _LONGEST: Final = 48
 """Instructions of the longest loop that is taken for one that waits."""
-_STORES: Final = frozenset("ST STG STS STL RED SUST SURED".split())
-_OUTSIDE: Final = frozenset("BAR CAL JCAL PRET RET EXIT BRX JMX".split())
+_STORES: Final = frozenset("ST STG STS STL RED REDG SUST SURED UBLKCP UTMASTG STAS REDAS".split())
+_OUTSIDE: Final = frozenset(
+    "BAR CAL CALL JCAL PRET RET EXIT BRX BRXU JMX JMXU YIELD NANOSLEEP SYNCS UCGABAR_WAIT".split()
+)
+"""What says itself that a warp waits, or leads elsewhere."""
 _LOADS: Final = frozenset(("LD", "LDG"))
-_ATOMICS: Final = frozenset(("ATOM", "SUATOM"))
+_VOLATILE: Final = (".CV", ".STRONG", ".MMIO")
+_ATOMICS: Final = frozenset(("ATOM", "ATOMG", "SUATOM"))
 
 
-def branch_polls(pc: int, insn: Any, decoded: Callable[[int], Any]) -> bool:
+def branch_polls(pc: int, insn: Any, decoded: Callable[[int], Any], layout: CodeLayout) -> bool:
     """Whether an instruction goes back to the beginning of a loop that polls.
 
     Args:
@@ -30,8 +34,8 @@ def branch_polls(pc: int, insn: Any, decoded: Callable[[int], Any]) -> bool:
     """
     if insn.op != "BRA" or (target := insn.target(pc)) is None:
         return False
-    at = BUNDLES.first(target)
-    if not 0 <= at <= pc or pc - at > _LONGEST * BUNDLES.word_bytes:
+    at = layout.first(target)
+    if not 0 <= at <= pc or pc - at > _LONGEST * layout.word_bytes:
         return False
     reads = locks = stores = False
     while at < pc:
@@ -43,6 +47,8 @@ def branch_polls(pc: int, insn: Any, decoded: Callable[[int], Any]) -> bool:
             words = inside.text(at).split()
             reads = True
             locks |= any(".CAS" in word or ".EXCH" in word for word in words)
-        reads |= inside.op in _LOADS and ".CV" in inside.text(at)
-        at = BUNDLES.next(at)
+        if inside.op in _LOADS:
+            text = inside.text(at)
+            reads |= any(word in text for word in _VOLATILE)
+        at = layout.next(at)
     return locks or (reads and not stores)

@@ -84,9 +84,10 @@ class KernelListing:
                 if insn.op in STOPS_FLOW and found.always(insn):
                     break
         at = partial(_decoded, image, arch=found.arch)
-        if layout.has_control_words:
-            found.polling = {pc for pc, insn in found.code.items() if branch_polls(pc, insn, at)}
-        else:
+        found.polling = {
+            pc for pc, insn in found.code.items() if branch_polls(pc, insn, at, layout)
+        }
+        if not layout.has_control_words:
             found.waiting = {
                 pc
                 for pc, insn in found.code.items()
