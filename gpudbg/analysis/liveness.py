@@ -15,6 +15,7 @@ from gpudbg.analysis import cfg
 from gpudbg.analysis.cfg import JUMPS, BasicBlock, Flow
 from gpudbg.isa.family import Instruction
 from gpudbg.isa.layout import instructions
+from gpudbg.isa.operands import Access
 
 if TYPE_CHECKING:
     from gpudbg.analysis.local_liveness import LocalLiveness
@@ -25,9 +26,27 @@ MAX_INSTRUCTIONS = 2000
 """Longer sections are analysed where a mark is asked for (`local_liveness`)."""
 
 
+PREDICATE, CC, UNIFORM, UNIFORM_PREDICATE = 256, 264, 272, 400
+"""Where the bits of other files begin in a mask of what may have been written: behind registers."""
+
+REGISTERS = (1 << PREDICATE) - 1
+OTHERS = (1 << UNIFORM_PREDICATE + 8) - (1 << PREDICATE)
+
+
 def mask_of(registers: Iterable[int]) -> int:
     """Register numbers as a mask, bit n for Rn."""
     return sum(1 << n for n in set(registers))
+
+
+def results_of(access: Access) -> int:
+    """All that an instruction touches, in every file of registers, as a mask."""
+    return (
+        mask_of(access.registers)
+        | mask_of(access.predicates) << PREDICATE
+        | access.cc << CC
+        | mask_of(access.uniform) << UNIFORM
+        | mask_of(access.uniform_predicates) << UNIFORM_PREDICATE
+    )
 
 
 def mark_of(read: bool, written: bool, live: Callable[[], bool]) -> str:
@@ -47,18 +66,20 @@ class Liveness:
 
     def __init__(self, flow: Flow, entry: int = 0) -> None:
         self._layout = layout = flow.layout
-        reads, writes = {}, {}
+        reads, writes, results = {}, {}, {}
         for offset, insn in flow.instructions.items():
             reads[offset] = mask_of(insn.reads().registers) if insn is not None else 0
-            writes[offset] = mask_of(insn.writes().registers) if insn is not None else 0
+            results[offset] = results_of(insn.writes()) if insn is not None else 0
+            writes[offset] = results[offset] & REGISTERS
         every_read = every_write = 0
         for offset in reads:
             every_read |= reads[offset]
-            every_write |= writes[offset]
+            every_write |= results[offset]
         for offset, insn in flow.instructions.items():
             if insn is not None and insn.op in CALLS:
                 reads[offset] |= every_read
-                writes[offset] |= every_write
+                results[offset] |= every_write
+                writes[offset] |= every_write & REGISTERS
         self.reads, self.writes = reads, writes
         self.jumps = {
             offset: layout.first(goal)
@@ -69,7 +90,7 @@ class Liveness:
         self._flow = flow
         blocks = flow.blocks()
         self.live = self._backwards(blocks, every_read)
-        self.written = self._forwards(blocks, layout.first(entry), every_write)
+        self.written = self._forwards(blocks, layout.first(entry), results, every_write)
 
     def _backwards(self, blocks: list[BasicBlock], every: int) -> dict[int, int]:
         """Live registers before each instruction."""
@@ -91,8 +112,10 @@ class Liveness:
                     into[block.start], changed = live, True
         return before
 
-    def _forwards(self, blocks: list[BasicBlock], entry: int, every: int) -> dict[int, int]:
-        """Registers that may have been written before each instruction."""
+    def _forwards(
+        self, blocks: list[BasicBlock], entry: int, results: dict[int, int], every: int
+    ) -> dict[int, int]:
+        """What may have been written before each instruction, in every file of registers."""
         reached = {e.target for b in blocks for e in b.edges}
         # What nothing in the section goes to is called from somewhere.
         into = {b.start: 0 if b.start == entry or b.start in reached else every for b in blocks}
@@ -104,7 +127,7 @@ class Liveness:
                 known = into[block.start]
                 for offset in block.offsets:
                     before[offset] = known
-                    known |= self.writes[offset]
+                    known |= results[offset]
                 for edge in block.edges:
                     old = into.get(edge.target)
                     if old is not None and old | known != old:
@@ -156,11 +179,13 @@ class Liveness:
         return tuple(out)
 
     def untouched(self, offsets: Iterable[int], count: int) -> int:
-        """The first `count` registers that nothing can have written on the way to any offset."""
+        """What nothing can have written on the way to any offset: of the first `count` registers,
+        and of predicates, the condition code, uniform registers and predicates from their bits on.
+        """
         known = 0
         for offset in offsets:
             known |= self.written.get(self._layout.first(offset), -1)
-        return ~known & (1 << count) - 1
+        return ~known & ((1 << count) - 1 | OTHERS)
 
 
 def always_writes(insn: Instruction | None) -> bool:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from gpudbg.analysis.liveness import CALLS, Liveness, of_kernel
+from gpudbg.analysis.liveness import CALLS, PREDICATE, REGISTERS, Liveness, of_kernel
 from gpudbg.analysis.local_liveness import LocalLiveness
 from gpudbg.debug.session import DebugSession
 from gpudbg.debug.symbols import Symbols
@@ -77,8 +77,13 @@ def test_marks_of_a_register_are_those_of_the_instruction() -> None:
     assert live.mark(0x50, 0) == ":"
     assert live.mark(0x10, 5) == " "
     assert live.jumps[0xD0] == 0x1028
-    assert live.untouched([0x10], 4) == 0b1101
-    assert live.untouched([0x10, 0x48], 5) == 0b10000
+    assert live.untouched([0x10], 4) & REGISTERS == 0b1101
+    assert live.untouched([0x10, 0x48], 5) & REGISTERS == 0b10000
+    # A predicate is written by the comparison before the branch that it guards.
+    compared, others = 1 << PREDICATE, live.untouched([0xD0], 4) >> PREDICATE
+    assert live.untouched([0x10], 4) & compared
+    assert not live.untouched([0xD0], 4) & compared
+    assert others, "nothing writes the last predicates"
 
 
 def test_tokens_name_the_instruction_that_pushed_them() -> None:

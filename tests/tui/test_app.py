@@ -382,7 +382,9 @@ async def test_mouse_focuses_lanes_and_warps() -> None:
     app = make_app(open_first())
     async with app.run_test(size=BIG) as pilot:
         await settle(app, pilot)
-        await pilot.click("#pane-registers", offset=(16 + 9, 2))
+        texts = app.main.line_pane("registers").texts
+        shown = next(n for n, text in enumerate(texts) if "TID.X" in text)
+        await pilot.click("#pane-registers", offset=(16 + 9, shown))
         await settle(app, pilot)
         assert there(app.session.focus).lane == 9
         await pilot.click("#pane-warps", offset=(16 + 5, 2))

@@ -54,10 +54,17 @@ async def test_registers_and_predicates() -> None:
         await answer(app, pilot, "1.5")
         assert warp.R[0][lane] == 0x3FC00000
         app.main.query_one(RegistersPane).toggle("zero")
+        # Neighbours that nothing has written share a row; a predicate that has one is edited there.
+        go_to(app, "registers", ("never", "P0-P6"))
+        await press(app, pilot, "e")
+        assert on_main(app)
+        assert "changes one by name" in screen_text(app)[-1]
+        app.main.run_command("set var $P3 = 1")
+        await settle(app, pilot)
         go_to(app, "registers", ("predicate", "P3"))
         await press(app, pilot, "e")
-        assert a(Input, app.focused).value == "0"
-        await answer(app, pilot, "true")
+        assert a(Input, app.focused).value == "1"
+        await answer(app, pilot, "$lane == 1")
         assert int(warp.predicates[3]) == 1 << lane
 
 

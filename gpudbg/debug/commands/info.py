@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from gpudbg.analysis.liveness import PREDICATE
 from gpudbg.answers import Card, Listing, Table, column, computed, typed_row
 from gpudbg.answers.formats import (
     ABSENT,
@@ -183,10 +184,13 @@ def _other_registers(session: DebugSession, state: WarpState) -> Iterator[Regist
     """Predicates, the condition code, and where the warp stands."""
     assert session.focus is not None
     lane = session.focus.lane
+    never = untouched_registers(session)
     for i in range(7):
         mask = int(state.predicates[i])
         on = bool(mask >> lane & 1)
         words = f"lanes {lane_list(mask & state.active)}"
+        if never >> PREDICATE + i & 1 and not mask:
+            words = WORDS
         yield RegisterRow(f"P{i}", on, "true" if on else "false", "", words)
     if state.has_groups:
         yield from _shared_registers(session, state)

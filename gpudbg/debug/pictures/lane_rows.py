@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gpudbg.analysis.lane_shape import LaneShape, as_kind, guess_kind, shape
+from gpudbg.analysis.liveness import CC, PREDICATE, UNIFORM, UNIFORM_PREDICATE
 from gpudbg.debug.pictures.lane_row import LaneRow
 from gpudbg.debug.values.unwritten import WORDS
 from gpudbg.debug.views.format import format_bits
@@ -28,6 +29,8 @@ LISTED_SPECIALS = ("SR_TID.X", "SR_TID.Y", "SR_TID.Z", "SR_CTAID.X", "SR_CTAID.Y
 KEPT_ROWS = 2048
 """Values whose words are kept: between two stops of a warp hardly any register changes."""
 FLAG_NAMES = "ZSCO"
+FIRST_BITS = {"uniform": UNIFORM, "uniform predicate": UNIFORM_PREDICATE}
+"""Where the bits of a file begin in the mask of what nothing has written."""
 REGISTER_FORMATS = ("x", "d", "f")
 """Formats `x` goes through: hex, signed decimal, float."""
 ZEROS = bytes(32 * 4)
@@ -49,18 +52,25 @@ def register_rows(
     for index, values in enumerate(detail.registers):
         bits = values.tobytes()
         if untouched >> index & 1 and bits == ZEROS:
-            out.append(never_row(index, letter))
+            out.append(never_row(f"R{index}", "register", register_text(0, letter), index))
             continue
         changed = 0
         if lanes is not None and index in detail.changed:
             changed = sum(1 << i for i in range(32) if lanes[index][i])
         out.append(_register_row(index, bits, lane, letter, active, valid, changed))
     for index, mask in enumerate(detail.predicates):
+        if untouched >> PREDICATE + index & 1 and not mask:
+            out.append(never_row(f"P{index}", "predicate", "false", index))
+            continue
         changed = 0xFFFFFFFF if index in detail.changed_predicates else 0
         out.append(_mask_row(f"P{index}", "predicate", mask, active, lane, changed, index))
-    out += [_shared_row(row, detail, lane, letter) for row in detail.shared]
+    out += [_shared_row(row, detail, lane, letter, untouched) for row in detail.shared]
     for index, mask in enumerate(detail.flags):
-        out.append(_mask_row(f"CC.{FLAG_NAMES[index]}", "flag", mask, active, lane, 0, index))
+        name = f"CC.{FLAG_NAMES[index]}"
+        if untouched >> CC & 1 and not any(detail.flags):
+            out.append(never_row(name, "flag", "false", index))
+        else:
+            out.append(_mask_row(name, "flag", mask, active, lane, 0, index))
     return tuple(out)
 
 
@@ -106,9 +116,16 @@ def _shape(values: NDArray[Any], kind: str, active: int, valid: int) -> LaneShap
     return _shape_of(values.tobytes(), values.dtype.str[1:], kind, active, valid)
 
 
-def _shared_row(row: SharedRow, detail: WarpDetail, lane: int, letter: str) -> LaneRow:
+def _shared_row(
+    row: SharedRow, detail: WarpDetail, lane: int, letter: str, untouched: int
+) -> LaneRow:
     """A uniform register or predicate, or a convergence barrier."""
     active, valid, values = detail.row.active, detail.row.valid, row.values
+    if row.file in FIRST_BITS and not values.any():
+        number = row.name.lstrip("UPR")
+        if number.isdecimal() and untouched >> FIRST_BITS[row.file] + int(number) & 1:
+            text = "false" if row.file == "uniform predicate" else register_text(0, letter)
+            return never_row(row.name, row.file, text, -1)
     if row.file == "uniform predicate":
         mask = sum(1 << i for i in range(32) if values[i])
         return _mask_row(row.name, "uniform predicate", mask, active, lane, row.changed, -1)
@@ -128,19 +145,19 @@ def _shared_row(row: SharedRow, detail: WarpDetail, lane: int, letter: str) -> L
     )
 
 
-def never_row(index: int, letter: str) -> LaneRow:
-    """A register that no instruction has written on the way here."""
-    text = register_text(0, letter)
+def never_row(name: str, section: str, text: str, index: int) -> LaneRow:
+    """A register, predicate or flag that no instruction has written on the way here."""
     flat = LaneShape(WORDS, (0,) * 32, True, 0, "i")
+    mask = -1 if text != "false" else 0
     return LaneRow(
-        f"R{index}", "register", text, flat, valid=0, cells=(text,) * 32, why=WORDS,
-        index=index, zero=True,
+        name, section, text, flat, mask=mask, valid=0, cells=(text,) * 32, why=WORDS, index=index,
+        zero=True,
     )  # fmt: skip
 
 
 def never_watched(name: str) -> LaneRow:
     """A watched register that no instruction has written: said as the register pane says it."""
-    return replace(never_row(0, "x"), name=name, section="watch", index=-1)
+    return never_row(name, "watch", register_text(0, "x"), -1)
 
 
 def register_text(bits: int, letter: str) -> str:

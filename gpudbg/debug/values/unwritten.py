@@ -135,7 +135,8 @@ def register_number(text: str) -> int | None:
 
 
 def untouched_registers(inferior: Inferior) -> int:
-    """Registers that no instruction has written on any path the focused warp took, as a mask."""
+    """Registers that no instruction has written on any path the focused warp took, as a mask; other
+    files from their bits on (`gpudbg.analysis.liveness`)."""
     if inferior.focus is None:
         return 0
     symbols = inferior.symbols

@@ -60,9 +60,11 @@ def value_at(view: ScreenView, key: Hashable, memory: MemoryPane, letter: str) -
     kind, name = key[0], key[1]
     if kind == "byte":
         return _memory(view, key, memory)
-    if kind == "cells" or (kind == "never" and name[1:].isdecimal()):
+    if kind == "cells":
         kind = "register"
     rows = {(v.section, v.name): v for v in (*view.registers, *view.watches)}
+    # One that nothing has written has a row of its own, whatever it is.
+    rows |= {("never", v.name): v for v in view.registers}
     row = rows.get((kind, name))
     if row is None:
         raise CommandError(READ_ONLY.get(kind, ELSEWHERE))
@@ -78,6 +80,9 @@ def _lane(view: ScreenView, row: LaneRow, letter: str) -> EditedValue:
     detail = view.snapshot.detail
     if detail is None:
         raise CommandError(ELSEWHERE)
+    if row.index < 0:
+        text = row.cells[view.lane]
+        return EditedValue(f"${row.name}", where, f"0x{int(text, 16):x}" if letter == "x" else text)
     text = register_text(int(detail.registers[row.index][view.lane]), letter)
     if letter == "f":
         return EditedValue(f"$F{row.index}", f"{where}, float", text)

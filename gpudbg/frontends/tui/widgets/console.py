@@ -286,7 +286,8 @@ class LogPane(LinePane):
 
     def sized(self) -> None:
         """Keep the newest line in view."""
-        self.top = len(self.lines)
+        # Lines may take several rows each: `content` counts them and goes to the last one.
+        self._count = -1
         self._drawn = []
         self.redraw()
 

@@ -167,14 +167,28 @@ def one_lane(view: ScreenView, width: int, glyphs: Glyphs) -> list[Row]:
 
 
 def ranges(names: list[str]) -> list[str]:
-    """`R8-R15`, `R20` of register names in order."""
-    out: list[list[int]] = []
-    for number in (int(name[1:]) for name in names):
-        if out and number == out[-1][-1] + 1:
-            out[-1].append(number)
+    """`R8-R15`, `P1-P6`, `CC` of names in order; the condition code's flags are one."""
+    out: list[list[str]] = []
+    for name in names:
+        file, number = _parts(name)
+        if (out and (file, number - 1) == _parts(out[-1][-1])) or (
+            out and file == out[-1][0] == "CC"
+        ):
+            out[-1].append(name)
         else:
-            out.append([number])
-    return [f"R{n[0]}" if len(n) == 1 else f"R{n[0]}-R{n[-1]}" for n in out]
+            out.append([name if number >= 0 else file])
+    return [n[0] if len(n) == 1 or n[0] == "CC" else f"{n[0]}-{n[-1]}" for n in out]
+
+
+def _parts(name: str) -> tuple[str, int]:
+    """(R, 8) of R8; flags have no number."""
+    file = name.partition(".")[0].rstrip("0123456789")
+    digits = name[len(file) :]
+    return file, int(digits) if digits.isdecimal() else -9
+
+
+NEVER_WRITTEN = ("register", "predicate", "flag", "uniform", "uniform predicate")
+"""Sections whose neighbours share a row while nothing has written them."""
 
 
 class RegistersPane(LinePane):
@@ -210,7 +224,7 @@ class RegistersPane(LinePane):
         rows: list[Row] = []
         idle: list[str] = []
         for value in shown:
-            if value.why and value.section == "register":
+            if value.why and value.section in NEVER_WRITTEN:
                 idle.append(value.name)
                 continue
             self._never(rows, idle, axis)
