@@ -24,7 +24,7 @@ extensions = [
     "gpudbg_site",
 ]
 source_suffix = {".md": "markdown"}
-exclude_patterns = ["_site", "ci", "editors/vscode"]
+exclude_patterns = ["**.ipynb", "_site", "ci", "editors/vscode"]
 myst_enable_extensions = ["attrs_inline", "colon_fence"]
 myst_heading_anchors = 3
 nitpicky = True
@@ -48,5 +48,5 @@ html_copy_source = False
 html_show_sourcelink = False
 html_show_sphinx = False
 html_show_copyright = False
-pygments_style = "tango"
+pygments_style = "xcode"
 pygments_dark_style = "github-dark"

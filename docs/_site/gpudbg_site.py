@@ -20,6 +20,7 @@ from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util import logging
 
 from gpudbg.manual.generated import GENERATED
+from gpudbg.manual.notebook import as_markdown
 from gpudbg.manual.reference.python_api import names
 from tests.manual.words import mistakes, written_pages
 
@@ -51,6 +52,9 @@ def write_reference(app: Sphinx) -> None:
         text = page.text()
         if not file.is_file() or file.read_text(encoding="utf-8") != text:
             file.write_text(text, encoding="utf-8")
+    for file in (REFERENCE.parent / "tutorials").glob("*.ipynb"):
+        text = as_markdown(file.read_text(encoding="utf-8"), rich=True)
+        file.with_suffix(".md").write_text(text, encoding="utf-8")
     if app.builder.format == "html":
         drawings.write()
         pictures.write()

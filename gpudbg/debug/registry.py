@@ -73,6 +73,9 @@ class Output:
     def __str__(self) -> str:
         return self.text
 
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        printer.text(self.text)
+
     def _repr_html_(self) -> str:
         return output_html(self)
 

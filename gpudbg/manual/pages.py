@@ -13,6 +13,7 @@ from gpudbg.dataclass import dataclass
 from gpudbg.errors import UsageError
 from gpudbg.frontends.verbs.listing import VERBS
 from gpudbg.manual.generated import GENERATED
+from gpudbg.manual.notebook import as_markdown
 
 PACKAGE = Path(gpudbg.__file__).resolve().parent
 FOLDERS = {
@@ -22,6 +23,7 @@ FOLDERS = {
     "reference": "Reference",
 }
 """Folder of `docs` -> what its pages are."""
+NOTEBOOK = ".ipynb"
 ORDER = re.compile(r"^(?:[\w/-]+/)?([\w-]+)$", re.MULTILINE)
 _OTHER_PAGES = {"glossary": "glossary", "checks": "checks", "questions": "questions/questions"}
 """Pages of the reference that are written by hand: topic -> file."""
@@ -75,17 +77,25 @@ def _in_order(place: Path) -> list[Path]:
         return []
     body = re.search(r"```\{toctree\}\n(.*?)```", index.read_text(encoding="utf-8"), re.DOTALL)
     names = ORDER.findall(body[1]) if body else []
-    return [place / f"{name}.md" for name in names if (place / f"{name}.md").is_file()]
+    # The site's build puts a Markdown file beside a notebook: the first of both is the page.
+    both = ((place / f"{name}{NOTEBOOK}", place / f"{name}.md") for name in names)
+    return [next(f for f in two if f.is_file()) for two in both if any(f.is_file() for f in two)]
 
 
 def _written(file: Path, kind: str, name: str) -> ManualPage:
     """A page of `docs`; its first paragraph says what it is about."""
-    lines = file.read_text(encoding="utf-8").splitlines()
+    lines = _text(file).splitlines()
     title = next((line[2:] for line in lines if line.startswith("# ")), name)
     body = "\n".join(lines).partition(f"# {title}\n")[2].strip()
     about = " ".join(body.partition("\n\n")[0].split())
     first = re.split(r"(?<=[.?!:])\s", about, maxsplit=1)[0]
-    return ManualPage(name, title, kind, first, lambda: file.read_text(encoding="utf-8"))
+    return ManualPage(name, title, kind, first, lambda: _text(file))
+
+
+def _text(file: Path) -> str:
+    """The Markdown of a page that is written by hand."""
+    text = file.read_text(encoding="utf-8")
+    return as_markdown(text) if file.suffix == NOTEBOOK else text
 
 
 def find(topic: str) -> ManualPage:

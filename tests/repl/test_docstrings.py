@@ -46,7 +46,10 @@ NEEDS_NVRTC = {
 def modules() -> list[Any]:
     """Modules that define public names, and those that a session is made of."""
     names = {getattr(gpudbg, name).__module__ for name in PUBLIC} - {"typing"}
-    parts = {"gpudbg.debug.inspection", "gpudbg.debug.breakpoints.events", "gpudbg.debug.warp_view"}
+    parts = {
+        "gpudbg.debug.inspection", "gpudbg.debug.breakpoints.events", "gpudbg.debug.warp_view",
+        "gpudbg.device.tensor_map", "gpudbg.device.views",
+    }  # fmt: skip
     return [importlib.import_module(name) for name in sorted(names | parts)]
 
 
