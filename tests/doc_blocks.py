@@ -94,7 +94,7 @@ class Player:
             case ["ls", *names]:
                 return sorted(f.name for f in Path(*names).iterdir())
             case ["python", name]:
-                return self._printed(lambda: runpy.run_path(name, run_name="__main__"))
+                return self._printed(lambda: _script(name))
         raise AssertionError(f"{words[0]} is no command that this can play")
 
     def _of_its_own(self, words: list[str]) -> list[str]:
@@ -133,6 +133,19 @@ class Player:
         self._out.seek(0)
         self._out.truncate()
         return [text.rstrip() for text in said.splitlines()]
+
+
+def _script(name: str) -> None:
+    """Run a program as `python NAME` does: what lies beside it can be imported."""
+    before, path = set(sys.modules), str(Path(name).resolve().parent)
+    sys.path.insert(0, path)
+    try:
+        runpy.run_path(name, run_name="__main__")
+    finally:
+        sys.path.remove(path)
+        for module in set(sys.modules) - before:
+            if str(getattr(sys.modules[module], "__file__", None)).startswith(path):
+                del sys.modules[module]
 
 
 def private_names(code: str) -> set[str]:
