@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from gpudbg.debug import NOTES, PICTURE, stories
 from gpudbg.manual.markdown import code, fence, label
 
@@ -26,7 +28,8 @@ def gallery() -> str:
             f"## {title}\n",
             f"```{{image}} ../pictures/story-{name}.svg\n:alt: {_said(drawn)}\n```\n",
             f"{code(f'gpudbg demo {name}')}\n",
-            rest.strip() + "\n",
+            # A line that begins with % is a comment of the site's Markdown.
+            re.sub(r"^(\* )?%", r"\1\\%", rest.strip(), flags=re.MULTILINE) + "\n",
         ]
     return "\n".join(parts)
 
