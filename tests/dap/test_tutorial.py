@@ -39,7 +39,8 @@ def configuration(folder: Path) -> dict[str, Any]:
     """The page's launch.json, as VS Code hands it to the adapter: variables filled in."""
     block = re.search(r"<!-- file: launch.json -->\n```json\n(.*?)```", PAGE, re.DOTALL)
     assert block is not None
-    (found,) = json.loads(block[1].replace("${workspaceFolder}", str(folder)))["configurations"]
+    text = block[1].replace("${workspaceFolder}", str(folder))
+    found: dict[str, Any] = json.loads(text)["configurations"][0]
     return found | {"__sessionId": "3f1c", "__configurationTarget": 6}
 
 
