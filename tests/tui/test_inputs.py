@@ -13,6 +13,7 @@ from textual.geometry import Size
 from textual.pilot import Pilot
 
 from gpudbg.debug.session import DebugSession
+from gpudbg.debug.story_files import stories
 from gpudbg.frontends.tui.app import GpudbgApp
 from gpudbg.frontends.tui.handlers import running
 from gpudbg.frontends.tui.screens.help import HelpScreen
@@ -31,6 +32,7 @@ from .helpers import (
     open_endless,
     open_first,
     open_kernel,
+    press,
     screen_text,
     settle,
 )
@@ -403,3 +405,27 @@ async def test_a_long_word_leaves_room_for_keys() -> None:
         assert last.startswith(" a word a word")
         assert "F5 run" in last
         assert "? help" in last
+
+
+@pytest.mark.parametrize(
+    ("story", "keys", "key", "words"),
+    [
+        ("surface_clamp", ("f5", "v"), "space", "the kernel is not running"),
+        ("first_steps", ("w",), "C", "No more reverse-execution history"),
+        ("first_steps", ("G",), "l", "l does nothing here"),
+    ],
+)
+async def test_over_the_console_a_key_that_changes_nothing_says_why(
+    story: str, keys: tuple[str, ...], key: str, words: str
+) -> None:
+    """The answer is in the console, which another screen covers: its key row says it, too."""
+    async with started(open_kernel(stories()[story])) as (app, pilot):
+        await press(app, pilot, *keys)
+        shown = app.screen
+        await press(app, pilot, key)
+        assert app.screen is shown
+        assert words in screen_text(app)[-1]
+        # It is there until the next input, and moving the focus needs no words.
+        if not words.startswith("l "):
+            await press(app, pilot, "l")
+            assert words not in screen_text(app)[-1]

@@ -123,6 +123,7 @@ class GalleryScreen(SideScreen):
     """See the module text."""
 
     SCOPE = "gallery"
+    APART = True
     AUTO_FOCUS = "#pane-stories"
     BINDINGS: ClassVar[list[BindingType]] = bindings("gallery")
 

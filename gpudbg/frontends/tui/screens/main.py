@@ -17,7 +17,7 @@ from textual.widget import Widget
 from gpudbg.debug import launch_shape, story_of
 from gpudbg.debug.commands import load
 from gpudbg.debug.script import BlockReader, ScriptLine, Statement
-from gpudbg.debug.stops import StepStop, TrapStop
+from gpudbg.debug.stops import StepStop, Stop, TrapStop
 from gpudbg.debug.views import argument_doubts
 from gpudbg.errors import GpudbgError
 from gpudbg.frontends.tui import layout, messages
@@ -82,6 +82,11 @@ LEAVING = ("quit", "q", "exit")
 
 JOIN_S = 5.0
 """For the engine's thread to end, once it has been interrupted."""
+
+
+def moved(view: ScreenView, old: ScreenView) -> bool:
+    """Whether the machine, or what one looks at, stands elsewhere."""
+    return (view.end, view.focus_row, view.lane) != (old.end, old.focus_row, old.lane)
 
 
 class MainScreen(Screen[None]):
@@ -686,6 +691,7 @@ class MainScreen(Screen[None]):
                 self.fold()
             else:
                 self.fit_console()
+            self._say_over(event, None if stop is before else stop)
         if event.view is not None:
             finished = self.current is not None and self.current.snapshot.finished
             self.adopt(event.view, notice)
@@ -695,6 +701,18 @@ class MainScreen(Screen[None]):
         else:
             self.draw()
         self.gpudbg.inputs.wake()
+
+    def _say_over(self, event: messages.JobDone, stop: Stop | None) -> None:
+        """On a screen that covers the console: why a key left the machine where it was."""
+        view, old = event.view, self.current
+        if self.gpudbg.screen is self or (view is not None and (old is None or moved(view, old))):
+            return
+        said = event.output.lines if event.output is not None else ()
+        if stop is not None:
+            said = (*stop.detail, stop.message)
+        words = event.error or next(iter(said), "")
+        # What is in parentheses helps in the console.
+        self.gpudbg.say(" ".join(words.partition(" (")[0].split()), "stop")
 
     def second_console(self, appearance: Appearance) -> ConsolePane:
         """A command line for another screen that says what this one's says."""

@@ -25,6 +25,8 @@ class SideScreen(Screen[None]):
 
     SCOPE: ClassVar[str] = ""
     """Of the screen's actions in the registry."""
+    APART: ClassVar[bool] = False
+    """Nothing of the session is on the screen: keys that run it or move the focus do nothing."""
 
     def __init__(self, main: MainScreen, appearance: Appearance, name: str) -> None:
         super().__init__(id=name)
@@ -62,7 +64,8 @@ class SideScreen(Screen[None]):
 
     def action_main(self, name: str) -> None:
         """An action of the main screen."""
-        self.main.action_do(name)
+        if not self.APART or name in ("help", "quit", "theme", "interrupt"):
+            self.main.action_do(name)
 
     def action_close(self) -> None:
         """Back to the screen below."""

@@ -263,7 +263,7 @@ class LinePane(Drawn, can_focus=True):
 
     def action_move(self, by: int) -> None:
         """Move the cursor over rows that stand for something."""
-        rows = self._content.rows
+        rows, before = self._content.rows, (self.cursor, self.top)
         if not rows:
             return
         if abs(by) > 1:
@@ -279,13 +279,19 @@ class LinePane(Drawn, can_focus=True):
             self.reveal(at)
         else:
             self.scroll(by)
-        self.redraw()
+        self._moved(before)
 
     def action_page(self, by: int) -> None:
         """Scroll by a page, cursor with it."""
+        before = self.cursor, self.top
         self.scroll(by * max(self.body - 1, 1))
         self.cursor = min(self.top, max(len(self._content.rows) - 1, 0))
-        self.redraw()
+        self._moved(before)
+
+    def _moved(self, before: tuple[int | None, int]) -> None:
+        """Draw the cursor where it is now; a key that left it there says that it does nothing."""
+        if (self.cursor, self.top) != before:
+            self.redraw()
 
     def scroll(self, by: int) -> None:
         """Move the rows."""
