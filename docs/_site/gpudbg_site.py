@@ -67,7 +67,7 @@ def look_up_words(app: Sphinx) -> None:
     """A page that names a flag, key or command that is not there is wrong by file and line."""
     for page in written_pages():
         for found in mistakes(page):
-            LOGGER.warning(found.what, location=(str(found.file), found.line), type="words")
+            LOGGER.warning(found.what, location=f"{found.file}:{found.line}", type="words")
 
 
 def docstring_marks(

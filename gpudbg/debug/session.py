@@ -254,7 +254,18 @@ class DebugSession(Inferior):
         self.launching.kill()
 
     def install_trap_handler(self, source: Any, entry: str | None = None, number: int = 0) -> None:
-        """Install a trap handler; see `SessionTraps.install`."""
+        """Install a trap handler; it serves this launch from now on, and later ones.
+
+        Args:
+            source: a path (.sass, cubin, raw words), a program, or instruction words.
+            entry: its function, where the file has several.
+            number: what it finds at c[0x11][0x20], 32 bits.
+
+        Raises:
+            LoadError, AssembleError: the file is no handler.
+            UsageError: no such function, or code for another architecture.
+            CommandError: a warp is inside the present handler.
+        """
         self.traps.install(source, entry, number)
 
     @cached_property
@@ -327,7 +338,12 @@ class DebugSession(Inferior):
     def step_line(self, count: int = 1, over: bool = False) -> Stop:
         """Step to another source line `count` times, the CTA running along.
 
-        With `over`, calls run through.  See `gpudbg.debug.stepping` for what a line's end is.
+        A line ends where the focused warp stands at the first instruction of another line or
+        another function; without a line table an instruction is a line.
+
+        Args:
+            count: of lines, at least 1.
+            over: calls run through, as with `next`; else they are stepped into.
 
         Raises:
             UsageError: a count below 1 or that is no integer.
@@ -445,7 +461,13 @@ class DebugSession(Inferior):
     def reverse_step_line(self, count: int = 1, over: bool = False) -> Stop:
         """Go back to where a source line of the focused warp began, `count` times.
 
-        With `over`, calls are gone back over.
+        Args:
+            count: of lines, at least 1.
+            over: calls are gone back over, as with `reverse-next`; else into them.
+
+        Raises:
+            UsageError: a count below 1 or that is no integer.
+            CommandError: the launch has no past.
         """
         return self.history.reverse_line(over, whole(count, "count", 1))
 
@@ -773,6 +795,11 @@ class DebugSession(Inferior):
     def on_hit(self, point: Breakpoint | int, callback: Callback | None) -> None:
         """Call back when a breakpoint is met; None takes the callback away.
 
+        Args:
+            point: a breakpoint or its number.
+            callback: called with the session and the stop; where it returns False the run goes
+                on.
+
         Raises:
             CommandError: no such breakpoint.
 
@@ -826,6 +853,10 @@ class DebugSession(Inferior):
 
     def on(self, event: str, function: Callable[..., None]) -> Subscription:
         """Attach a function to one event of `gpudbg.Observer`.
+
+        Args:
+            event: the name of a hook: "instruction", "access", "barrier", "fault", …
+            function: called with what that hook is given; it must not run the machine.
 
         Raises:
             UsageError: no such event.
@@ -884,13 +915,30 @@ class DebugSession(Inferior):
         return self.focus
 
     def focus_on(self, sm: int, warp: int, lane: int) -> Focus:
-        """Move the focus to a resident warp's lane; errors as `set_focus`."""
+        """Move the focus to a resident warp's lane.
+
+        Args:
+            sm: number of the SM.
+            warp: slot of the warp on it.
+            lane: 0 to 31.
+
+        Raises:
+            UsageError: a number that is none, or a lane above 31.
+            CommandError: no such warp is resident.
+        """
         sm, warp, lane = whole(sm, "sm", 0), whole(warp, "warp", 0), whole(lane, "lane", 0, 31)
         return self.set_focus(f"sm {sm} warp {warp} lane {lane}")
 
     # ---- looking -----------------------------------------------------------------------
     def warp(self, index: int | None = None, sm: int | None = None) -> WarpView:
         """A resident warp by slot (on the focused SM unless given); the focused one by default.
+
+        Args:
+            index: its slot; None is the focused warp's.
+            sm: number of the SM; None is the focused one.
+
+        Raises:
+            UsageError: no such warp is resident.
 
         >>> warp = session.warp(3)
         >>> warp.block, warp.lane(5).thread, warp.status
@@ -954,6 +1002,10 @@ class DebugSession(Inferior):
 
     def set_buffer(self, argument: int | str, array: ArrayLike) -> None:
         """Replace what is in the device buffer of an argument.
+
+        Args:
+            argument: its name or position.
+            array: of as many elements; converted to the buffer's type, in C order.
 
         Raises:
             UsageError: no such argument, a scalar, or an array of another size.

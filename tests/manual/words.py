@@ -29,7 +29,7 @@ SPAN = re.compile(r"(?<!`)`([^`\n]+)`(?!`)")
 KEY = re.compile(r"\bkeys? `([^`]+)`|\b[Pp]ress(?:es)? `([^`]+)`")
 SHELL_FENCE = re.compile(r"^```(?:sh|console|yaml)$")
 OTHERS = frozenset(
-    "pip make gcc man dmesg cuobjdump nvdisasm python pytest docker git ln const float int "
+    "pip jupyter make gcc man dmesg cuobjdump nvdisasm python pytest docker git ln const float int "
     "unsigned for never stop session import if else def cd export eval".split()
 )
 """First words of code that is not the debugger's."""
