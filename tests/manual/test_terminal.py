@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import pty
+import select
 import shutil
 import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -53,6 +57,45 @@ def _said(shell: str, script: str) -> list[str]:
 def test_bash() -> None:
     found = _said("bash", SHELLS["bash"]() + TRY)
     assert found == ["record", "--grid", "auto step run", "spin_lock_ends", "--grid"]
+
+
+@pytest.mark.skipif(shutil.which("zsh") is None, reason="zsh is not here")
+def test_zsh(tmp_path: Path) -> None:
+    """Typed at a terminal: Tab completes, and a key of the test's own writes the line down."""
+    (tmp_path / "gpudbg.zsh").write_text(SHELLS["zsh"](), encoding="utf-8")
+    child, terminal = pty.fork()
+    if child == 0:
+        os.execvp("zsh", ["zsh", "-f", "-i"])
+    os.write(terminal, ZSH.format(folder=tmp_path).encode())
+    _until(terminal, b"ready-now")
+    for typed in ("gpudbg run --gr", "gpudbg rec", "gpudbg run x --engine st", "gpudbg demo unti"):
+        os.write(terminal, f"{typed}\t\x14".encode())
+    os.write(terminal, b"exit\n")
+    _until(terminal, None)
+    os.waitpid(child, 0)
+    os.close(terminal)
+    lines = (tmp_path / "lines").read_text(encoding="utf-8").splitlines()
+    assert [line.split()[-1] for line in lines] == ["--grid", "record", "step", "until_volta"]
+
+
+ZSH = (
+    "PS1= ; autoload -Uz compinit && compinit -u -d {folder}/dump; source {folder}/gpudbg.zsh; "
+    "note() {{ print -r -- $BUFFER >> {folder}/lines; BUFFER= }}; zle -N note; bindkey '^T' note; "
+    "echo ready-$(echo now)\n"
+)
+
+
+def _until(terminal: int, wanted: bytes | None) -> None:
+    """Read what a terminal shows until it has shown something; None: until it closes."""
+    seen = b""
+    while wanted is None or wanted not in seen:
+        ready, _, _ = select.select([terminal], [], [], 60)
+        assert ready, seen
+        try:
+            seen += os.read(terminal, 4096)
+        except OSError:  # Its last process has ended.
+            assert wanted is None, seen
+            return
 
 
 @pytest.mark.skipif(shutil.which("fish") is None, reason="fish is not here")
