@@ -7,7 +7,9 @@ from gpudbg.debug.session import DebugSession
 from tests.kernel_cases import argument, cases, make_objects
 
 
-def launched(name: str, arch: str, launch: int = 0, case: str = "") -> DebugSession:
+def launched(
+    name: str, arch: str, launch: int = 0, case: str = "", engine: str = "auto"
+) -> DebugSession:
     """A session at the first instruction of a kernel's launch.
 
     Args:
@@ -15,7 +17,7 @@ def launched(name: str, arch: str, launch: int = 0, case: str = "") -> DebugSess
         case: part of its name; else the first one.
     """
     chosen = next(c for c in cases(arch, names=[name]) if case in c.id)
-    program = gpudbg.load(str(chosen.cubin))
+    program = gpudbg.load(str(chosen.cubin), engine=engine)
     objects = make_objects(chosen, program.device)
     row = chosen.launches[launch]
     args = [argument(a, objects) for a in row["args"]]

@@ -60,7 +60,7 @@ def test_return_addresses_are_those_of_the_calls_that_were_made(name: str, arch:
 
 def test_frames_and_finish_follow_the_focused_lane() -> None:
     """`finish` ends where the lane's own call returns, whatever its siblings do meanwhile."""
-    session = launched("recursion", "sm_80")
+    session = launched("recursion", "sm_80", engine="step")
     session.command("break ack")
     session.cont()
     session.command("delete")

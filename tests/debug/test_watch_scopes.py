@@ -85,7 +85,7 @@ def test_steps_meet_the_end_and_launches_begin_without() -> None:
 
 
 @pytest.mark.parametrize(("arch", "engine"), CASES)
-@pytest.mark.in_turn(1, each="arch")
+@pytest.mark.in_turn(take="sm_52-step sm_80-step")
 def test_bit_fields_are_watched(arch: str, engine: str) -> None:
     """Writes of the fields beside one, in the same byte, are none of it."""
     program = gpudbg.load(str(cubin("bit_classes", arch)), engine=engine)

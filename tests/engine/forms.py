@@ -155,6 +155,7 @@ class Pair:
         banks = {n: store.size for n, store in self.bench.banks.items()}
         self._codes = []
         self.slow: dict[int, str] = {}
+        self._called: set[str] = set()
         for full in (True, False):
             options = EmitterOptions(full, 32, banks, COMPILED_SREGS)
             if tuned:
@@ -164,6 +165,7 @@ class Pair:
             text = emitter.text("warp")
             code = build.Code(build.object_of(text, level))
             self._codes.append((code, code.address("warp")))
+            self._called |= emitter.runtime.called
             self.slow |= {self.words[(pc - 8) // SPACING]: w for pc, w in emitter.slow.items()}
         self._environment()
 
@@ -177,11 +179,9 @@ class Pair:
         self.env = raw[start : start + layout.ENVIRONMENT_BYTES]
         fields = self.env.view(np.int64)
         library = build.library()
-        for name, index in layout.FUNCTION_INDEX.items():
-            if name in layout.TENSOR:
-                continue
+        for name in self._called:
             address = library.address(layout.symbol(name))
-            fields[layout.FUNCTIONS // 8 + index] = address
+            fields[layout.FUNCTIONS // 8 + layout.FUNCTION_INDEX[name]] = address
         for number, store in self.bench.banks.items():
             fields[layout.BANKS // 8 + 2 * number] = store.data.ctypes.data
             fields[layout.BANKS // 8 + 2 * number + 1] = store.size

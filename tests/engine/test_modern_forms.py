@@ -125,6 +125,7 @@ def test_spaces_of_generic_addresses(arch: str, loaded: str | None, tmp_path: Pa
     assert "QSPC" not in agree(lines, held, arch, tmp_path, times=1)
 
 
+@pytest.mark.full(instead="test_forms_that_look_at_other_lanes")
 @pytest.mark.in_turn(1)
 @pytest.mark.parametrize("wrong", [None, 1 << 20, 8])
 def test_rows_of_matrices(wrong: int | None, tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from tests.engine import fuzz_watch, machines
 CASES = {case.id: case for arch in ("sm_50", "sm_80") for case in kc.cases(arch)}
 
 
-@pytest.mark.in_turn(1)
+@pytest.mark.in_turn(take="constant_mem-base-sm_50-3")
 @pytest.mark.parametrize(
     ("name", "seed"),
     [

@@ -13,7 +13,7 @@ TILES = Path(__file__).parent / "data" / "tiles"
 """tiles.cu, compiled by NVRTC 12.9 for each architecture."""
 
 
-@pytest.mark.in_turn(1)
+@pytest.mark.in_turn(take="sm_80-step sm_120-step")
 @pytest.mark.parametrize("engine", ["step", "run"])
 @pytest.mark.parametrize("arch", ["sm_80", "sm_90", "sm_120"])
 def test_tiles_vote_and_match_among_their_lanes(arch: str, engine: str) -> None:

@@ -124,12 +124,26 @@ def write(path: Path, body: bytes) -> None:
         with suppress(OSError):
             os.unlink(name)
         return
-    trim(path.parent, most)
+    room = _ROOM.get((path.parent, most), 0) - len(body) - _DIGEST_BYTES
+    if room <= 0:
+        room = (most - trim(path.parent, most)) // SHARE
+    _ROOM[path.parent, most] = room
 
 
-def trim(where: Path, most: int) -> None:
+SHARE: Final = 8
+"""A process writes so small a part of the room that is left before it looks at the folder again:
+others write, too, and to list thousands of files takes longer than to write one."""
+_ROOM: Final[dict[tuple[Path, int], int]] = {}
+"""Bytes that may be written to a folder with a limit before it is looked at."""
+
+
+def trim(where: Path, most: int) -> int:
     """Take files away, those used longest ago first, if there are more than `most` bytes; and what
-    a process that was killed has left half written."""
+    a process that was killed has left half written.
+
+    Returns:
+        The bytes that are left.
+    """
     rows, now = sorted(_files(where)), time.time()
     total = sum(size for _, size, _ in rows)
     goal = total if total <= most else most * LOW_WATER
@@ -138,6 +152,7 @@ def trim(where: Path, most: int) -> None:
             total -= size
             with suppress(OSError):
                 path.unlink()
+    return total
 
 
 def contents() -> Contents:
