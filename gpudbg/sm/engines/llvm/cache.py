@@ -126,11 +126,11 @@ def write(path: Path, body: bytes) -> None:
         return
     room = _ROOM.get((path.parent, most), 0) - len(body) - _DIGEST_BYTES
     if room <= 0:
-        room = (most - trim(path.parent, most)) // SHARE
+        room = (most - trim(path.parent, most)) // SCAN_AFTER
     _ROOM[path.parent, most] = room
 
 
-SHARE: Final = 8
+SCAN_AFTER: Final = 8
 """A process writes so small a part of the room that is left before it looks at the folder again:
 others write, too, and to list thousands of files takes longer than to write one."""
 _ROOM: Final[dict[tuple[Path, int], int]] = {}
