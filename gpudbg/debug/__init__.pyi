@@ -17,6 +17,9 @@ from .interruption import interrupts as interrupts
 from .launched import engine_trouble as engine_trouble
 from .launched import launch_shape as launch_shape
 from .launched import run_counts as run_counts
+from .line_calls import StepTarget as StepTarget
+from .line_calls import step_into as step_into
+from .line_calls import step_targets as step_targets
 from .progress import Progress as Progress
 from .progress import SessionMeter as SessionMeter
 from .progress import progress_shown as progress_shown

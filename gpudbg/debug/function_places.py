@@ -14,6 +14,7 @@ from gpudbg.symbols.function_names import named_by, readable
 
 if TYPE_CHECKING:
     from gpudbg.debug.symbols import Symbols
+    from gpudbg.formats.program import Function
 
 _FLAGS = ("-function", "-source", "-line", "-qualified")
 
@@ -132,19 +133,22 @@ def _functions(symbols: Symbols, wanted: Explicit) -> dict[int, str]:
             continue
         pc = symbols.image.address_in(f.section, f.offset)
         if not wanted.source or _declared_in(symbols, pc, wanted):
-            out[symbols.layout.first(_body(symbols, f.section, f.offset, pc))] = f.label
+            out[symbols.layout.first(body(symbols, f, pc))] = f.label
     return out
 
 
-def _body(symbols: Symbols, section: str, offset: int, pc: int) -> int:
-    """Where a function's body begins: in a `-G` build behind the code of its header's line, which
-    brings the parameters to where their variables are; else at its first instruction.
+def body(symbols: Symbols, function: Function, pc: int) -> int:
+    """Where the body of the function that begins at a pc does.
+
+    In a `-G` build behind the code of its header's line, which brings the parameters to where
+    their variables are; else at its first instruction.
     """
     if not symbols.program.debug:
         return pc
+    section, offset = function.section, function.offset
     rows = [r for r in symbols.lines.rows if r.section == section and r.start >= offset]
-    body = next((r for r in rows if r.line != rows[0].line and r.end > r.start), None)
-    return pc if body is None else symbols.image.address_in(section, body.start)
+    first = next((r for r in rows if r.line != rows[0].line and r.end > r.start), None)
+    return pc if first is None else symbols.image.address_in(section, first.start)
 
 
 def _declared_in(symbols: Symbols, pc: int, wanted: Explicit) -> bool:

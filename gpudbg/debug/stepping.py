@@ -238,9 +238,7 @@ def _step_line(runner: Runner, over: bool) -> Stop:
         if not w.active & lane:
             return bool(w.exited & lane)
         now = call_depth(inferior, w)
-        if now > depth and (over or symbols.line(w.pc) is None):
-            return False
-        if symbols.line(w.pc) is None:
+        if symbols.line(w.pc) is None or (now > depth and (over or symbols.in_prologue(w.pc))):
             return False
         return now != depth or line_in(symbols, w.pc, chain) != start or entered(w.pc)
 
@@ -256,7 +254,7 @@ def _step_line(runner: Runner, over: bool) -> Stop:
         return inside if line_in(symbols, warp.pc, chain) != start else max(inside - 1, 0)
 
     def away(pc: int) -> bool:
-        if symbols.line(pc) is None:
+        if symbols.line(pc) is None or symbols.in_prologue(pc):
             return False
         return line_in(symbols, pc, chain) != start or entered(pc)
 

@@ -122,6 +122,7 @@ class Symbols:
         self._lines: LineTable = read_lines(program)
         self._line_cache: dict[int, Line | None] = {}
         self._code_cache: dict[int, CodeLine | None] = {}
+        self._bodies: dict[int, int] = {}
         self._calls_cache: dict[int, tuple[tuple[str, Line], ...]] = {}
 
     # ---- pcs and offsets ---------------------------------------------------------------
@@ -276,6 +277,16 @@ class Symbols:
 
         row = self._lines.lookup(section, offset)
         return offset if row is None else begin_of_body(self.program, section, offset, row.end)
+
+    def in_prologue(self, pc: int) -> bool:
+        """Whether a function of a `-G` build that begins before a pc has not got its parameters."""
+        found = self.image.function_at(pc) if self.program.debug else None
+        if found is None:
+            return False
+        begin = pc - found[1]
+        if begin not in self._bodies:
+            self._bodies[begin] = function_places.body(self, found[0], begin)
+        return pc < self._bodies[begin]
 
     def lines_with_code(self, file: str) -> list[int]:
         """Line numbers of a file that have instructions."""

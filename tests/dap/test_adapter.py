@@ -447,3 +447,23 @@ def test_completions_hexadecimal_and_frames_that_begin_again() -> None:
         client.ask("restartFrame", frameId=frames[2]["id"])
         client.event("stopped")
         assert [f["line"] for f in client.frames(thread)] == [22]
+
+
+@pytest.mark.parametrize("arch", ["sm_52", "sm_80"])
+def test_a_step_enters_the_call_that_is_meant(arch: str) -> None:
+    """A function is entered behind its prologue, where it has its arguments."""
+    source, program = DATA / "call_chain.cu", DATA / "cubin" / f"call_chain.{arch}-G.cubin"
+    args = {"grid": 1, "block": [32], "args": ["i32[32]:zeros"]}
+    with Client() as client:
+        stop = client.launch({str(source): [26]}, program=str(program), kernel="call_chain", **args)
+        thread = stop["threadId"]
+        frame = client.frames(thread)[0]["id"]
+        targets = client.ask("stepInTargets", frameId=frame)["targets"]
+        assert [(row["label"], row["line"]) for row in targets] == [("outer", 26)]
+        refusal = client.refused("stepIn", threadId=thread, targetId=1)
+        assert refusal == "targetId 1: the line calls nothing there (stepInTargets)"
+        client.ask("stepIn", threadId=thread, targetId=targets[0]["id"])
+        client.event("stopped")
+        inner, caller = client.frames(thread)
+        assert (inner["name"], inner["line"]) == ("outer(c=0)", 17)
+        assert client.ask("stepInTargets", frameId=caller["id"])["targets"] == []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gpudbg.debug import step_into, step_targets
 from gpudbg.errors import CommandError
 from gpudbg.frontends.dap.adapter import EngineRun
 from gpudbg.frontends.dap.protocol import Body
@@ -12,7 +13,7 @@ from gpudbg.frontends.dap.registry import request, text_of, whole_of
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from gpudbg.debug import DebugSession
+    from gpudbg.debug import DebugSession, StepTarget
     from gpudbg.debug.stops import Stop
     from gpudbg.frontends.dap.adapter import Adapter
 
@@ -60,10 +61,44 @@ def next_(adapter: Adapter, arguments: Body) -> None:
         _go(adapter, arguments, lambda s: s.step_line(over=True))
 
 
+@request("stepInTargets")
+def step_in_targets(adapter: Adapter, arguments: Body) -> Body:
+    """The calls of the line where the innermost frame stands; other frames are in theirs."""
+    session = adapter.stopped()
+    thread, level = adapter.handles.frame_of(whole_of(arguments, "frameId"))
+    if level:
+        return {"targets": []}
+    with adapter.selecting(thread):
+        found = step_targets(session)
+    return {
+        "targets": [
+            {"id": target.pc, "label": target.function, "line": target.line} for target in found
+        ]
+    }
+
+
+def _target(adapter: Adapter, arguments: Body) -> StepTarget:
+    """The call that a step is to enter.
+
+    Raises:
+        CommandError: the line has none there.
+    """
+    wanted = whole_of(arguments, "targetId")
+    with adapter.selecting(whole_of(arguments, "threadId")) as session:
+        found = step_targets(session)
+    for target in found:
+        if target.pc == wanted:
+            return target
+    raise CommandError(f"targetId {wanted}: the line calls nothing there", "stepInTargets")
+
+
 @request("stepIn")
 def step_in(adapter: Adapter, arguments: Body) -> None:
-    """A line or instruction, into calls and inlined code."""
-    if _instructions(arguments):
+    """A line or instruction, into calls and inlined code; with a target, into that call."""
+    if arguments.get("targetId") is not None:
+        target = _target(adapter, arguments)
+        _go(adapter, arguments, lambda s: step_into(s, target))
+    elif _instructions(arguments):
         _go(adapter, arguments, lambda s: s.step())
     else:
         _go(adapter, arguments, lambda s: s.step_line())

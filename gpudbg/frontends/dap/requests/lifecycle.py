@@ -21,6 +21,7 @@ ExceptionInfoRequest TerminateDebuggee DelayedStackTraceLoading LoadedSourcesReq
 SetExpression TerminateRequest DataBreakpoints ReadMemoryRequest WriteMemoryRequest
 DisassembleRequest CancelRequest BreakpointLocationsRequest SteppingGranularity
 InstructionBreakpoints ValueFormattingOptions RestartFrame ClipboardContext
+StepInTargetsRequest
 """.split()
 CAPABILITIES: Body = {f"supports{name}": True for name in SUPPORTED} | {
     "supportTerminateDebuggee": True,
