@@ -51,7 +51,7 @@ def _variants(per: Counter[str]) -> dict[str, str]:
     for variant in VARIANTS:
         for op in variant.ops:
             if op in per:
-                found.setdefault(op, []).append(variant.what)
+                found.setdefault(op, []).append(f"{variant.what} ({variant.why})")
     return {op: "; ".join(found[op]) for op in sorted(found)}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gpudbg.architectures import age
 from gpudbg.isa.operands import Imm
 from gpudbg.isa.volta.counts import conversion_types
 from gpudbg.sm.semantics.convert import INTEGRAL
@@ -16,7 +17,13 @@ from gpudbg.sm.semantics.float_operands import (
 from gpudbg.sm.semantics.machine import Rounding, Value, Wide, WideMachine
 from gpudbg.sm.semantics.operands import half
 from gpudbg.sm.semantics.rows import register_wide
-from gpudbg.sm.semantics.wide.formats import FORMATS, SCALE, narrow, widen
+from gpudbg.sm.semantics.wide.formats import (
+    FORMATS,
+    SCALE,
+    narrow,
+    narrow_randomly,
+    widen,
+)
 from gpudbg.sm.semantics.wide.halves import narrow_bf16
 from gpudbg.sm.semantics.wide.operands import (
     Source,
@@ -35,6 +42,7 @@ from gpudbg.sm.semantics.wide.operands import (
 )
 
 F64_PAYLOAD = (1 << 52) - 1
+_BLACKWELL = 100
 _DIRECTED: dict[str, Rounding] = {"FLOOR": "RM", "CEIL": "RP", "TRUNC": "RZ"}
 
 
@@ -168,12 +176,16 @@ def f2fp(m: WideMachine, i: WideInsn) -> None:
     byte) below it.  `.UNPACK_B`: two small numbers to halves, `.UNPACK_B_MERGE_C` the other way.
     """
     target, source = _packed_types(i)
-    if "RS" in i.m or "S2_6" in i.m or any(n.startswith(("INVALID", "???")) for n in i.m):
+    if "S2_6" in i.m or any(n.startswith(("INVALID", "???")) for n in i.m):
         m.gap(f"{i.op}.{'.'.join(i.m)}")
-    rnd = rounding(i)
+    rnd, random = rounding(i), _random_bits(m, i, target) if "RS" in i.m else None
+    finite = "SATFINITE" in i.m
 
-    def made(wide: Wide) -> Value:
-        found = narrowed(m, wide, target, rnd, "SATFINITE" in i.m)
+    def made(wide: Wide, place: int = 0) -> Value:
+        if random is None:
+            found = narrowed(m, wide, target, rnd, finite)
+        else:
+            found = narrow_randomly(m, wide, target, finite, random[place])
         if "RELU" not in i.m:
             return found
         sign = FORMATS[target].bits - 1 if target in FORMATS else 31
@@ -187,11 +199,32 @@ def f2fp(m: WideMachine, i: WideInsn) -> None:
     else:
         count = 1 if "MERGE_C" in i.m or "PACK_B" in i.m else 2
         wides = [m.f32_to_f64(f32(m, o, flushes(i))) for o in sources[:count]]
-        pieces, rest = [made(w) for w in reversed(wides)], sources[count:]
+        pieces = [made(w, place) for place, w in enumerate(reversed(wides))]
+        rest = sources[count:] if random is None or "PACK_AB_MERGE_C" in i.m else []
     if target == "TF32":
         write(m, i, m.shl(pieces[0], 13))
         return
     write(m, i, _packed(m, i, pieces, target, rest[0] if rest else None))
+
+
+def _random_bits(m: WideMachine, i: WideInsn, target: str) -> tuple[Value, Value]:
+    """What `.RS` adds for b and for a, as fractions of 16 bits, from c, the operand of the random
+    bits (PTX documents them for all four numbers of `cvt.rs`; the first of two instructions leaves
+    the second one's bits in the same places).
+
+    A byte each of E2M1, and 16 bits for both numbers of six and eight bits, are *inferred*.
+    """
+    if age(i.arch)[0] < _BLACKWELL or "MERGE_C" in i.m:
+        m.gap(f"{i.op}.{'.'.join(i.m)}")
+    word = raw(m, i.o["c"])
+    low, high = m.and_(word, 0xFFFF), m.shr(word, 16)
+    if target == "BF16":
+        return low, high
+    if target == "F16":
+        return m.shl(m.and_(low, 0x1FFF), 3), m.shl(m.and_(high, 0x1FFF), 3)
+    if target == "E2M1":
+        return m.and_(low, 0xFF00), m.and_(high, 0xFF00)
+    return high, high
 
 
 def narrowed(m: WideMachine, wide: Wide, target: str, rnd: Rounding, finite: bool) -> Value:

@@ -84,6 +84,32 @@ def narrow(m: WideMachine, value: Wide, kind: str, rnd: Rounding, finite: bool =
     return m.select(nan, form.nan, signed)
 
 
+def narrow_randomly(m: WideMachine, value: Wide, kind: str, finite: bool, random: Value) -> Value:
+    """An exact f64 rounded by the carry out of its discarded bits and random ones (`cvt.rs`).
+
+    What overflows is infinity (*modelled*), with `finite` the largest value.
+
+    Args:
+        random: 16 bits, a fraction of the last place of the result.
+    """
+    form = FORMATS[kind]
+    magnitude = m.wand(value, F64_MAGNITUDE)
+    exponent, least = m.wshr(magnitude, 52), _F64_BIAS + form.lowest
+    exponent = m.wselect(m.wult(exponent, least), least, exponent)
+    # A power of two: 2**-16 of the last place.
+    step = m.wshl(m.wsub(exponent, form.mantissa + 16), 52)
+    total = m.dadd(magnitude, m.dmul(step, m.int_to_f64(m.zext(random), False, "RN")), "RZ")
+    odd = m.mor(m.dnan(value), m.weq(magnitude, _F64_INFINITY))
+    total = m.wselect(odd, value, m.wor(total, m.wand(value, F64_SIGN)))
+    code = narrow(m, total, kind, "RZ", finite)
+    if finite:
+        return code
+    limit = (_F64_BIAS + (1 << form.exponent - 1)) << 52
+    sign = m.shr(m.hi(m.wand(value, F64_SIGN)), 32 - form.bits)
+    over = m.mnot(m.mor(m.dnan(value), m.wult(m.wand(total, F64_MAGNITUDE), limit)))
+    return m.select(over, m.or_(sign, form.infinity), code)
+
+
 def _rounded(m: WideMachine, value: Wide, form: NarrowFormat, rnd: Rounding) -> Wide:
     """The value rounded to the format's grid, with an exponent that has no upper limit.
 
