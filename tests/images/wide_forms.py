@@ -16,8 +16,9 @@ from typing import Any
 
 import numpy as np
 
-ARCHS = ("sm_52", "sm_70", "sm_75", "sm_90", "sm_120")
-"""The first one's results are what the others' are compared with."""
+ARCHS = ("sm_52", "sm_70", "sm_75", "sm_90", "sm_120", "sm_75-G")
+"""The first one's results are what the others' are compared with; `-G`: as ptxas -g compiles, with
+handles behind the coordinates (TEX.SCR.B)."""
 CUBINS = Path(__file__).parent / "wide_forms.zip"
 _FLOATS = "{%r0,%r1,%r2,%r3}"
 _WORDS = "{%i4,%i5,%i6,%i7}"
@@ -131,9 +132,10 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder, zipfile.ZipFile(CUBINS, "w") as archive:
         source, result = Path(folder) / "in.ptx", Path(folder) / "out.cubin"
         for arch in ARCHS:
-            source.write_text(module(arch))
-            command = [os.environ["GPUDBG_PTXAS"], f"-arch={arch}", str(source), "-o", str(result)]
-            subprocess.run(command, check=True)
+            target, _, debug = arch.partition("-")
+            source.write_text(module(target))
+            command = [os.environ["GPUDBG_PTXAS"], f"-arch={target}", "in.ptx", "-o", str(result)]
+            subprocess.run([*command, *(["-g"] if debug else [])], check=True, cwd=folder)
             info = zipfile.ZipInfo(f"{arch}.cubin", (1980, 1, 1, 0, 0, 0))
             info.compress_type = zipfile.ZIP_LZMA
             archive.writestr(info, result.read_bytes())
