@@ -48,5 +48,5 @@ html_copy_source = False
 html_show_sourcelink = False
 html_show_sphinx = False
 html_show_copyright = False
-pygments_style = "xcode"
+pygments_style = "default"
 pygments_dark_style = "github-dark"

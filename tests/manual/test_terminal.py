@@ -59,6 +59,7 @@ def test_bash() -> None:
     assert found == ["record", "--grid", "auto step run", "spin_lock_ends", "--grid"]
 
 
+@pytest.mark.full(instead="test_bash")
 @pytest.mark.skipif(shutil.which("zsh") is None, reason="zsh is not here")
 def test_zsh(tmp_path: Path) -> None:
     """Typed at a terminal: Tab completes, and a key of the test's own writes the line down."""
