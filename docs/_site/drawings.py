@@ -262,7 +262,7 @@ def traps() -> Drawing:
              for line in text.splitlines() if line[:1].isupper() and " = " in line}  # fmt: skip
     where = "\n".join(_lines(session, "info trap")).partition("interrupted at ")[2].split(",")[0]
     steps = (
-        ("the kernel", where, f"{stop.message.partition(': ')[2][:60]}"),
+        ("the kernel", where, " ".join(_lines(session, f"x/i {where.split()[0]}")[0].split())),
         ("the SM", f"SR_WarpErrorStatus {words['SR_WarpErrorStatus']}",
          f"HWW_WARP_ESR {words['HWW_WARP_ESR']}, pc {words['HWW_WARP_ESR_PC']}"),
         ("the handler", stop.where if hasattr(stop, "where") else "trap_handler+0x8",
