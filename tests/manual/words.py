@@ -51,11 +51,16 @@ class Mistake(NamedTuple):
     what: str
 
 
+MORE = ("checks", "mcp", "public-programs", "glossary", "questions/questions", "editors/README")
+"""Pages beside the folders; `silicon.md` has commands of other programs."""
+
+
 def written_pages() -> list[Path]:
     """Pages that are written by hand."""
     folder = ROOT / "docs"
     names = ("tutorials", "howto", "explanation")
     found = [page for name in names for page in sorted((folder / name).glob("*.md"))]
+    found += [folder / f"{name}.md" for name in MORE]
     return [ROOT / "README.md", folder / "index.md", *found]
 
 
