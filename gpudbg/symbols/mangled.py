@@ -24,14 +24,24 @@ OPERATORS = {
     "ne": "!=", "lt": "<", "gt": ">", "le": "<=", "ge": ">=", "aS": "=", "pL": "+=", "mI": "-=",
     "mL": "*=", "dV": "/=", "ls": "<<", "rs": ">>", "an": "&", "or": "|", "eo": "^", "co": "~",
     "nt": "!", "aa": "&&", "oo": "||", "pp": "++", "mm": "--", "pt": "->", "ng": "-", "de": "*",
-    "ad": "&", "nw": " new", "dl": " delete",
+    "ad": "&", "nw": " new", "dl": " delete", "na": " new[]", "da": " delete[]", "rM": "%=",
+    "lS": "<<=", "rS": ">>=", "aN": "&=", "oR": "|=", "eO": "^=", "cm": ",", "pm": "->*",
+    "ss": "<=>", "ps": "+",
 }  # fmt: skip
 """<operator-name> of the ABI, section 5.1.3.4."""
-SHORT = {"St": "std", "Sa": "std::allocator", "Sb": "std::basic_string", "Ss": "std::string"}
+SHORT = {
+    "St": "std", "Sa": "std::allocator", "Sb": "std::basic_string", "Ss": "std::string",
+    "Si": "std::istream", "So": "std::ostream", "Sd": "std::iostream",
+}  # fmt: skip
+UNARY = ("nt", "ng", "co", "ad", "de")
+BINARY = ("aa", "oo", "eq", "ne", "lt", "gt", "le", "ge", "pl", "mi", "ml", "dv", "rm", "an", "or")
+"""Operators in expressions: what a return type or an argument depends on."""
 LITERALS = SUFFIXES | {"i": ""}
 MARKS = {"P": "*", "R": "&", "O": "&&"}
 MAX_LENGTH = 1000
 MAX_DEPTH = 40
+MAX_TYPES = 5000
+"""Of a name: expansions of packs inside of expansions would grow without an end."""
 
 Type = tuple[str, str]
 """What stands before and after a declared name: (`int (*`, `)(float)`)."""
@@ -80,14 +90,38 @@ def _without_parameters(name: str) -> str:
     return text
 
 
+def _last_part(name: str) -> str:
+    """`vec` of `ns::vec<ns::pair<int>, 4>`: what a constructor is called by."""
+    depth, start = 0, 0
+    for at, letter in enumerate(name):
+        depth += {"<": 1, "(": 1, "{": 1, "[": 1, ">": -1, ")": -1, "}": -1, "]": -1}.get(letter, 0)
+        if letter == ":" and not depth:
+            start = at + 1
+    return name[start:]
+
+
+class _Pack(str):
+    """A template argument that is several: their text, and each."""
+
+    parts: tuple[str, ...]
+
+    @classmethod
+    def of(cls, parts: list[str]) -> _Pack:
+        made = cls(", ".join(part for part in parts if part))
+        made.parts = tuple(parts)
+        return made
+
+
 class _Reader:
     """A mangled name, and how far it is read."""
 
     def __init__(self, text: str) -> None:
-        self.text, self.at, self.depth = text, 2, 0
+        self.text, self.at, self.depth, self.work = text, 2, 0, 0
         self.seen: list[Type] = []
         self.arguments: list[str] = []
-        self.template, self.const = False, ""
+        self.template, self.const, self.returns = False, "", True
+        # Which element of a pack an expansion is at, and how many those have that it met.
+        self.element, self.elements = -1, -1
         # Within the parameters of a lambda, where a template parameter is `auto`.
         self.generic = False
 
@@ -125,9 +159,11 @@ class _Reader:
         if self.take("Th"):
             self.match(r"n?\d+_")
             return "non-virtual thunk to " + self.encoding()
+        outer, self.returns = self.returns, True
         self.template, self.const = False, ""
         name = self.name()
-        template, const = self.template, self.const
+        template, const = self.template and self.returns, self.const
+        self.returns = outer
         if self.next() in ("", "E"):
             return name
         if template:
@@ -160,7 +196,9 @@ class _Reader:
 
     def with_arguments(self, name: str) -> str:
         self.template = self.next() == "I"
-        return name + self.template_arguments() if self.template else name
+        if not self.template:
+            return name
+        return name + " " * name.endswith("<") + self.template_arguments()
 
     def nested(self) -> str:
         """The parts after `N`, each of which later ones may stand for."""
@@ -176,15 +214,24 @@ class _Reader:
                 whole = self.parameter()[0]
             else:
                 self.template = False
-                part = self.unqualified(whole.rpartition("::")[2])
+                part = self.unqualified(_last_part(whole))
                 whole = "::".join(p for p in (whole, part) if p)
             if self.next() != "E":
                 self.seen.append((whole, ""))
-        self.const = " const" if "K" in qualifiers else ""
+        self.const = " const" * ("K" in qualifiers) + " volatile" * ("V" in qualifiers)
+        self.const += " &" * ("R" in qualifiers) + " &&" * ("O" in qualifiers)
         return whole
 
     def unqualified(self, owner: str) -> str:
-        """One part of a name; `owner` is the class that constructors are called by."""
+        """One part of a name with its ABI tags; `owner` is what constructors are called by."""
+        part = self._unqualified(owner)
+        while self.next(2)[:1] == "B" and self.next(2)[1:].isdigit():
+            self.at += 1
+            end = int(self.match(r"[1-9]\d*")[0]) + self.at
+            part, self.at = f"{part}[abi:{self.text[self.at : end]}]", end
+        return part
+
+    def _unqualified(self, owner: str) -> str:
         self.take("L")
         if self.next().isdigit():
             end = int(self.match(r"[1-9]\d*")[0]) + self.at
@@ -194,8 +241,10 @@ class _Reader:
             hidden = part.startswith("_INTERNAL_")
             return "" if hidden else _ANONYMOUS if part.startswith("_GLOBAL__N_") else part
         code, self.at = self.next(2), self.at + 2
-        if code in ("C1", "C2", "C3", "D0", "D1", "D2"):
-            return "~" * (code[0] == "D") + owner.partition("<")[0]
+        if code in ("C1", "C2", "C3", "C4", "D0", "D1", "D2", "D4", "cv"):
+            self.returns = False
+        if code[0] in "CD" and code[1:].isdigit():
+            return "~" * (code[0] == "D") + owner.partition("<")[0].partition("[")[0]
         if code == "cv":
             return f"operator {_written(self.type())}"
         if code == "Ul":
@@ -243,10 +292,9 @@ class _Reader:
         if self.take("L"):
             return self.literal()
         if self.take("J"):
-            return ", ".join(self.until_end(self.argument))
+            return _Pack.of(self.until_end(self.argument))
         if self.take("X"):
-            # Of expressions only a parameter by itself is read: `S<M>` in a signature.
-            value = self.parameter()[0]
+            value = self.expression()
             self.match("E")
             return value
         return _written(self.type())
@@ -276,17 +324,68 @@ class _Reader:
         if self.take("fp"):
             number = self.match(r"(\d*)_")[1]
             return f"{{parm#{int(number) + 2 if number else 1}}}"
-        return self.literal() if self.take("L") else self.parameter()[0]
+        if self.take("L"):
+            return self.literal()
+        if self.take("sr"):
+            return self.member_of_type()
+        if self.take("st"):
+            return f"sizeof ({_written(self.type())})"
+        code = self.next(2)
+        if code in UNARY:
+            self.at += 2
+            return f"{OPERATORS[code]}({self.expression()})"
+        if code in BINARY:
+            self.at += 2
+            return f"({self.expression()}){OPERATORS[code]}({self.expression()})"
+        return self.parameter()[0]
+
+    def member_of_type(self) -> str:
+        """`is_base_of<T, U>::value`: a name in a type that is known when there are arguments."""
+        parts: list[str] = []
+        if self.take("N") or not self.next().isdigit():
+            nested = self.text[self.at - 1] == "N"
+            parts.append(_written(self.type()))
+            parts += self.until_end(self.simple_name) if nested else []
+        else:
+            parts += self.until_end(self.simple_name)
+        return "::".join([*parts, self.simple_name()])
+
+    def simple_name(self) -> str:
+        """A name with its arguments, for which nothing later stands."""
+        keep = self.template
+        name = self.unqualified("")
+        self.template = keep
+        return name + (self._arguments_of_type() if self.next() == "I" else "")
 
     def parameter(self) -> Type:
         code = self.match(r"T(\d*)_")[1]
         index = int(code) + 1 if code else 0
-        return f"\1{index}\2" if self.generic else self.arguments[index], ""
+        if self.generic:
+            return f"\1{index}\2", ""
+        found = self.arguments[index]
+        if self.element >= 0 and isinstance(found, _Pack):
+            self.elements = len(found.parts)
+            return found.parts[self.element] if self.element < len(found.parts) else "", ""
+        return found, ""
+
+    def expansion(self) -> str:
+        """A pattern for each element of the packs in it."""
+        start, seen, outer = self.at, list(self.seen), (self.element, self.elements)
+        made: list[str] = []
+        self.elements = -1
+        while not made or len(made) < self.elements:
+            self.at, self.seen, self.element = start, list(seen), len(made)
+            made.append(_written(self.type()))
+        if not self.elements:
+            made.clear()
+        self.element, self.elements = outer
+        return ", ".join(made)
 
     # ---- types -------------------------------------------------------------------------
     def type(self) -> Type:
         self.depth += 1
-        if self.depth > MAX_DEPTH:
+        self.work += 1
+        if self.depth > MAX_DEPTH or self.work > MAX_TYPES:
             raise _UnreadError
         found = self._type()
         self.depth -= 1
@@ -318,6 +417,9 @@ class _Reader:
             words = self.match("r?V?K?")[0]
             before, after = self.type()
             more = " const" * ("K" in words) + " volatile" * ("V" in words)
+            if after.startswith(") ["):
+                # Of an array it is the elements that are constant.
+                return f"{before[:-2]}{more} (", after
             return before + more, after
         if letter == "A":
             size = self.match(r"A(\d*)_")[1]
@@ -328,7 +430,7 @@ class _Reader:
         if letter == "T":
             return self._of_parameter()
         if self.take("Dp"):
-            return self.type()
+            return self.expansion(), ""
         if self.take("DT") or self.take("Dt"):
             text = self.expression()
             self.match("E")
@@ -377,4 +479,7 @@ def _referred(before: str, mark: str) -> str:
 
 def _written(made: Type) -> str:
     before, after = made
-    return (before + after).replace(" ()", " ")
+    if before.endswith(" (") and after.startswith(")"):
+        # Nothing is declared between the parentheses: `char [4]`, `int (float)`.
+        return f"{before[:-2]} {after[1:].lstrip()}"
+    return before + after

@@ -45,6 +45,28 @@ MANGLED = {
     "_ZN4NodeUt0_E": "Node::{unnamed type#2}",
     "_ZTV5Shape": "vtable for Shape",
     "_ZThn8_NK5Shape4nameEv": "non-virtual thunk to Shape::name() const",
+    # Constructors are called by the class, whatever its arguments are; they return nothing.
+    "_ZN2ns4ringISt4pairIiN2kb3keyEEEC2IfvEET_i": (
+        "ns::ring<std::pair<int, kb::key> >::ring<float, void>(float, int)"
+    ),
+    "_ZN2ns4ringISt4pairIiN2kb3keyEEED1Ev": "ns::ring<std::pair<int, kb::key> >::~ring()",
+    "_ZN3logB2v1C1ENSt7__cxx116stringE": "log[abi:v1]::log(std::__cxx11::string)",
+    # A pattern is written for each element of a pack.
+    "_ZN2cu7combineIJPNS_4NodeES2_jEEEiDpRKT_": (
+        "cu::combine<cu::Node*, cu::Node*, unsigned int>"
+        "(cu::Node* const&, cu::Node* const&, unsigned int const&)"
+    ),
+    "_Z4sizeIJifEEvSt5tupleIJDpPT_EE": "size<int, float>(std::tuple<int*, float*>)",
+    "_Z4noneIJEEvDpRKT_i": "none<>(int)",
+    # What a return type depends on.
+    "_Z3maxIfENSt9enable_ifIXsr3std17is_floating_pointIT_EE5valueES1_E4typeES1_S1_": (
+        "max<float>(float, float)"
+    ),
+    "_Z3getILi3EEN3boxIXplT_Li1EEE4typeEv": "get<3>()",
+    "_ZN1alsIiEERS_T_": "a::operator<< <int>(int)",
+    "_ZNO1a4takeEv": "a::take() &&",
+    "_Z1gSt8functionIFivEE": "g(std::function<int ()>)",
+    "_Z1kRKA4_f": "k(float const (&) [4])",
     "_Z9": None,
     "_Z1fS_": None,
     "_ZN1a": None,
