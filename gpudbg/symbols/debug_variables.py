@@ -110,12 +110,20 @@ def why_none(program: Program) -> str:
         info = dwarf_of(program)
         if info is None:
             return "its debug information is larger than what is read"
-        if next(_functions(program), None) is None:
+        # All of them: the damage may lie behind the first.
+        if not list(_functions(program)):
             return "its debug information tells of no function"
     except Exception as error:
-        words = str(error).partition("\n")[0] or type(error).__name__
-        return f"its debug information is damaged: {words[:100]}"
+        return f"its debug information is damaged: {_damage(error)}"
     return ""
+
+
+def _damage(error: Exception) -> str:
+    """What reading stopped at, in words: of some errors the text is a bare number."""
+    if isinstance(error, KeyError):
+        return f"it refers to an entry or form {error.args[0]} that does not exist"
+    words = str(error).partition("\n")[0][:100]
+    return words or f"its parts contradict each other ({type(error).__name__})"
 
 
 def read_variables(program: Program) -> Mapping[str, VariableScope]:

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 import gpudbg
 from gpudbg.debug.session import DebugSession
 from gpudbg.errors import GpudbgError
+from gpudbg.symbols.debug_variables import read_variables, why_none
 from tests.source.cases import ARCHS, DATA, cubin
 
 BIG = bytes.fromhex("0000000000000840" + "010002000300040005000600" + "00000000")
@@ -150,6 +151,16 @@ def test_a_member_that_lies_outside_of_its_structure(place: int, byte: int) -> N
     content = bytearray(good)
     content[good.index(program.sections[".debug_info"].data[:64]) + place] = byte
     ask(bytes(content))
+
+
+def test_damage_behind_the_first_function_is_told() -> None:
+    good = cubin("instances", "sm_52").read_bytes()
+    data = gpudbg.load(good).program.sections[".debug_info"].data
+    for bytes_ in (b"\xff", b"\x7f", b"\x03"):
+        worn = data[: 3 * len(data) // 4] + bytes_ * (len(data) - 3 * len(data) // 4)
+        program = gpudbg.load(good.replace(data, worn)).program
+        assert read_variables(program) == {}
+        assert re.match(r"its debug information is damaged: \D", why_none(program))
 
 
 def ask(content: bytes) -> None:
