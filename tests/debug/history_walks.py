@@ -244,12 +244,18 @@ def recorded_walk(launch: Opened, engine: str, seed: int, path: Path, moves: int
         for tick in ticks:
             session.goto(tick)
             hashes.append(session.state_hash())
+        numbers = [row.number for row in session.branches if not row.current]
         session.save_recording(path)
         with gpudbg.open(path) as again:
             for tick, hashed in zip(reversed(ticks), reversed(hashes), strict=True):
                 again.goto(tick)
                 if again.state_hash() != hashed:
                     return f"{name}: tick {tick} of {end} is another state in the recording"
+            for number in numbers:
+                session.branch(number)
+                again.branch(number)
+                if again.state_hash() != session.state_hash():
+                    return f"{name}: branch {number} ends in another state in the recording"
     except gpudbg.GpudbgError as error:
         # What recordings do not hold is refused by name.
         return "" if "recordings do not hold" in str(error) else f"{name}: recording: {error}"

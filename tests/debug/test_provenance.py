@@ -139,6 +139,19 @@ def test_readers_of_constants_are_those_that_a_watchpoint_meets(
         assert [row["tick"] + 1 for row in found] == [stop.instructions for stop in met][::-1]
 
 
+def test_why_goes_back_over_what_was_changed(session: Any) -> None:
+    """Stretches of the past end where somebody changed something: going on does not do it again."""
+    session.goto(20)
+    session.command("set var $R3 = 1")
+    session.run(max_instructions=30)
+    session.command("set var $R4 = 1")
+    session.run(max_instructions=30)
+    kept = session.state_hash()
+    assert session.why("$R12").kind == "launch"
+    assert session.why("$R4").tick or session.why("$R4").kind == "edit"
+    assert session.state_hash() == kept
+
+
 @pytest.mark.parametrize("engine", ["step", "run"])
 def test_loads_read_constants_that_lie_in_device_memory(
     engine: str, monkeypatch: pytest.MonkeyPatch

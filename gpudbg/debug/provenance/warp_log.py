@@ -29,7 +29,7 @@ class WarpLog:
 
     def __init__(self, history: LaunchHistory, key: WarpKey, high: int) -> None:
         self._history, self._key = history, key
-        self.high = self._low = high
+        self.high, self._low = high, history.replay.latest(high)
         self._size = FIRST
         self._stretches: list[tuple[Rows, Rows]] = []
         self._whole = False
@@ -60,8 +60,10 @@ class WarpLog:
     def _extend(self) -> None:
         """Look at an earlier stretch."""
         history, replay = self._history, self._history.replay
-        high = replay.latest(self._low)
+        high = self._low
         low = replay.latest(high.tick - self._size) if high.tick > self._size else replay.first
+        # What was changed there is not done by going on.
+        low = max(low, replay.earlier(high, needed=True))
         history.pass_by(low)
         if replay.grid.total > FIRST:
             # Others will come here again.
@@ -73,7 +75,7 @@ class WarpLog:
         self._stretches.append(_joined(seen.rows))
         history.pass_by(low)
         self._whole = low <= replay.first or find_warp(replay.grid, self._key) is None
-        self._low, self._size = low.tick, self._size * GROWTH
+        self._low, self._size = low, self._size * GROWTH
 
 
 def _joined(rows: list[tuple[Rows, Rows]]) -> tuple[Rows, Rows]:
