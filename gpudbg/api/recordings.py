@@ -30,6 +30,7 @@ from gpudbg.formats.recording import (
     RecordedMove,
     Recording,
     decode,
+    harmless,
 )
 from gpudbg.launch.prepare import Argument, Made, ProgramLaunch
 from gpudbg.sm import state_edits
@@ -137,7 +138,7 @@ class _Resumed:
             table = Launch(kernel=self._of.kernel, block=self._of.block, raw=spec)
             program = read_raw(data, self._of.program, table, self._of.machine.arch)
         sources = {
-            name: self._recording.section(label).decode()
+            name: harmless(self._recording.section(label).decode())
             for name, label in self._of.sources.items()
         }
         marks: Any = self._of.marks

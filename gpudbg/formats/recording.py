@@ -40,6 +40,12 @@ MOST_BYTES: Final = 1 << 34
 _MOST_RATIO: Final = 1040
 """More than zlib can compress; a larger claim is a lie."""
 _DIGEST: Final = 16
+_UNSHOWN: Final = {
+    n: "\N{REPLACEMENT CHARACTER}"
+    for n in (*range(32), *range(127, 160))
+    if chr(n) not in "\t\n\f\r"
+}
+"""Control characters, which a terminal would act on."""
 
 _HEADER: Final = cs.Struct("magic" / cs.Bytes(8), "version" / cs.Int16ul, "sections" / cs.Int16ul)
 _SECTION: Final = cs.Struct(
@@ -421,12 +427,19 @@ def _typed(value: Any, wanted: Any, where: str) -> Any:
     if origin is Mapping:
         if not isinstance(value, dict):
             raise ValueError(f"{where} is no object")
-        return {key: _typed(found, parts[1], f"{where}.{key}") for key, found in value.items()}
+        return {
+            harmless(key): _typed(found, parts[1], f"{where}.{key}") for key, found in value.items()
+        }
     if dataclasses.is_dataclass(wanted) and isinstance(wanted, type):
         return _record(value, wanted, where)
     if type(value) is not wanted:
         raise ValueError(f"{where} is no {wanted.__name__}")
-    return value
+    return harmless(value) if wanted is str else value
+
+
+def harmless(text: str) -> str:
+    """A text of a file that somebody else may have made, as it can be shown on a terminal."""
+    return text if text.isprintable() else text.translate(_UNSHOWN)
 
 
 def _tuple(value: Any, parts: tuple[Any, ...], where: str) -> tuple[Any, ...]:

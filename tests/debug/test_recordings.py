@@ -240,6 +240,18 @@ def test_a_handler_that_comes_later_is_recorded(tmp_path: Path) -> None:
         assert again.grid.traps.handler is None
 
 
+def test_texts_of_a_recording_cannot_steer_a_terminal(tmp_path: Path) -> None:
+    with gpudbg.open(FIRST) as session:
+        session.step(5)
+        session.bookmark("\x1b[2Jhere", note="a\x07\nb")
+        session.save_recording(tmp_path / "x.gpurec")
+    with gpudbg.open(tmp_path / "x.gpurec") as again:
+        text = again.command("info bookmarks").text
+        assert "\x1b" not in text
+        assert "\x07" not in text
+        assert "[2Jhere" in text
+
+
 def test_branches_are_recorded(tmp_path: Path) -> None:
     """With their names, where they began, what was changed, and their ends."""
     with gpudbg.open(FIRST, engine="run") as session:
