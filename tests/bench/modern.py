@@ -3,8 +3,9 @@
     python tests/bench/modern.py [--kernels saxpy,sgemm] [--size small] [--reps 5] [--json FILE]
 
 Both builds of a kernel run in turn in one process; the ratio is that of the best times
-(processor time, so that other work on the machine counts less).  The last
-row is an f16 matrix product by mma.sync (`gemm_f16.cu`) beside NumPy's float32 `@` on one thread.
+(processor time, so that other work on the machine counts less).  Compiled code is not kept on
+disk, or compiling would be compared with reading.  The last row is an f16 matrix product by
+mma.sync (`gemm_f16.cu`) beside NumPy's float32 `@` on one thread.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from typing import Any
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ["GPUDBG_NO_CACHE"] = "1"
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parents[1])]
 
