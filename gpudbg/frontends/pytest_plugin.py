@@ -129,10 +129,13 @@ class GpuFixture:
 def _fails(check: Callable[..., None], *args: Any) -> None:
     """Fail the test with what an assertion of a report says, and nothing else."""
     __tracebackhide__ = True
+    text = ""
     try:
         check(*args)
     except AssertionError as error:
-        pytest.fail(str(error), pytrace=False)
+        text = str(error)
+    if text:
+        pytest.fail(text, pytrace=False)
 
 
 @pytest.fixture

@@ -645,7 +645,8 @@ def _rows(
 
 
 class NumpyStorage:
-    """Arrays of which arguments are parts, in device memory: one copy however many share it."""
+    """Arrays that arguments are, or are parts of, in device memory: one copy however many share
+    it, written back when all launches have run."""
 
     def __init__(self, program: LoadedProgram) -> None:
         self._program = program
@@ -656,12 +657,16 @@ class NumpyStorage:
         return [self._view(a) if isinstance(a, np.ndarray) else a for a in args]
 
     def _view(self, array: Any) -> object:
-        outer = storage_of(array)
-        if outer is None or array.dtype.hasobject:
+        if array.dtype.hasobject or not array.size:
             return array
+        outer = storage_of(array)
+        whole = outer is None
+        outer = array if outer is None else outer
         held = self._made.get(id(outer))
         if held is None:
             held = self._made[id(outer)] = (outer, self._program.device.buffer(outer))
+        if whole:
+            return held[1]
         offset = array.__array_interface__["data"][0] - outer.__array_interface__["data"][0]
         return held[1].view(array.shape, array.strides, offset, array.dtype)
 

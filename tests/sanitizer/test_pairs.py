@@ -53,8 +53,10 @@ class Pair:
     def kernel(self, twin: int) -> str:
         return f"{self.name}_{('ok', 'bad')[twin]}"
 
-    def expected(self, twin: int) -> list[str]:
-        found: list[str] = self.data.get(TWINS[twin], [])
+    def expected(self, twin: int, arch: str) -> list[str]:
+        found: list[str] | dict[str, list[str]] = self.data.get(TWINS[twin], [])
+        if isinstance(found, dict):
+            found = found.get(arch, found.get("*", []))
         return found
 
 
@@ -164,7 +166,7 @@ def mistakes(pair: Pair, arch: str, twin: int) -> list[str]:
     """What a report lacks, and what it has without cause."""
     report = checked(pair, arch, twin)
     marks = text_of(pair.file, arch)[1][pair.kernel(twin)]
-    wanted = pair.expected(twin)
+    wanted = pair.expected(twin, arch)
     found = [words(f, marks) for f in report.findings]
     # A racing reader may find what nobody has written yet.
     late = [f"uninitialised {w.split()[1]}" for w in wanted if w.startswith("race")]
