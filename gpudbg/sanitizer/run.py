@@ -44,7 +44,14 @@ from gpudbg.sanitizer.places import AccessPlaces
 from gpudbg.sanitizer.races import RaceCheck, emulated_atomics
 from gpudbg.sanitizer.register_pool import RegisterPoolCheck
 from gpudbg.sanitizer.report import CheckReport
-from gpudbg.sanitizer.schedules import RacingTicks, RunOutcome, outcome_of, plan_of, shortened
+from gpudbg.sanitizer.schedules import (
+    RacingTicks,
+    RunOutcome,
+    ShownSchedule,
+    outcome_of,
+    plan_of,
+    shortened,
+)
 from gpudbg.sanitizer.screening import can_screen, reached_code, screening_of
 from gpudbg.sanitizer.settings import DEFAULTS, CheckSettings
 from gpudbg.sanitizer.stop_findings import add_error
@@ -63,6 +70,7 @@ if TYPE_CHECKING:
     from gpudbg.debug.session import DebugSession
     from gpudbg.debug.stops.stop import Stop
     from gpudbg.device.device import DeviceBuffer
+    from gpudbg.sm.schedule.plan import SchedulePlan
 
 
 def check(
@@ -214,16 +222,23 @@ class _Search:
             if racing and not near.ticks:
                 near = RacingTicks(racing)
                 self._bare(self.settings.seed, near)
-        searched = bool(others) and not stopper.why
+        # Before the last run, whose results stay in memory: all begin alike.
+        shown = self._shown(others, first) if others and not stopper.why else None
         last = run if others and not self.plain else self._checked(self.settings.seed)
         report = last.report()
         report = replace(report, faults=(*report.faults, *faults))
-        for plan, outcome in others if searched and not stopper.why else ():
+        return report if shown is None else replace(report, schedule=shown)
+
+    def _shown(
+        self, others: Sequence[tuple[SchedulePlan, RunOutcome]], first: RunOutcome
+    ) -> ShownSchedule | None:
+        """The shortest schedule of the first one that leaves other results, if one does."""
+        for plan, outcome in others:
             if outcome.difference(first):
                 shown = shortened(plan, first, lambda p: self._bare(p.seed))
-                if shown is not None:
-                    return replace(report, schedule=shown)
-        return report
+                if shown is not None or self.launches.stopper.why:
+                    return shown
+        return None
 
     def _checked(self, seed: int, keep: bool = True) -> _Run:
         """Run all launches with checks; `keep`: what they leave in memory stays."""

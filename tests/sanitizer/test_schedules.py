@@ -129,6 +129,8 @@ def test_an_update_is_lost_between_two_instructions_that_nothing_separates() -> 
     (switch,) = report.schedule.plan.switches
     # After the first block's load, the fifth instruction, and before its store, the seventh.
     assert switch in (5, 6)
+    # Every run began with the array as it was given, the one whose results stay, too.
+    assert set(words.tolist()) == {2}
     program = gpudbg.load(image)
     for seed, total in ((0, 2), (report.schedule.plan.seed, 1)):
         program.device.gpu.seed = seed
