@@ -13,8 +13,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from gpudbg.dataclass import dataclass
-from gpudbg.isa.constant_reads import constant_reads
-from gpudbg.isa.special_reads import special_reads
 
 if TYPE_CHECKING:
     from gpudbg.isa.family import Instruction
@@ -85,6 +83,9 @@ class SelectedConstant:
 
     def read_by(self, insn: Instruction) -> bool:
         """Whether an instruction can read it: as an operand, or where its registers point."""
+        # Programs are loaded without the decoders, which take their time.
+        from gpudbg.isa.constant_reads import constant_reads
+
         return any(
             self.meets(read.bank, read.offset, read.size)
             if read.base is None
@@ -109,6 +110,8 @@ LEAVING: Final = frozenset(("EXIT", "KIL", "KILL", "RET"))
 
 def touched_by(insn: Instruction) -> set[Touched]:
     """What an instruction reads and writes, as a selection has it."""
+    from gpudbg.isa.special_reads import special_reads
+
     found: set[Touched] = {(EVERY, 0)}
     if insn.op in LEAVING:
         found.add((LEAVES, 0))

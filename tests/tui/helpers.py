@@ -156,7 +156,9 @@ def unheard(app: GpudbgApp) -> MessagePump | None:
     for pump in (app, *app._registry):
         queue: Any = pump._message_queue
         waits: Any = queue.empty() and vars(queue.ready_event)["_waiters"]
-        if not (waits or pump._closing or pump._closed) or pump._next_callbacks:
+        # A part that has broken takes no more messages; the application shows what it said.
+        over = pump._closing or pump._closed or (pump._task is not None and pump._task.done())
+        if not over and (not waits or pump._next_callbacks):
             return pump
     return None
 
