@@ -66,9 +66,9 @@ class CheckReport(CheckResults):
             AssertionError: those that do; UsageError: `performance` was not asked for.
         """
         __tracebackhide__ = True
-        self._fails(
+        _fails(
             f"{s.place}: {s.degree}-way bank conflict"
-            for s in self._figures(line)
+            for s in _figures(self, line)
             if s.kind == "bank_conflict" and s.degree > 1
         )
 
@@ -82,23 +82,11 @@ class CheckReport(CheckResults):
             AssertionError: those that do; UsageError: `performance` was not asked for.
         """
         __tracebackhide__ = True
-        self._fails(
+        _fails(
             f"{s.place}: {s.efficiency:.0%} of what is fetched is asked for"
-            for s in self._figures(line)
+            for s in _figures(self, line)
             if s.kind == "uncoalesced" and s.efficiency < min_efficiency
         )
-
-    def _figures(self, line: int | None) -> list[PerfSite]:
-        if not self.counted_costs:
-            raise UsageError("no performance figures", "check with performance=True")
-        return [s for s in self.performance if line in (None, s.line)]
-
-    @staticmethod
-    def _fails(worst: Iterable[str]) -> None:
-        __tracebackhide__ = True
-        text = "\n".join(worst)
-        if text:
-            raise AssertionError(text)
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
         printer.text(str(self))
@@ -111,3 +99,17 @@ class CheckReport(CheckResults):
 
     def __str__(self) -> str:
         return "\n".join(self.lines())
+
+
+def _figures(report: CheckReport, line: int | None) -> list[PerfSite]:
+    """What was counted at a line, or everywhere."""
+    if not report.counted_costs:
+        raise UsageError("no performance figures", "check with performance=True")
+    return [s for s in report.performance if line in (None, s.line)]
+
+
+def _fails(worst: Iterable[str]) -> None:
+    __tracebackhide__ = True
+    text = "\n".join(worst)
+    if text:
+        raise AssertionError(text)
