@@ -124,6 +124,7 @@ def programs() -> Any:
                 yield path.stem, symbols, live
 
 
+@pytest.mark.full(instead="test_marks_of_a_register_are_those_of_the_instruction")
 def test_where_somebody_looks_it_is_as_in_the_whole_walk(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("gpudbg.analysis.local_liveness.BUDGET", 1 << 30)
     same = more = 0

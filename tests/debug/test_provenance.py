@@ -188,6 +188,7 @@ def test_what_a_descriptor_names_has_readers_and_causes(arch: str, tmp_path: Pat
         assert [c.what for c in cause.children] == [f"global 0x{place + 252:x}", "UR4", "UR5"]
 
 
+@pytest.mark.full(instead="test_why_goes_through_registers_and_memory_to_the_leaves")
 def test_a_matrix_register_comes_from_the_row_that_another_lane_addressed() -> None:
     """`LDSM`: the word in shared memory that is named has the register's value."""
     session = launched("mma_f16", "sm_80")

@@ -304,6 +304,7 @@ READS = """
 """
 
 
+@pytest.mark.full(instead="test_engines_agree")
 @pytest.mark.in_turn(1)
 @pytest.mark.parametrize("limit", [0, 1, 203, 2000])
 def test_a_debugger_writes_to_local_memory(limit: int) -> None:

@@ -99,6 +99,7 @@ def test_conversions_of_the_uniform_datapath(tmp_path: Path) -> None:
     agree(lines, held, "sm_120", tmp_path, times=1)
 
 
+@pytest.mark.full(instead="test_forms_that_look_at_other_lanes")
 @pytest.mark.in_turn(1)
 @pytest.mark.parametrize(
     ("arch", "loaded"), [("sm_80", None), ("sm_90", None), ("sm_90", "own"), ("sm_90", "other")]

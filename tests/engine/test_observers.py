@@ -84,6 +84,7 @@ def test_both_engines_tell_the_same(kernel: str) -> None:
         assert max(run.sizes) > 900
 
 
+@pytest.mark.full(instead="test_both_engines_tell_the_same")
 @pytest.mark.in_turn(1)
 @pytest.mark.parametrize("kernel", ["barriers", "reduce_sum"])
 def test_order_among_events(kernel: str) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 
 import gpudbg
 
@@ -30,6 +31,7 @@ def test_bytes_that_never_come_are_a_deadlock() -> None:
     assert (row["phase"], row["pending"], row["bytes"]) == (0, 0, 16)
 
 
+@pytest.mark.full(instead="test_bytes_that_never_come_are_a_deadlock")
 def test_a_block_that_does_not_come_to_its_cluster() -> None:
     session = launched("hangs", "cluster", grid=2, block=64, args=[np.zeros(1, np.int32)])
     stop = session.run()

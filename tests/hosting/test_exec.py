@@ -155,6 +155,7 @@ def test_code_for_other_architectures(tmp_path: Path) -> None:
     assert older.returncode == 0, older.stdout + older.stderr
 
 
+@pytest.mark.full(instead="test_launches_are_places_to_stop")
 def test_an_mi_client_starts_the_program_again(tmp_path: Path) -> None:
     program = host_program("checked.cu", tmp_path / "mi")
     with subprocess.Popen(

@@ -11,7 +11,7 @@ import shlex
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple, cast
 
 from gpudbg.debug.commands.absent import ABSENT
 from gpudbg.debug.commands.families import load
@@ -171,7 +171,24 @@ def _first_words() -> frozenset[str]:
 @cache
 def _flags() -> frozenset[str]:
     found = {flag for verb in VERBS for row in all_rows(verb) for flag in row.flags}
-    return frozenset(found | EVERYWHERE | GDB)
+    return frozenset(found | EVERYWHERE | GDB | _flags_of_pytest())
+
+
+def _flags_of_pytest() -> set[str]:
+    """Those that the pytest plugin registers."""
+    from gpudbg.frontends import pytest_plugin
+
+    found: set[str] = set()
+
+    class Parser:
+        def getgroup(self, *_: str) -> Parser:
+            return self
+
+        def addoption(self, name: str, **_: Any) -> None:
+            found.add(name)
+
+    pytest_plugin.pytest_addoption(cast(Any, Parser()))
+    return found
 
 
 @cache

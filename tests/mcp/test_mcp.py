@@ -99,115 +99,119 @@ def folder(tmp_path: Path) -> Path:
     return place
 
 
-def test_what_a_person_has_as_tools(folder: Path) -> None:
-    async def debug(call: Call, client: ClientSession) -> None:
-        tools = {tool.name: tool for tool in (await client.list_tools()).tools}
-        wanted = "compile load launch run stop_card step print disassemble check back more"
-        assert set(wanted.split()) <= set(tools)
-        for tool in tools.values():
-            assert tool.description
-            assert tool.input_schema["type"] == "object"
-            assert tool.output_schema is not None
-        assert tools["launch"].input_schema["properties"]["program"]["type"] == "integer"
+async def use(call: Call, client: ClientSession, folder: Path) -> None:
+    """What a person has as tools."""
+    tools = {tool.name: tool for tool in (await client.list_tools()).tools}
+    wanted = "compile load launch run stop_card step print disassemble check back more"
+    assert set(wanted.split()) <= set(tools)
+    for tool in tools.values():
+        assert tool.description
+        assert tool.input_schema["type"] == "object"
+        assert tool.output_schema is not None
+    assert tools["launch"].input_schema["properties"]["program"]["type"] == "integer"
 
-        # A program with a launch table: it faults, and the launch goes back from there.
-        assert "smooth(" in text(await call("load", file="out_of_bounds.cubin"))
-        launched = await call("launch", program=1)
-        assert told(launched, "stop") == "entry"
-        fault = await call("run", session=1)
-        assert told(fault, "stop") == "fault"
-        assert "nearest" in text(fault)
-        assert text(await call("stop_card", session=1)) == text(fault)
-        assert "tick" in text(await call("back", session=1, to="instruction"))
-        assert told(await call("back", session=1, to="begin"), "stop") != "fault"
-        assert "out_of_bounds.cu:" in text(await call("check", program=1))
-        listing = await call("disassemble", program=1)
-        assert "code for sm_50" in text(listing)
-        assert "// out_of_bounds.cu:5" in text(listing)
+    # A program with a launch table: it faults, and the launch goes back from there.
+    assert "smooth(" in text(await call("load", file="out_of_bounds.cubin"))
+    launched = await call("launch", program=1)
+    assert told(launched, "stop") == "entry"
+    fault = await call("run", session=1)
+    assert told(fault, "stop") == "fault"
+    assert "nearest" in text(fault)
+    assert text(await call("stop_card", session=1)) == text(fault)
+    assert "tick" in text(await call("back", session=1, to="instruction"))
+    assert told(await call("back", session=1, to="begin"), "stop") != "fault"
+    assert "out_of_bounds.cu:" in text(await call("check", program=1))
+    listing = await call("disassemble", program=1)
+    assert "code for sm_50" in text(listing)
+    assert "// out_of_bounds.cu:5" in text(listing)
 
-        # Arrays from a file and by rule, in code that a call passes.
-        made = await call("compile", source=SCALE, language="sass")
-        number = told(made, "program")
-        launched = await call(
-            "launch", program=number, args=["x=@x.npy", "i32:32"], outputs=["x[0:4]"]
-        )
-        session = told(launched, "session")
-        assert "5" in text(await call("print", session=session, expression="x[5]"))
-        assert "scale+" in text(await call("step", session=session, unit="instruction"))
-        at = await call("breakpoint", session=session, watch="x[5]")
-        assert "atchpoint" in text(at)
-        hit = await call("run", session=session)
-        assert told(hit, "stop") == "watchpoint"
-        wrote = await call("who_wrote", session=session, expression="x[5]")
-        assert "store" in text(wrote)
-        ended = await call("run", session=session)
-        assert told(ended, "stop") == "exit"
-        assert "0 2 4 6" in text(ended)
-        by_rule = await call(
-            "launch", program=number, args=["x=i32[32]:arange(start=7,step=0)", "i32:32"]
-        )
-        ended = await call("run", session=told(by_rule, "session"))
-        assert "14 14" in text(ended)
+    # Arrays from a file and by rule, in code that a call passes.
+    made = await call("compile", source=SCALE, language="sass")
+    number = told(made, "program")
+    launched = await call("launch", program=number, args=["x=@x.npy", "i32:32"], outputs=["x[0:4]"])
+    session = told(launched, "session")
+    assert "5" in text(await call("print", session=session, expression="x[5]"))
+    assert "scale+" in text(await call("step", session=session, unit="instruction"))
+    at = await call("breakpoint", session=session, watch="x[5]")
+    assert "atchpoint" in text(at)
+    hit = await call("run", session=session)
+    assert told(hit, "stop") == "watchpoint"
+    wrote = await call("who_wrote", session=session, expression="x[5]")
+    assert "store" in text(wrote)
+    ended = await call("run", session=session)
+    assert told(ended, "stop") == "exit"
+    assert "0 2 4 6" in text(ended)
+    by_rule = await call(
+        "launch", program=number, args=["x=i32[32]:arange(start=7,step=0)", "i32:32"]
+    )
+    ended = await call("run", session=told(by_rule, "session"))
+    assert "14 14" in text(ended)
 
-        # Long answers are cut, and the rest is there.
-        long = await call("disassemble", program=1, control="fields")
-        assert len(text(long)) < 1000
-        assert "more lines" in text(long)
-        again = await call("more", answer=told(long, "more"), line=1)
-        assert text(again) == text(long)
-        state = text(await call("state"))
-        assert str(folder) in state
-        assert "session 1" in state
-        assert "closed" in text(await call("close", program=1))
-        assert "session 1" not in text(await call("state"))
-
-    talk(folder, debug, "--answer-chars", "800")
+    # Long answers are cut, and the rest is there.
+    long = await call("disassemble", program=1, control="fields")
+    assert len(text(long)) < 1000
+    assert "more lines" in text(long)
+    again = await call("more", answer=told(long, "more"), line=1)
+    assert text(again) == text(long)
+    state = text(await call("state"))
+    assert str(folder) in state
+    assert "session 1" in state
+    assert "closed" in text(await call("close", program=1))
+    assert "session 1" not in text(await call("state"))
 
 
-def test_hostile_calls(folder: Path, tmp_path: Path) -> None:
-    async def attack(call: Call, client: ClientSession) -> None:
-        for name in ("/etc/passwd", "../secret.txt", "link", "linked/secret.txt", "", "a\0b", "~"):
-            refusal(await call("load", file=name))
-        source = f'#include "{tmp_path}/secret.txt"\n__global__ void k() {{}}'
-        assert "not for them" not in refusal(await call("compile", source=source))
-        refusal(await call("compile", source="int x;", include_dirs=["/etc"]))
-        refusal(await call("compile"))
-        assert "program 1" in text(await call("load", file="scale.sass"))
-        for argument in ("x=@../secret.txt", "x=@link", "x=u8[4]:@linked/secret.txt"):
-            refusal(await call("launch", program=1, args=[argument, "i32:1"]))
-        huge = await call("launch", program=1, args=["x=f32[300000000]:zeros", "i32:1"])
-        assert "bytes" in refusal(huge)
-        refusal(await call("launch", program=1, grid=[0], args=["x=i32[32]", "i32:1"]))
-        refusal(await call("launch", program=1, grid=[1, 1, 1, 1], args=["x=i32[32]", "i32:1"]))
-        refusal(await call("launch", program=99))
-        refusal(await call("launch", program="one"))
-        refusal(await call("launch", program=1, args=["--allow-shell"]))
-        refusal(await call("no_such_tool"))
+async def attack(call: Call, tmp_path: Path) -> None:
+    """Names outside of the folder, wrong arguments, commands that reach out of the sandbox."""
+    for name in ("/etc/passwd", "../secret.txt", "link", "linked/secret.txt", "", "a\0b", "~"):
+        refusal(await call("load", file=name))
+    source = f'#include "{tmp_path}/secret.txt"\n__global__ void k() {{}}'
+    assert "not for them" not in refusal(await call("compile", source=source))
+    refusal(await call("compile", source="int x;", include_dirs=["/etc"]))
+    refusal(await call("compile"))
+    number = told(await call("load", file="scale.sass"), "program")
+    for argument in ("x=@../secret.txt", "x=@link", "x=u8[4]:@linked/secret.txt"):
+        refusal(await call("launch", program=number, args=[argument, "i32:1"]))
+    huge = await call("launch", program=number, args=["x=f32[300000000]:zeros", "i32:1"])
+    assert "bytes" in refusal(huge)
+    refusal(await call("launch", program=number, grid=[0], args=["x=i32[32]", "i32:1"]))
+    refusal(await call("launch", program=number, grid=[1, 1, 1, 1], args=["x=i32[32]", "i32:1"]))
+    refusal(await call("launch", program=99))
+    refusal(await call("launch", program="one"))
+    refusal(await call("launch", program=number, args=["--allow-shell"]))
+    refusal(await call("no_such_tool"))
 
-        launched = await call("launch", program=1, args=["x=i32[32]:zeros", "i32:1"])
-        session = told(launched, "session")
-        for line in (
-            "shell id", "!id", "pipe info warps | id", "python print(1)", "make", "source x.gdb",
-            f"source {tmp_path}/secret.txt", f"list {tmp_path}/secret.txt:1",
-            f"dump value {tmp_path}/out.bin x[0]", f"restore {tmp_path}/secret.txt binary x",
-            f"record save {tmp_path}/out.gpurec", f"save launch {tmp_path}/out.toml", "quit",
-            f"trap handler {tmp_path}/secret.txt", "cd /",
-            f"run --arg x=@{tmp_path}/secret.txt",
-        ):  # fmt: skip
-            result = await call("command", session=session, line=line)
-            assert "not for them" not in result.content[0].text
-            refusal(result)
-        refusal(await call("command", session=session, line="info warps\nshell id"))
-        refusal(await call("print", session=session, expression="x[0]\nshell id"))
-        refusal(await call("set", session=session, target="$x = 1", value="2"))
-        refusal(await call("step", session=session, count=10**9))
-        refusal(await call("step", session=session, count=-1))
-        refusal(await call("step", session=[], count="many"))
-        refusal(await call("more", answer=77))
-        assert not list(tmp_path.glob("out.*"))
-        assert "session" in text(await call("state"))
+    launched = await call("launch", program=number, args=["x=i32[32]:zeros", "i32:1"])
+    session = told(launched, "session")
+    for line in (
+        "shell id", "!id", "pipe info warps | id", "python print(1)", "make", "source x.gdb",
+        f"source {tmp_path}/secret.txt", f"list {tmp_path}/secret.txt:1",
+        f"dump value {tmp_path}/out.bin x[0]", f"restore {tmp_path}/secret.txt binary x",
+        f"record save {tmp_path}/out.gpurec", f"save launch {tmp_path}/out.toml", "quit",
+        f"trap handler {tmp_path}/secret.txt", "cd /",
+        f"run --arg x=@{tmp_path}/secret.txt",
+    ):  # fmt: skip
+        result = await call("command", session=session, line=line)
+        assert "not for them" not in result.content[0].text
+        refusal(result)
+    refusal(await call("command", session=session, line="info warps\nshell id"))
+    refusal(await call("print", session=session, expression="x[0]\nshell id"))
+    refusal(await call("set", session=session, target="$x = 1", value="2"))
+    refusal(await call("step", session=session, count=10**9))
+    refusal(await call("step", session=session, count=-1))
+    refusal(await call("step", session=[], count="many"))
+    refusal(await call("more", answer=77))
+    assert not list(tmp_path.glob("out.*"))
+    assert "session" in text(await call("state"))
 
-    talk(folder, attack, "--memory-mb", "2048")
+
+def test_tools_and_hostile_calls(folder: Path, tmp_path: Path) -> None:
+    """Of one server: to start one takes longer than all that it is asked."""
+
+    async def both(call: Call, client: ClientSession) -> None:
+        await use(call, client, folder)
+        await attack(call, tmp_path)
+
+    talk(folder, both, "--answer-chars", "800", "--memory-mb", "2048")
 
 
 def test_endless_kernels_and_endless_calls_end(folder: Path) -> None:

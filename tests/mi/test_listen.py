@@ -77,6 +77,7 @@ def admitted(port: int) -> Remote:
     raise AssertionError("nobody was let in")
 
 
+@pytest.mark.full(instead="test_a_page_in_a_browser_is_no_client")
 def test_one_client_at_a_time(port: int) -> None:
     first = Remote(port)
     record = first.next()

@@ -23,7 +23,7 @@ def _value(turns: int) -> int:
     return value
 
 
-@pytest.mark.in_turn(1)
+@pytest.mark.in_turn(take="ticket-sm_90-1000")
 @pytest.mark.parametrize(
     ("kernel", "cubin", "most"),
     [

@@ -10,7 +10,7 @@ BEYOND = ("constants", "print table[t]")
 """Reads behind an array: what lies there is not the host's."""
 
 
-@pytest.mark.in_turn(4)
+@pytest.mark.in_turn(take="closures-sm_80 references-sm_80 bases-sm_52 recursion_depth-sm_52")
 @pytest.mark.parametrize("arch", ARCHS)
 @pytest.mark.parametrize("sample", SAMPLES)
 def test_values(sample: str, arch: str) -> None:

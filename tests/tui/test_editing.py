@@ -85,6 +85,7 @@ async def test_an_error_stays_in_place_and_escape_changes_nothing() -> None:
         assert (app.session.warp().state.R[0] == kept).all()
 
 
+@pytest.mark.full(instead="test_registers_and_predicates")
 async def test_memory_by_column() -> None:
     app = make_app(open_first())
     async with app.run_test(size=(200, 60)) as pilot:

@@ -279,6 +279,7 @@ async def test_the_machine_goes_back_by_keys() -> None:
         assert app.session.tick == 33
 
 
+@pytest.mark.full(instead="test_branches_are_gone_to_named_compared_and_deleted")
 async def test_bookmarks_are_set_named_and_dropped() -> None:
     app = make_app(open_first())
     async with app.run_test(size=(120, 40)) as pilot:

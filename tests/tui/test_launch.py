@@ -44,6 +44,7 @@ def form(app: GpudbgApp) -> LaunchScreen:
     return app.screen
 
 
+@pytest.mark.full(instead="test_code_and_breakpoints_before_the_launch")
 @pytest.mark.in_turn(1)
 @pytest.mark.parametrize("size", SIZES)
 async def test_choose_fill_in_and_launch(saxpy: Path, size: tuple[int, int]) -> None:

@@ -159,6 +159,7 @@ async def test_watch_shows_names_in_full_and_a_uniform_value_in_one_row(
         assert LONG.replace(" ", "") in joined.replace(" ", "")
 
 
+@pytest.mark.full(instead="test_watch_screen_shows_values_and_what_stands_out")
 async def test_every_lane_has_a_row_where_there_is_room_and_on_t() -> None:
     app = make_app(open_kernel("divergence", DIVERGE))
     async with app.run_test(size=(200, 60)) as pilot:

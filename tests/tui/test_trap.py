@@ -254,6 +254,7 @@ async def test_small_inspector_brings_its_command_line_up() -> None:
         assert a(TrapScreen, app.screen).timeline.display
 
 
+@pytest.mark.full(instead="test_fields_are_found_explained_and_edited")
 async def test_every_paused_warp_has_a_column() -> None:
     session = open_kernel(SCATTER, ["--block", "384"])
     session.step(3)
