@@ -134,9 +134,16 @@ async def settle(app: GpudbgApp, pilot: Any) -> None:
         await app.animator.wait_until_complete()
         app.screen._on_timer_update()
         await asyncio.sleep(0)
-        painted = not (app.screen._layout_required or app.screen._dirty_widgets)
+        painted = not waits(app.screen)
         calm = calm + 1 if app.at_rest and painted and not unheard(app) else 0
         assert painted or time.monotonic() < end, "the screen is not painted"
+
+
+def waits(screen: Any) -> bool:
+    """Whether something is to be laid out, painted, or called after that."""
+    kinds = "layout_required scroll_required repaint_required recompose_required".split()
+    some = screen._dirty_widgets or screen._compositor._dirty_regions or screen._callbacks
+    return bool(some) or any(getattr(screen, f"_{kind}") for kind in kinds)
 
 
 async def all_heard(app: GpudbgApp) -> bool:

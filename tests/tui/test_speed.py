@@ -192,6 +192,9 @@ async def test_a_step_sends_the_lines_that_changed_as_they_are_on_the_screen(
     async with app.run_test(size=size) as pilot:
         await settle(app, pilot)
         await burst(app, pilot, "space", "space", "space")
+        # What Textual lays out some time after its start is painted whole.
+        await pilot.pause(0.2)
+        await settle(app, pilot)
         monkeypatch.setattr(LineCompositor, "render_partial_update", painted)
         for key in ("space", "j", "l", "space"):
             seen = [line.text for line in app.screen._compositor.render_strips()]
