@@ -62,7 +62,10 @@ def test_a_closed_terminal_ends_the_application(running: Running) -> None:
 
 
 def test_sigterm_leaves_the_terminal_as_it_was(running: Running) -> None:
+    """While nothing is to do, too: a loop that waits for input does not look for messages."""
     program, master = running
+    while select.select([master], [], [], 0.3)[0]:
+        os.read(master, 1 << 16)
     program.terminate()
     read_until(master, LEFT_THE_SCREEN)
     assert program.wait(PATIENCE_S) == 128 + signal.SIGTERM

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterable
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
@@ -250,7 +251,10 @@ class GpudbgApp(BaseApp):
     def terminate(self) -> None:
         """SIGTERM: end, and leave the terminal as it was."""
         self.engine.interrupt()
-        self.call_later(self.exit, hangup.EXIT_TERMINATED)
+        if self._loop is not None:
+            # The handler of a signal: a loop that waits for input is woken by this alone.
+            leave = partial(self.call_later, self.exit, hangup.EXIT_TERMINATED)
+            self._loop.call_soon_threadsafe(leave)
 
     def hang_up(self) -> None:
         """The terminal is gone; called in the thread that watches it."""
