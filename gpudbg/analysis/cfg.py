@@ -8,11 +8,15 @@ a static walk carries the tokens along every path.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
 
 from gpudbg.code_layout import layout_of
 from gpudbg.dataclass import dataclass
 from gpudbg.errors import DecodeError
 from gpudbg.isa.family import Instruction, decode
+
+if TYPE_CHECKING:
+    from gpudbg.formats.program import CodeImage, Kernel
 
 PUSHES = {
     "SSY": "SYNC",
@@ -32,6 +36,19 @@ FLOW = POPS | ENDS | JUMPS | INDIRECT | {"RTT"}
 """Instructions that end a basic block."""
 
 _STATE_LIMIT = 4096
+
+
+def section_code(
+    image: CodeImage, kernel: Kernel
+) -> tuple[bytes, Mapping[int, tuple[int, ...]]] | None:
+    """A launched kernel's section: its code, and the known targets of its indirect branches by
+    offset; None: it is not in the image."""
+    place = next((p for p in image.placements if p.section == kernel.section), None)
+    if place is None:
+        return None
+    start = place.address - image.base
+    targets = {b.offset: b.targets for b in kernel.indirect_branches if b.targets}
+    return image.code[start : start + place.size], targets
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from gpudbg.analysis import cfg
-from gpudbg.analysis.cfg import BasicBlock, Flow
+from gpudbg.analysis.cfg import BasicBlock, Flow, section_code
 from gpudbg.analysis.lane_values import (
     UNIFORM_BASE,
     UNKNOWN,
@@ -396,17 +396,11 @@ def of_kernel(
     block: tuple[int, int, int] | None = None,
 ) -> LaneAnalysis | None:
     """The analysis of a launched kernel's section; None where it is too long."""
-    place = next((p for p in image.placements if p.section == kernel.section), None)
-    if place is None:
+    section = section_code(image, kernel)
+    if section is None:
         return None
-    known: Mapping[int, tuple[int, ...]] = {
-        b.offset: b.targets for b in kernel.indirect_branches if b.targets
-    }
-    start = place.address - image.base
-    words = [
-        (offset, word)
-        for offset, word, _ in instructions(image.code[start : start + place.size], program.layout)
-    ]
+    code, known = section
+    words = [(offset, word) for offset, word, _ in instructions(code, program.layout)]
     if not words or len(words) > _MAX_INSTRUCTIONS:
         return None
     return of_code(words, program.arch, block, known)

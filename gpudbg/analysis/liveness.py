@@ -8,11 +8,11 @@ reading and writing all that the section touches.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from gpudbg.analysis import cfg
-from gpudbg.analysis.cfg import JUMPS, BasicBlock, Flow
+from gpudbg.analysis.cfg import JUMPS, BasicBlock, Flow, section_code
 from gpudbg.isa.family import Instruction
 from gpudbg.isa.layout import instructions
 from gpudbg.isa.operands import Access
@@ -197,14 +197,10 @@ def of_kernel(
     program: Program, image: CodeImage, kernel: Kernel
 ) -> Liveness | LocalLiveness | None:
     """The walk over a launched kernel's section, in parts where it is long; None without words."""
-    place = next((p for p in image.placements if p.section == kernel.section), None)
-    if place is None:
+    section = section_code(image, kernel)
+    if section is None:
         return None
-    known: Mapping[int, tuple[int, ...]] = {
-        b.offset: b.targets for b in kernel.indirect_branches if b.targets
-    }
-    start = place.address - image.base
-    code = image.code[start : start + place.size]
+    code, known = section
     layout = program.layout
     if len(code) // layout.bundle_bytes * layout.per_bundle > MAX_INSTRUCTIONS:
         from gpudbg.analysis.local_liveness import LocalLiveness

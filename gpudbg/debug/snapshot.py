@@ -100,13 +100,14 @@ class SharedRow:
     """A register that the lanes of a warp share: UR4, UP0, B1.
 
     Attributes:
-        name, file: as instructions name it; "uniform", "uniform predicate" or "barrier".
+        name, file, number: as instructions name it; "uniform", "uniform predicate" or "barrier"; 4.
         values: what each lane sees; a barrier's are lane masks.
         changed: lanes in which it differs from the previous stop of the same warp.
     """
 
     name: str
     file: str
+    number: int
     values: NDArray[np.uint32]
     changed: int = 0
 
@@ -119,7 +120,7 @@ def _shared(
     for register in shared_registers.used(inferior.symbols, warp):
         values = fixed(shared_registers.read(warp, register))
         changed = array_mask(values != old[register.name]) if register.name in old else 0
-        out.append(SharedRow(register.name, register.file, values, changed))
+        out.append(SharedRow(register.name, register.file, register.number, values, changed))
     return tuple(out)
 
 

@@ -341,12 +341,9 @@ class _Reader:
 
     def member_of_type(self) -> str:
         """`is_base_of<T, U>::value`: a name in a type that is known when there are arguments."""
-        parts: list[str] = []
-        if self.take("N") or not self.next().isdigit():
-            nested = self.text[self.at - 1] == "N"
-            parts.append(_written(self.type()))
-            parts += self.until_end(self.simple_name) if nested else []
-        else:
+        nested, by_name = self.take("N"), self.next().isdigit()
+        parts = [_written(self.type())] if nested or not by_name else []
+        if nested or by_name:
             parts += self.until_end(self.simple_name)
         return "::".join([*parts, self.simple_name()])
 

@@ -121,11 +121,11 @@ def _shared_row(
 ) -> LaneRow:
     """A uniform register or predicate, or a convergence barrier."""
     active, valid, values = detail.row.active, detail.row.valid, row.values
-    if row.file in FIRST_BITS and not values.any():
-        number = row.name.lstrip("UPR")
-        if number.isdecimal() and untouched >> FIRST_BITS[row.file] + int(number) & 1:
-            text = "false" if row.file == "uniform predicate" else register_text(0, letter)
-            return never_row(row.name, row.file, text, -1)
+    # URZ and UPT have no number, and barriers no bits.
+    bit = FIRST_BITS[row.file] + row.number if row.file in FIRST_BITS and row.number >= 0 else None
+    if bit is not None and untouched >> bit & 1 and not values.any():
+        text = "false" if row.file == "uniform predicate" else register_text(0, letter)
+        return never_row(row.name, row.file, text, -1)
     if row.file == "uniform predicate":
         mask = sum(1 << i for i in range(32) if values[i])
         return _mask_row(row.name, "uniform predicate", mask, active, lane, row.changed, -1)
