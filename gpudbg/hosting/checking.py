@@ -19,6 +19,7 @@ from gpudbg.sanitizer.launch_plan import LaunchPlan
 from gpudbg.sanitizer.report import CheckReport
 from gpudbg.sanitizer.run import check_plan
 from gpudbg.sanitizer.settings import CheckSettings
+from gpudbg.sanitizer.suppressions import Suppressions
 
 if TYPE_CHECKING:
     from gpudbg.api.programs import LoadedProgram
@@ -40,7 +41,14 @@ class CheckedRuns:
     """
 
     def __init__(self, settings: CheckSettings | None = None) -> None:
+        """Begin without a launch.
+
+        Raises:
+            UsageError: suppressions or a baseline that do not parse; at a launch it would look like
+                a failure of the program's.
+        """
         self.settings = settings or CheckSettings()
+        Suppressions.read(self.settings.suppressions, self.settings.baseline)
         self.reports: list[CheckReport] = []
         self.checked = 0
         self._known: set[str] = set()

@@ -128,6 +128,8 @@ def found_program(name: str) -> str:
     """
     found = shutil.which(name)
     if found is None:
+        if os.path.isdir(name):
+            raise UsageError(f"{name} is a folder", "name a program in it")
         if os.path.exists(name):
             raise UsageError(f"{name} cannot be executed", f"`chmod +x {name}`, if it is a program")
         raise UsageError(f"no program {name}", "a path, or a name that is on the PATH")

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from gpudbg.errors import UsageError
 from gpudbg.hosting.build import built_library
+from gpudbg.hosting.checking import CheckedRuns
+from gpudbg.hosting.program import found_program
+from gpudbg.sanitizer import CheckSettings
 from gpudbg.toolchain.installed import runtime_headers
 from tests.hosting.cuda import PROGRAMS, host_program, require_compiler, run_exec
 from tests.variants import full
@@ -68,6 +73,15 @@ def test_bad_programs_are_one_line(
     (line,) = done.stderr.splitlines()
     assert done.returncode == 2
     assert words in line
+
+
+def test_mistakes_are_told_before_the_program_starts(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="is a folder"):
+        found_program(str(tmp_path))
+    rules = tmp_path / "rules"
+    rules.write_text("what: is: this\n")
+    with pytest.raises(UsageError, match=re.escape(f"{rules}:1")):
+        CheckedRuns(CheckSettings(suppressions=str(rules)))
 
 
 @pytest.mark.full(instead="test_a_runtime_program_runs_as_it_is")
