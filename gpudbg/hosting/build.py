@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import platform
 import shutil
 import subprocess
 import tempfile
@@ -23,6 +24,8 @@ FIRST_LIBRARY = "libgpudbg-first.so"
 """What is loaded before a program: it has no versions, which `dlopen` of the system has."""
 NAMES = (LIBRARY, "libcuda.so", "libcudart.so", "libcudart.so.12")
 """One library under each name: the two APIs share its state."""
+NEWEST_LIBRARY = "libcudart.so.13"
+"""Jumps into it: some of its functions have other names there."""
 FLAGS = ("-shared", "-fPIC", "-O1", "-std=gnu11", "-fvisibility=hidden", "-w", "-pthread")
 """The library passes arguments on and copies bytes: more than -O1 takes twice the time of the first
 use and gains nothing."""
@@ -48,7 +51,7 @@ def built_library() -> Path:
         digest.update(f"{name}\n{len(text)}\n{text}".encode())
     digest.update(" ".join(FLAGS).encode())
     folder = _cache() / digest.hexdigest()[:20]
-    if all((folder / name).exists() for name in (*NAMES, FIRST_LIBRARY)):
+    if all((folder / name).exists() for name in (*NAMES, FIRST_LIBRARY, NEWEST_LIBRARY)):
         return folder
     found = compilers()
     if not found:
@@ -82,7 +85,15 @@ def _texts() -> dict[str, str]:
         n: native.joinpath(n).read_text(encoding="utf-8")
         for n in (*SOURCES, FIRST_SOURCE, *HEADERS)
     }
-    return texts | {"calls.h": stubs.header(), "calls.c": stubs.source(), "names.map": _versions()}
+    return texts | {
+        "calls.h": stubs.header(),
+        "calls.c": stubs.source(),
+        "aliases.ld": stubs.assignments(),
+        "renamed.h": stubs.renamed_list(),
+        "newest.s": stubs.newest_runtime(),
+        "newest.map": f"{NEWEST_LIBRARY} {{ global: cuda*; __cuda*; local: *; }};\n",
+        "names.map": _versions(),
+    }
 
 
 def _versions() -> str:
@@ -91,7 +102,7 @@ def _versions() -> str:
     names += [*absent(), *(alias for alias, _ in aliases())]
     runtime = "".join(f" {n};" for n in names if n.startswith(("cuda", "__cuda")))
     driver = "".join(f" {n};" for n in names if not n.startswith(("cuda", "__cuda")))
-    first = f"libcudart.so.12 {{ global:{runtime} }};"
+    first = f"{stubs.RUNTIME_VERSION} {{ global:{runtime} }};"
     return f"{first}\nlibcuda.so.1 {{ global:{driver} gpudbg_function; local: *; }};\n"
 
 
@@ -99,14 +110,21 @@ def _compile(compiler: str, texts: dict[str, str], place: Path, made: Path) -> N
     for name, text in texts.items():
         (place / name).write_text(text, encoding="utf-8")
     library = made / NAMES[0]
-    sources = [str(place / name) for name in (*SOURCES, "calls.c")]
+    sources = [str(place / name) for name in (*SOURCES, "calls.c", "aliases.ld")]
     script = f"-Wl,--version-script={place / 'names.map'}"
     named = f"-Wl,-soname,{LIBRARY}"
     _run(compiler, f"-I{place}", *sources, script, named, "-ldl", "-o", str(library))
     for name in NAMES[1:]:
         (made / name).symlink_to(NAMES[0])
     first, here = made / FIRST_LIBRARY, "-Wl,-rpath,$ORIGIN"
-    _run(compiler, str(place / FIRST_SOURCE), str(library), here, "-ldl", "-o", str(first))
+    words = [f"-I{place}", str(place / FIRST_SOURCE)]
+    _run(compiler, *words, str(library), here, "-ldl", "-o", str(first))
+    if platform.machine() == "x86_64":
+        words = [str(place / "newest.s"), f"-Wl,--version-script={place / 'newest.map'}"]
+        words += [f"-Wl,-soname,{NEWEST_LIBRARY}", str(library), here]
+        _run(compiler, *words, "-o", str(made / NEWEST_LIBRARY))
+    else:
+        (made / NEWEST_LIBRARY).symlink_to(NAMES[0])
 
 
 def _run(compiler: str, *words: str) -> None:

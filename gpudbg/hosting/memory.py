@@ -110,6 +110,25 @@ class SharedMemory:
         self._gaps.append((offset, whole))
 
 
+class ExportedThings:
+    """What processes let others have, by numbers that are never given twice."""
+
+    def __init__(self) -> None:
+        self._things: list[object] = []
+
+    def number(self, thing: object) -> int:
+        """Its number; the same for the same thing."""
+        for n, known in enumerate(self._things):
+            if known is thing:
+                return n
+        self._things.append(thing)
+        return len(self._things) - 1
+
+    def get(self, number: int) -> object | None:
+        """What has a number."""
+        return self._things[number] if number < len(self._things) else None
+
+
 class HostDevice:
     """An emulated GPU as host programs see it.
 
@@ -120,6 +139,7 @@ class HostDevice:
         used: bytes of those allocations.
         marking: somebody asks which bytes were never written.
         middle: from here on lie addresses that programs reserve.
+        exported: what handles between processes stand for.
     """
 
     def __init__(self, device: Device, marking: bool = False) -> None:
@@ -130,6 +150,7 @@ class HostDevice:
         self.middle = self._reserved = self.begin + (self.end - self.begin) // 2
         self.allocations: dict[int, Allocation] = {}
         self.arenas: dict[MemoryOwner, SharedMemory] = {}
+        self.exported = ExportedThings()
         self.launches = 0
         self.used = 0
         self.made = 0

@@ -97,6 +97,7 @@ class HostProcess:
         contexts: those it made.
         allocated: addresses of its device memory.
         mapped: memory that is mapped, by address (`calls.mapping`).
+        opened: memory of other processes, by address (`calls.ipc`).
     """
 
     def __init__(self, machine: HostDevice, pid: int, launch: Launch) -> None:
@@ -111,6 +112,7 @@ class HostProcess:
         self.limits: dict[int, int] = {}
         self.allocated: set[int] = set()
         self.mapped: dict[int, Any] = {}
+        self.opened: set[int] = set()
         self._handles = count(0x5000_0010, 0x10)
 
     def keep(self, thing: Any) -> int:
@@ -142,6 +144,7 @@ class HostProcess:
                 thing.close()
         self.objects.clear()
         self.contexts.clear()
+        self.opened.clear()
         for found in self.mapped.values():
             self.machine.device.gpu.memory.free(found.allocation)
         self.mapped.clear()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from gpudbg.hosting.cuda_errors import ERRORS
 from gpudbg.hosting.table import (
     BY_HAND,
@@ -11,6 +13,7 @@ from gpudbg.hosting.table import (
     absent,
     aliases,
     functions,
+    table_lines,
 )
 
 _TYPES = {
@@ -24,6 +27,8 @@ _TYPES = {
     "f32": "float",
     "text": "const char *",
 }
+RUNTIME_VERSION = "libcudart.so.12"
+"""The version that programs of CUDA 12 ask the runtime's functions by."""
 _SIZES = {"i32": 4, "u32": 4, "f32": 4}
 
 
@@ -45,6 +50,51 @@ def header() -> str:
     """Declarations of what the C sources call by name."""
     rows = (f for f in functions() if f.handler != BY_HAND)
     return "\n".join(["#pragma once", '#include "host.h"', *(f"{_head(f)};" for f in rows), ""])
+
+
+def assignments() -> str:
+    """A linker's script: aliases of functions that other files have."""
+    return "".join(f"{alias} = {name};\n" for alias, name in aliases() if not _here(name))
+
+
+def newest_runtime() -> str:
+    """Assembler text of CUDA 13's runtime: each of its functions is a jump to ours."""
+    names = dict.fromkeys(
+        [f.name for f in functions() if f.runtime]
+        + [name for name in absent() if name.startswith("cuda")]
+        + [alias for alias, name in aliases() if name.startswith(("cuda", "__cuda"))]
+    )
+    lines = [".text"]
+    for name in names:
+        target = _renamed().get(name, name)
+        lines += [
+            f".symver ours_{name}, {target}@{RUNTIME_VERSION}",
+            f".globl {name}",
+            f".type {name}, @function",
+            f"{name}:",
+            f"    jmp *ours_{name}@GOTPCREL(%rip)",
+            f".size {name}, . - {name}",
+        ]
+    return "\n".join([*lines, '.section .note.GNU-stack,"",@progbits', ""])
+
+
+@cache
+def _renamed() -> dict[str, str]:
+    """Name in CUDA 13 -> the function here that is called so, by `renamed.tbl`."""
+    rows = dict(line.split() for line in table_lines("renamed.tbl"))
+    plain = {name for name, _ in rows.items()}
+    suffixed = {
+        f"{name}{suffix}": f"{rows[name]}{suffix}"
+        for name in plain
+        for suffix in ("_ptsz", "_ptds")
+    }
+    return rows | suffixed
+
+
+def renamed_list() -> str:
+    """The same for `redirect.c`."""
+    rows = (line.split() for line in table_lines("renamed.tbl"))
+    return "".join(f'{{"{name}", "{ours}"}},\n' for name, ours in rows)
 
 
 def _here(name: str) -> bool:

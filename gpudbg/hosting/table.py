@@ -39,6 +39,8 @@ _LINE = re.compile(r"(\w+)(?:@(\d+))?\s+(\S+)\s*(.*)")
 _PARAMETER = re.compile(r"(?:(out|skip)\s+)?(\w+)(?:\[(.*)\])?\s+(\w+)")
 INTERNAL = "host_"
 BY_HAND = "-"
+_LAUNCH = "__cudaLaunchKernel"
+"""The one function of compiled host code that has a name for such streams."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +161,7 @@ def aliases() -> tuple[tuple[str, str], ...]:
     """(name, function) of names that programs with a default stream for each thread call."""
     made: list[tuple[str, str]] = []
     for function in functions():
-        if function.name.startswith(INTERNAL) or function.name.startswith("__"):
+        if function.name.startswith((INTERNAL, "__")) and function.name != _LAUNCH:
             continue
         suffixes = ("_ptsz", "_ptds")
         made += [(function.name + suffix, function.name) for suffix in suffixes]

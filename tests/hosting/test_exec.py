@@ -151,7 +151,7 @@ def test_a_driver_program_in_c(tmp_path: Path) -> None:
         "200 801",
     ]
     (line,) = done.stderr.splitlines()
-    assert "cuIpcGetMemHandle" in line
+    assert "cuMemExportToShareableHandle" in line
 
 
 @pytest.mark.full(instead="test_a_runtime_program_runs_as_it_is")
@@ -235,9 +235,10 @@ def test_processes_and_contexts_end_as_with_cuda(tmp_path: Path) -> None:
 
 
 @pytest.mark.in_turn(1)
-@pytest.mark.parametrize("name", ["graphs", "images"])
+@pytest.mark.parametrize("name", ["graphs", "images", "handles"])
 def test_graphs_images_and_mapped_memory(tmp_path: Path, name: str) -> None:
-    """By capture and by nodes; arrays, textures, surfaces, managed variables, virtual memory."""
+    """By capture and by nodes; arrays, textures, surfaces, managed variables, virtual memory;
+    libraries loaded at run time, batches, memory of another process."""
     done = run_exec(host_program(f"{name}.cu", tmp_path / name, "-lcuda"))
     assert done.stdout.splitlines()[-1:] == ["0 wrong"], done.stdout + done.stderr
     assert (done.returncode, done.stderr) == (0, "")

@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+import ctypes
 import re
 import struct
+from dataclasses import replace
 from inspect import signature
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import gpudbg
+from gpudbg.formats.tensor_map import TYPES, decode
+from gpudbg.hosting.build import built_library
+from gpudbg.hosting.calls import tensor_maps
 from gpudbg.hosting.calls.devices import properties, properties_13
+from gpudbg.hosting.cuda_errors import CudaError
 from gpudbg.hosting.dispatch import call_of
 from gpudbg.hosting.memory import HostDevice
 from gpudbg.hosting.process import HostProcess
 from gpudbg.hosting.table import BY_HAND, INTERNAL, absent, functions
 from gpudbg.toolchain.installed import runtime_headers
+from tests.hosting.cuda import require_compiler
 
 
 def test_every_row_has_a_handler_that_takes_what_it_is_given() -> None:
@@ -76,3 +84,35 @@ def _declared(text: str) -> dict[str, int]:
         plain = listed.strip()
         made[name] = 0 if plain in ("", "void") else plain.count(",") + 1
     return made
+
+
+def test_names_for_a_stream_of_each_thread_and_of_the_newest_runtime() -> None:
+    """Functions written by hand have them, too; CUDA 13's library leads to the same ones."""
+    require_compiler()
+    folder = built_library()
+    for name in ("libcudart.so.12", "libcudart.so.13"):
+        library = ctypes.CDLL(str(folder / name))
+        for function in ("cudaMemcpy_ptds", "cudaLaunchKernel_ptsz", "cudaStreamBeginCapture_ptsz"):
+            assert getattr(library, function)
+        library.cudaGetErrorString_ptsz.restype = ctypes.c_char_p
+        assert library.cudaGetErrorString_ptsz(2) == b"out of memory"
+
+
+def test_tensor_maps_are_those_of_the_device() -> None:
+    device = gpudbg.Device("sm_90")
+    buffer = device.empty((64, 128), np.float16)
+    process = HostProcess(HostDevice(device), 1, lambda *_: None)
+    ours = device.tensor_map(buffer, box=(16, 64), swizzle=128)
+
+    def made(kind: int = 6, box: tuple[int, int] = (64, 16), swizzle: int = 3) -> bytes:
+        given = ("2Q", 128, 64), ("1Q", 256), ("2I", *box), ("2I", 1, 1)
+        lists = (memoryview(struct.pack(f"<{form}", *numbers)) for form, *numbers in given)
+        return tensor_maps.tiled(process, kind, 2, buffer.address, *lists, 0, swizzle, 0)
+
+    assert made() == bytes(ours)
+    moved = tensor_maps.moved(process, memoryview(made()), buffer.address + 4096)
+    assert decode(moved) == replace(decode(made()), address=buffer.address + 4096)
+    assert decode(made(9)).type == TYPES.index("bf16")
+    for arguments in ({"box": (128, 16)}, {"kind": 14}, {"swizzle": 5}):
+        with pytest.raises(CudaError):
+            made(**arguments)  # type: ignore[arg-type]

@@ -21,6 +21,8 @@ BUS = b"0000:01:00.0\0"
 UUID = b"gpudbg emulated\0"
 PROPERTIES_BYTES = 1032
 PROPERTIES_13_BYTES = 1008
+LINEAR_WIDTH = 69
+"""CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE1D_LINEAR_WIDTH."""
 _KEPT = (
     (0, 0, 384), (388, 384, 4), (396, 388, 8), (408, 396, 8), (420, 404, 188), (612, 592, 28),
     (640, 624, 28), (672, 652, 20), (696, 672, 84), (780, 784, 224),
@@ -100,6 +102,11 @@ def attribute(process: HostProcess, number: int, device: int) -> int:
 def _attributes(process: HostProcess) -> dict[int, int]:
     device = process.machine.device
     return attributes(device.arch, device.gpu.num_sms)
+
+
+def linear_width(process: HostProcess, device: int) -> int:
+    """Texels of a texture on linear memory."""
+    return attribute(process, LINEAR_WIDTH, device)
 
 
 def capability(process: HostProcess, device: int) -> tuple[int, int]:

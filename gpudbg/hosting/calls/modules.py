@@ -127,6 +127,12 @@ def count(process: HostProcess, handle: int) -> int:
     return len(process.get(handle, HostModule).loaded.kernels)
 
 
+def enumerate(process: HostProcess, most: int, handle: int) -> bytes:  # noqa: A001 - CUDA's word
+    """Handles of a module's kernels, in the order of its file."""
+    names = list(process.get(handle, HostModule).loaded.kernels)[:most]
+    return struct.pack(f"<{len(names)}Q", *(function(process, handle, name) for name in names))
+
+
 def loading(process: HostProcess) -> int:
     return 1
 
@@ -249,6 +255,12 @@ def kernel_attribute(process: HostProcess, number: int, handle: int, device: int
 
 def set_kernel_attribute(
     process: HostProcess, number: int, value: int, handle: int, device: int
+) -> None:
+    set_attribute(process, handle, number, value)
+
+
+def set_device_attribute(
+    process: HostProcess, handle: int, number: int, value: int, device: int
 ) -> None:
     set_attribute(process, handle, number, value)
 

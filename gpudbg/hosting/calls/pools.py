@@ -9,6 +9,9 @@ from gpudbg.hosting.calls.devices import require
 from gpudbg.hosting.calls.memory import allocate_async
 from gpudbg.hosting.process import HostProcess
 
+READ_WRITE = 3
+"""CU_MEM_ACCESS_FLAGS_PROT_READWRITE."""
+
 
 @dataclass(slots=True, eq=False)
 class MemoryPool:
@@ -61,3 +64,9 @@ def attribute(process: HostProcess, pool: int, number: int) -> bytes:
     found = process.get(pool, MemoryPool).attributes.get(number, int(number in (1, 2, 3)))
     used = number in (5, 6, 7, 8)
     return struct.pack("<Q", process.machine.used if used else found)
+
+
+def access(process: HostProcess, pool: int) -> int:
+    """The device reads and writes its memory."""
+    process.get(pool, MemoryPool)
+    return READ_WRITE

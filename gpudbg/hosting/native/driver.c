@@ -588,6 +588,44 @@ EXPORT int cuStreamWaitValue64_v2(uint64_t stream, uint64_t address, uint64_t va
     return waited(address, value, flags, 8);
 }
 
+/* CUstreamBatchMemOpParams */
+struct stream_operation {
+    uint32_t kind, padding;
+    uint64_t address, value;
+    uint32_t flags, more;
+    uint64_t alias, reserved;
+};
+
+EXPORT int cuStreamBatchMemOp_v2(uint64_t stream, unsigned count,
+                                 const struct stream_operation *list, unsigned flags)
+{
+    int status = count && list == NULL ? STATUS_INVALID_VALUE : STATUS_OK;
+    for (unsigned n = 0; n < count && !status; n++) {
+        const struct stream_operation *at = &list[n];
+        uint32_t narrow = (uint32_t)at->value;
+        switch (at->kind) {
+        case 1:
+            status = waited(at->address, narrow, at->flags, 4);
+            break;
+        case 2:
+            status = written(stream, at->address, narrow, 4);
+            break;
+        case 4:
+            status = waited(at->address, at->value, at->flags, 8);
+            break;
+        case 5:
+            status = written(stream, at->address, at->value, 8);
+            break;
+        case 3: /* remote writes are seen, and barriers kept, at any time */
+        case 6:
+            break;
+        default:
+            status = STATUS_INVALID_VALUE;
+        }
+    }
+    return status;
+}
+
 EXPORT int cuStreamAddCallback(uint64_t stream, void (*function)(uint64_t, int, void *), void *data,
                                unsigned flags)
 {
@@ -815,6 +853,27 @@ EXPORT int cuMemcpyPeerAsync(uint64_t to, uint64_t to_context, uint64_t from, ui
                              size_t size, uint64_t stream)
 {
     return cuMemcpyAsync(to, from, size, stream);
+}
+
+EXPORT int cuMemcpyBatchAsync_v2(const uint64_t *to, const uint64_t *from, const size_t *sizes,
+                                 size_t count, const void *attributes, const size_t *which,
+                                 size_t kinds, uint64_t stream)
+{
+    int status = STATUS_OK;
+    for (size_t n = 0; n < count && !status; n++)
+        status = cuMemcpyAsync(to[n], from[n], sizes[n], stream);
+    return status;
+}
+
+EXPORT int cuMemcpyBatchAsync(const uint64_t *to, const uint64_t *from, const size_t *sizes,
+                              size_t count, const void *attributes, const size_t *which,
+                              size_t kinds, size_t *failed, uint64_t stream)
+{
+    int status = STATUS_OK;
+    for (size_t n = 0; n < count && !status; n++)
+        if ((status = cuMemcpyAsync(to[n], from[n], sizes[n], stream)) && failed != NULL)
+            *failed = n;
+    return status;
 }
 
 static void settle(struct box_side *side)
@@ -1048,6 +1107,21 @@ FILL_ROWS(cuMemsetD2D32_v2, 4, unsigned)
 
 /* ---- what a pointer is ------------------------------------------------------------------- */
 
+/* Bytes of a list with a number for each dimension of a tensor, or for some less. */
+uint64_t host_numbers(unsigned rank, unsigned less, unsigned bytes)
+{
+    return rank < 1 || rank > 5 || less > rank ? 0 : (uint64_t)(rank - less) * bytes;
+}
+
+EXPORT int cuTensorMapReplaceAddress(void *map, uint64_t address)
+{
+    char made[128];
+    int status = map == NULL ? STATUS_INVALID_VALUE : host_map_moved(made, map, address);
+    if (!status)
+        memcpy(map, made, sizeof made);
+    return status;
+}
+
 int host_attribute_bytes(int attribute)
 {
     switch (attribute) {
@@ -1071,10 +1145,35 @@ int host_attribute_bytes(int attribute)
     }
 }
 
+EXPORT int cuMemRangeGetAttributes(void **data, const size_t *sizes, const int *attributes,
+                                   size_t number, uint64_t address, size_t count)
+{
+    int status = STATUS_OK;
+    for (size_t n = 0; n < number && !status; n++)
+        status = cuMemRangeGetAttribute(data[n], sizes[n], attributes[n], address, count);
+    return status;
+}
+
 EXPORT int cuPointerGetAttributes(unsigned count, int *attributes, void **data, uint64_t address)
 {
     for (unsigned n = 0; n < count; n++)
         if (cuPointerGetAttribute(data[n], attributes[n], address))
             memset(data[n], 0, host_attribute_bytes(attributes[n]));
     return STATUS_OK;
+}
+
+/* ---- other processes --------------------------------------------------------------------- */
+
+struct ipc_handle {
+    char bytes[64];
+};
+
+EXPORT int cuIpcOpenMemHandle_v2(uint64_t *address, struct ipc_handle handle, unsigned flags)
+{
+    return address == NULL ? STATUS_INVALID_VALUE : host_ipc_memory(address, &handle);
+}
+
+EXPORT int cuIpcOpenEventHandle(uint64_t *event, struct ipc_handle handle)
+{
+    return event == NULL ? STATUS_INVALID_VALUE : host_ipc_event(event, &handle);
 }

@@ -74,15 +74,7 @@ static void note_registration(const char *name, uintptr_t at)
 
 /* Names that mean something else in CUDA 13's runtime than in 12's, and what they mean there. */
 static const char *const renamed[][2] = {
-    {"cudaGetDeviceProperties", "cudaGetDeviceProperties_13"},
-    {"cudaGraphAddDependencies", "cudaGraphAddDependencies_v2"},
-    {"cudaGraphRemoveDependencies", "cudaGraphRemoveDependencies_v2"},
-    {"cudaGraphGetEdges", "cudaGraphGetEdges_v2"},
-    {"cudaGraphNodeGetDependencies", "cudaGraphNodeGetDependencies_v2"},
-    {"cudaGraphNodeGetDependentNodes", "cudaGraphNodeGetDependentNodes_v2"},
-    {"cudaGraphAddNode", "cudaGraphAddNode_v2"},
-    {"cudaStreamGetCaptureInfo", "cudaStreamGetCaptureInfo_v3"},
-    {"cudaStreamUpdateCaptureDependencies", "cudaStreamUpdateCaptureDependencies_v2"},
+#include "renamed.h"
 };
 
 static void *function_of(const char *name, int newest)

@@ -254,6 +254,29 @@ EXPORT int cudaFuncGetName(const char **name, const void *symbol)
     return runtime_status(entry == NULL ? INVALID_DEVICE_FUNCTION : STATUS_OK);
 }
 
+/* ---- libraries that a program loads itself ------------------------------------------------ */
+
+int cuLibraryLoadData(uint64_t *, const void *, int *, void **, unsigned, int *, void **, unsigned);
+int cuLibraryLoadFromFile(uint64_t *, const char *, int *, void **, unsigned, int *, void **,
+                          unsigned);
+
+EXPORT int cudaLibraryLoadData(uint64_t *library, const void *image, int *options, void **values,
+                               unsigned count, int *more, void **more_values, unsigned more_count)
+{
+    ENTER();
+    return runtime_status(cuLibraryLoadData(library, image, options, values, count, more,
+                                            more_values, more_count));
+}
+
+EXPORT int cudaLibraryLoadFromFile(uint64_t *library, const char *name, int *options,
+                                   void **values, unsigned count, int *more, void **more_values,
+                                   unsigned more_count)
+{
+    ENTER();
+    return runtime_status(cuLibraryLoadFromFile(library, name, options, values, count, more,
+                                                more_values, more_count));
+}
+
 /* ---- launches ---------------------------------------------------------------------------- */
 
 struct dim3 {
@@ -352,6 +375,42 @@ EXPORT int cudaLaunchKernelExC(const struct launch_config *config, const void *h
     memcpy(shape.block, &config->block, sizeof shape.block);
     host_take_attributes(&shape, config->attributes, config->count);
     return runtime_status(host_start(function, &shape, params, NULL));
+}
+
+/* The driver has shared memory of a block in 32 bits. */
+struct driver_config {
+    struct dim3 grid, block;
+    unsigned shared;
+    uint64_t stream;
+    const void *attributes;
+    unsigned count;
+};
+int cuOccupancyMaxActiveClusters(int *, uint64_t, const struct driver_config *);
+int cuOccupancyMaxPotentialClusterSize(int *, uint64_t, const struct driver_config *);
+
+static int of_clusters(int *made, const void *host, const struct launch_config *given,
+                       int (*ask)(int *, uint64_t, const struct driver_config *))
+{
+    uint64_t function;
+    ENTER();
+    if (made == NULL || given == NULL)
+        return runtime_status(STATUS_INVALID_VALUE);
+    int status = runtime_function((uint64_t)host, &function);
+    struct driver_config config = {given->grid,   given->block,      given->shared,
+                                   given->stream, given->attributes, given->count};
+    return runtime_status(status ? status : ask(made, function, &config));
+}
+
+EXPORT int cudaOccupancyMaxActiveClusters(int *clusters, const void *host,
+                                          const struct launch_config *config)
+{
+    return of_clusters(clusters, host, config, cuOccupancyMaxActiveClusters);
+}
+
+EXPORT int cudaOccupancyMaxPotentialClusterSize(int *size, const void *host,
+                                                const struct launch_config *config)
+{
+    return of_clusters(size, host, config, cuOccupancyMaxPotentialClusterSize);
 }
 
 EXPORT int cudaLaunchHostFunc(uint64_t stream, void (*function)(void *), void *data)
@@ -540,6 +599,26 @@ EXPORT int cudaMemcpyPeerAsync(uint64_t to, int to_device, uint64_t from, int fr
                                size_t size, uint64_t stream)
 {
     return copy(to, from, size, BY_ADDRESS, stream);
+}
+
+int cuMemcpyBatchAsync(const uint64_t *, const uint64_t *, const size_t *, size_t, const void *,
+                       const size_t *, size_t, size_t *, uint64_t);
+
+EXPORT int cudaMemcpyBatchAsync(const uint64_t *to, const uint64_t *from, const size_t *sizes,
+                                size_t count, const void *attributes, const size_t *which,
+                                size_t kinds, size_t *failed, uint64_t stream)
+{
+    ENTER();
+    return runtime_status(cuMemcpyBatchAsync(to, from, sizes, count, attributes, which, kinds,
+                                             failed, stream));
+}
+
+/* As CUDA 13 has it. */
+EXPORT int cudaMemcpyBatchAsync_13(const uint64_t *to, const uint64_t *from, const size_t *sizes,
+                                   size_t count, const void *attributes, const size_t *which,
+                                   size_t kinds, uint64_t stream)
+{
+    return cudaMemcpyBatchAsync(to, from, sizes, count, attributes, which, kinds, NULL, stream);
 }
 
 /* Where a part of a variable lies. */
@@ -873,4 +952,32 @@ EXPORT int cudaHostUnregister(void *address)
 {
     ENTER();
     return runtime_status(host_unregister_range(address));
+}
+
+int cuMemRangeGetAttributes(void **, const size_t *, const int *, size_t, uint64_t, size_t);
+
+EXPORT int cudaMemRangeGetAttributes(void **data, const size_t *sizes, const int *attributes,
+                                     size_t number, uint64_t address, size_t count)
+{
+    ENTER();
+    return runtime_status(cuMemRangeGetAttributes(data, sizes, attributes, number, address, count));
+}
+
+/* ---- other processes --------------------------------------------------------------------- */
+
+struct ipc_handle {
+    char bytes[64];
+};
+
+EXPORT int cudaIpcOpenMemHandle(uint64_t *address, struct ipc_handle handle, unsigned flags)
+{
+    ENTER();
+    return runtime_status(address == NULL ? STATUS_INVALID_VALUE
+                                          : host_ipc_memory(address, &handle));
+}
+
+EXPORT int cudaIpcOpenEventHandle(uint64_t *event, struct ipc_handle handle)
+{
+    ENTER();
+    return runtime_status(event == NULL ? STATUS_INVALID_VALUE : host_ipc_event(event, &handle));
 }

@@ -74,6 +74,7 @@ LOCAL uint64_t host_image_size(const void *image);
 LOCAL int host_take_shared(uint64_t *address, uint64_t size, uint32_t kind, uint32_t flags);
 LOCAL int host_register_range(void *address, uint64_t size, uint32_t flags);
 LOCAL int host_unregister_range(void *address);
+LOCAL uint64_t host_numbers(unsigned rank, unsigned less, unsigned bytes);
 LOCAL int host_attribute_bytes(int attribute);
 LOCAL const char *host_error_name(int code, int runtime);
 LOCAL const char *host_error_words(int code);

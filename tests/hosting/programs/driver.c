@@ -8,7 +8,7 @@ int main(void)
     CUcontext context;
     CUdeviceptr at;
     CUmodule module;
-    CUipcMemHandle handle;
+    int handle;
     unsigned words[64];
     printf("%d\n", cuDeviceGet(&device, 0) == CUDA_SUCCESS || cuCtxCreate(&context, 0, 0) == 3);
     cuInit(0);
@@ -25,6 +25,6 @@ int main(void)
     printf("%d\n", cuMemsetD32(at + 1, 0, 1));
     status = cuMemFree(at);
     printf("%d %d\n", status, cuMemFree(at));
-    printf("%d %d\n", cuModuleLoadData(&module, "no code"), cuIpcGetMemHandle(&handle, 0));
+    printf("%d %d\n", cuModuleLoadData(&module, "no code"), cuMemExportToShareableHandle(&handle, 0, 1, 0));
     return 0;
 }
