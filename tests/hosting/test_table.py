@@ -8,6 +8,7 @@ import struct
 from dataclasses import replace
 from inspect import signature
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -106,13 +107,18 @@ def test_tensor_maps_are_those_of_the_device() -> None:
 
     def made(kind: int = 6, box: tuple[int, int] = (64, 16), swizzle: int = 3) -> bytes:
         given = ("2Q", 128, 64), ("1Q", 256), ("2I", *box), ("2I", 1, 1)
-        lists = (memoryview(struct.pack(f"<{form}", *numbers)) for form, *numbers in given)
-        return tensor_maps.tiled(process, kind, 2, buffer.address, *lists, 0, swizzle, 0)
+        sizes, strides, extent, steps = (
+            memoryview(struct.pack(f"<{form}", *numbers)) for form, *numbers in given
+        )
+        return tensor_maps.tiled(
+            process, kind, 2, buffer.address, sizes, strides, extent, steps, 0, swizzle, 0
+        )
 
     assert made() == bytes(ours)
     moved = tensor_maps.moved(process, memoryview(made()), buffer.address + 4096)
     assert decode(moved) == replace(decode(made()), address=buffer.address + 4096)
     assert decode(made(9)).type == TYPES.index("bf16")
-    for arguments in ({"box": (128, 16)}, {"kind": 14}, {"swizzle": 5}):
+    refused: tuple[dict[str, Any], ...] = ({"box": (128, 16)}, {"kind": 14}, {"swizzle": 5})
+    for arguments in refused:
         with pytest.raises(CudaError):
-            made(**arguments)  # type: ignore[arg-type]
+            made(**arguments)

@@ -45,7 +45,7 @@ def open_memory(process: HostProcess, data: memoryview) -> int:
     """Where the memory lies."""
     process.check()
     found = _taken(process, data, _MEMORY)
-    base = HANDLE.unpack(data)[3]
+    base: int = HANDLE.unpack(data)[3]
     if process.machine.allocations.get(base) is not found:
         raise CudaError(INVALID_HANDLE)
     process.opened.add(base)
