@@ -2,6 +2,8 @@
 
     make bench                          every kernel at full size, peers that are installed
     bench.py --kernels saxpy,sgemm --size small --reps 3 --json out.json
+    bench.py --suite wide               the other twenty (`wide.py`)
+    bench.py --level x86-64-v3          the run engine again, as on a host without AVX-512
     scaling.py                          cost against grid size and against divergence
 
 Peers: `native` is the plain C of `kernels/` by gcc -O3 -march=native, `native-scalar` the same
@@ -37,6 +39,7 @@ sys.path[:0] = [str(HERE), str(HERE.parents[1])]
 
 import numpy as np  # noqa: E402
 import suite  # noqa: E402
+import wide  # noqa: E402
 
 CUBINS = HERE.parent / "data" / "bench" / "cubin"
 OUT = HERE.parents[1] / "build" / "bench"
@@ -45,6 +48,10 @@ OPENCL = ("pocl", "oclgrind")
 PEERS = ("gpudbg-2", "step", "native", "native-scalar", *OPENCL, "gpuocelot")
 """Columns beside the run engine on one thread: "gpudbg-2" is that with two host threads, "step" our
 step engine."""
+LEVELS = {"x86-64-v3": "+avx2,+fma,+f16c", "x86-64-v2": "+sse4.2,+popcnt"}
+"""Feature levels that a host can stand for -> what they have of what our code asks for."""
+OURS = "gpudbg-"
+"""Begins the names of columns of our own: "gpudbg-2" and "gpudbg-" with a level."""
 OCELOT = os.environ.get("GPUOCELOT", "")
 SLOW_PEERS = {"step": 1, "oclgrind": 1, "gpuocelot": 3}
 """Peers that take seconds -> runs."""
@@ -67,10 +74,14 @@ def missing(peer: str) -> str:
     """Why a peer cannot run here, or ""."""
     if peer.startswith("native"):
         return "" if shutil.which("gcc") else "no gcc"
-    if peer == "gpudbg-2":
+    if peer == f"{OURS}2":
         return "" if (os.cpu_count() or 1) > 1 else "one processor"
     if peer == "step":
         return ""
+    if level := LEVELS.get(peer.removeprefix(OURS)):
+        return "" if _has(level) else "the host has less"
+    if peer not in PEERS:
+        return f"no peer of this name; there are {', '.join(PEERS)}"
     if peer not in OPENCL:
         return "" if Path(OCELOT).is_file() else "in no package; GPUOCELOT names libgpuocelot.so"
     if not ctypes.util.find_library("OpenCL"):
@@ -78,6 +89,21 @@ def missing(peer: str) -> str:
     if peer == "oclgrind":
         return "" if shutil.which("oclgrind") else "oclgrind is not installed"
     return "" if glob.glob("/etc/OpenCL/vendors/*pocl*") else "PoCL is not installed"
+
+
+def _has(features: str) -> bool:
+    """Whether this host has features."""
+    from gpudbg.sm.engines.llvm import build
+
+    return set(features.split(",")) <= set(build.host().features.split(","))
+
+
+def _stand_for(level: str) -> None:
+    """Have compiled code be for a host of a feature level."""
+    from gpudbg.sm.engines.llvm import build
+
+    host = build.BuildHost(build.host().triple, level, LEVELS[level])
+    build.host = lambda: host  # type: ignore[assignment]
 
 
 # ---- one cell, in a process of its own ------------------------------------------------------
@@ -90,7 +116,7 @@ def _native(problem: Any, scalar: bool, report: dict[str, Any]) -> Run:
     options.append(f"-ffp-contract={'off' if problem.name in suite.NO_FMA else 'fast'}")
     if scalar:
         options += ["-fno-tree-vectorize", "-fno-tree-slp-vectorize"]
-    source = str(HERE / "kernels" / f"{problem.name}.c")
+    source = str(next((HERE / "kernels").glob(f"**/{problem.name}.c")))
     begin = time.perf_counter()
     subprocess.run(["gcc", *options, source, "-o", library, "-lm"], check=True)
     report["compile_s"] = time.perf_counter() - begin
@@ -115,7 +141,8 @@ def _opencl(problem: Any, peer: str, report: dict[str, Any]) -> Run:
     from clhost import CL
 
     host = CL()
-    source = (HERE / "kernels" / f"{problem.name}.cl").read_bytes()
+    plain = HERE / "kernels" / f"{problem.name}.cl"
+    source = plain.read_bytes() if plain.exists() else wide.source(problem.name).encode()
     begin = time.perf_counter()
     kernel = host.kernel(source, problem.name, b"" if peer == "pocl" else b"-O2")
     report["compile_s"] = time.perf_counter() - begin
@@ -150,7 +177,8 @@ def gpudbg_run(problem: Any, jobs: int, report: dict[str, Any], engine: str = "r
     """The cubin on an engine; what it compiled and executed goes to `report`."""
     import gpudbg
 
-    program = gpudbg.load(str(CUBINS / f"{problem.name}.sm_50.cubin"), engine=engine, jobs=jobs)
+    cubin = CUBINS / f"{problem.name}.{problem.arch}.cubin"
+    program = gpudbg.load(str(cubin), engine=engine, jobs=jobs)
     buffers = [program.device.buffer(b) for b in problem.bufs]
 
     def once() -> tuple[float, list[Any]]:
@@ -183,8 +211,10 @@ def cell(peer: str, kernel: str, size: str, reps: int) -> dict[str, Any]:
     elif peer == "gpuocelot":
         once = _ocelot(problem)
     else:
+        if (level := peer.removeprefix(OURS)) in LEVELS:
+            _stand_for(level)
         engine = "step" if peer == "step" else "run"
-        once = gpudbg_run(problem, 2 if peer == "gpudbg-2" else 1, report, engine)
+        once = gpudbg_run(problem, 2 if peer == f"{OURS}2" else 1, report, engine)
     reps = SLOW_PEERS.get(peer, reps)
     if peer not in SLOW_PEERS:
         report["first_s"], _ = once()
@@ -313,7 +343,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--kernels", default=",".join(suite.NAMES))
+    parser.add_argument("--suite", choices=("nine", "wide"), default="nine", help="%(default)s")
+    parser.add_argument("--kernels", help="all of the suite", metavar="NAME,...")
+    parser.add_argument("--level", choices=tuple(LEVELS), help="one more column of ours")
     parser.add_argument("--peers", default=",".join(PEERS))
     parser.add_argument("--size", choices=("full", "small", "tiny"), default="full")
     parser.add_argument("--reps", type=int, default=5)
@@ -328,9 +360,11 @@ def main() -> int:
     )
     options = parser.parse_args()
     asked = [peer for peer in options.peers.split(",") if peer]
+    asked[:0] = [f"{OURS}{options.level}"] if options.level else []
     skipped = {peer: why for peer in asked if (why := missing(peer))}
     peers = [peer for peer in asked if peer not in skipped]
-    kernels = options.kernels.split(",")
+    kernels = list(suite.NAMES if options.suite == "nine" else wide.PROBLEMS)
+    kernels = options.kernels.split(",") if options.kernels else kernels
     results = {}
     for kernel in kernels:
         rounds: dict[str, list[dict[str, Any]]] = {peer: [] for peer in ("run", *peers)}

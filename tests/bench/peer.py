@@ -13,13 +13,14 @@ import time
 
 import bench
 import suite
+import wide
 
 
 def main() -> int:
     """Measure one kernel."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--jobs", type=int, default=1)
-    parser.add_argument("kernel", choices=suite.NAMES)
+    parser.add_argument("kernel", choices=[*suite.NAMES, *wide.PROBLEMS])
     parser.add_argument("size", choices=("full", "small", "tiny"))
     parser.add_argument("reps", type=int)
     options = parser.parse_args()

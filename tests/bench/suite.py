@@ -37,6 +37,7 @@ class Problem:
         expect: whether these outputs are right.
         native_scalars: where the plain C function takes something else.
         note: facts for the report.
+        arch: what its cubin is for.
     """
 
     grid: tuple[int, ...]
@@ -48,6 +49,7 @@ class Problem:
     native_scalars: list[Scalar] | None = None
     note: dict[str, int] = field(default_factory=dict)
     name: str = ""
+    arch: str = "sm_50"
 
     def fresh(self) -> list[Array]:
         """Copies of the buffers as they are before a run."""
@@ -77,7 +79,7 @@ class Problem:
 # ---- inputs and checks -----------------------------------------------------------------------
 
 
-def _u32(n: int, seed: int) -> Words:
+def u32(n: int, seed: int) -> Words:
     """Deterministic 32-bit noise without a library generator (multiply-xorshift of the index)."""
     v = (np.arange(n, dtype=np.uint64) + np.uint64(seed * 7919 + 1)) * np.uint64(0x9E3779B97F4A7C15)
     v ^= v >> np.uint64(29)
@@ -86,12 +88,12 @@ def _u32(n: int, seed: int) -> Words:
     return (v & np.uint64(0xFFFFFFFF)).astype(np.uint32)
 
 
-def _f32(n: int, seed: int) -> Floats:
+def f32(n: int, seed: int) -> Floats:
     """Noise in -1..1."""
-    return (_u32(n, seed) >> np.uint32(8)).astype(np.float32) / np.float32(1 << 23) - np.float32(1)
+    return (u32(n, seed) >> np.uint32(8)).astype(np.float32) / np.float32(1 << 23) - np.float32(1)
 
 
-def _close(ref: Array, tol: float) -> Check:
+def close(ref: Array, tol: float) -> Check:
     """The one output is this, but for rounding."""
 
     def check(outs: list[Array]) -> bool:
@@ -101,7 +103,7 @@ def _close(ref: Array, tol: float) -> Check:
     return check
 
 
-def _equal(ref: Array) -> Check:
+def equal(ref: Array) -> Check:
     """The one output is this, bit for bit."""
     return lambda outs: np.array_equal(outs[0], ref)
 
@@ -111,29 +113,29 @@ def _equal(ref: Array) -> Check:
 
 def _saxpy(size: int) -> Problem:
     n = (1 << 21, 1 << 14, 1 << 10)[size]
-    x, y = _f32(n, 1), _f32(n, 2)
+    x, y = f32(n, 1), f32(n, 2)
     return Problem(
         (n // 256,), (256,), [x, y], [1], [np.int32(n), np.float32(1.5)],
-        _close(1.5 * x.astype(np.float64) + y, 1e-5),
+        close(1.5 * x.astype(np.float64) + y, 1e-5),
     )  # fmt: skip
 
 
 def _sgemm(size: int) -> Problem:
     n = (256, 64, 16)[size]
-    a, b = _f32(n * n, 3), _f32(n * n, 4)
+    a, b = f32(n * n, 3), f32(n * n, 4)
     ref = (a.reshape(n, n).astype(np.float64) @ b.reshape(n, n)).ravel()
     return Problem(
         (n // 16, n // 16), (16, 16), [a, b, np.zeros(n * n, np.float32)], [2], [np.int32(n)],
-        _close(ref, 1e-3),
+        close(ref, 1e-3),
     )  # fmt: skip
 
 
 def _reduce(size: int) -> Problem:
     n, blocks = ((1 << 22, 256), (1 << 15, 8), (1 << 10, 2))[size]
-    x = (_u32(n, 5) & np.uint32(1023)).astype(np.int32)
+    x = (u32(n, 5) & np.uint32(1023)).astype(np.int32)
     return Problem(
         (blocks,), (256,), [x, np.zeros(1, np.int32)], [1], [np.int32(n)],
-        _equal(np.array([int(x.sum())], np.int32)),
+        equal(np.array([int(x.sum())], np.int32)),
     )  # fmt: skip
 
 
@@ -142,7 +144,7 @@ def _mandelbrot(size: int) -> Problem:
     ref = _mandelbrot_picture(w, w, it)
     return Problem(
         (w // 16, w // 16), (16, 16), [np.zeros(w * w, np.int32)], [0],
-        [np.int32(w), np.int32(w), np.int32(it)], _equal(ref),
+        [np.int32(w), np.int32(w), np.int32(it)], equal(ref),
         note={"iterations": int(ref.sum())},
     )  # fmt: skip
 
@@ -172,11 +174,11 @@ def _mandelbrot_picture(w: int, h: int, maxit: int) -> npt.NDArray[np.int32]:
 
 def _nbody(size: int) -> Problem:
     n = (2048, 256, 64)[size]
-    p = _f32(n * 4, 6)
+    p = f32(n * 4, 6)
     p[3::4] = np.abs(p[3::4])
     return Problem(
         (n // 64,), (64,), [p, np.zeros(n * 4, np.float32)], [1], [np.int32(n)],
-        _close(_nbody_forces(p, n), 5e-3),
+        close(_nbody_forces(p, n), 5e-3),
     )  # fmt: skip
 
 
@@ -197,31 +199,31 @@ def _sha256(size: int) -> Problem:
     block = min(n, 128)
     return Problem(
         (n // block,), (block,), [np.zeros(n * 8, np.uint32)], [0], [np.int32(n), np.uint32(1000)],
-        _equal(ref),
+        equal(ref),
     )  # fmt: skip
 
 
 def _histogram(size: int) -> Problem:
     n, blocks = ((1 << 22, 64), (1 << 15, 4), (1 << 10, 1))[size]
-    x = (_u32(n, 7) >> np.uint32(9)).astype(np.uint8)
+    x = (u32(n, 7) >> np.uint32(9)).astype(np.uint8)
     return Problem(
         (blocks,), (256,), [x, np.zeros(256, np.uint32)], [1], [np.int32(n)],
-        _equal(np.bincount(x, minlength=256).astype(np.uint32)),
+        equal(np.bincount(x, minlength=256).astype(np.uint32)),
     )  # fmt: skip
 
 
 def _bitonic(size: int) -> Problem:
     blocks = (256, 8, 1)[size]
-    x = _u32(blocks * 512, 8)
+    x = u32(blocks * 512, 8)
     return Problem(
-        (blocks,), (256,), [x], [0], [], _equal(np.sort(x.reshape(blocks, 512), axis=1).ravel()),
+        (blocks,), (256,), [x], [0], [], equal(np.sort(x.reshape(blocks, 512), axis=1).ravel()),
         native_scalars=[np.int32(blocks)],
     )  # fmt: skip
 
 
 def _stencil(size: int) -> Problem:
     w = (1024, 128, 32)[size]
-    a = _f32(w * w, 9)
+    a = f32(w * w, 9)
     g = a.reshape(w, w).astype(np.float64)
     ref = g.copy()
     ref[1:-1, 1:-1] = 0.5 * g[1:-1, 1:-1] + 0.125 * (
@@ -229,7 +231,7 @@ def _stencil(size: int) -> Problem:
     )
     return Problem(
         (w // 16, w // 16), (16, 16), [a, np.zeros(w * w, np.float32)], [1],
-        [np.int32(w), np.int32(w)], _close(ref.ravel(), 1e-4),
+        [np.int32(w), np.int32(w)], close(ref.ravel(), 1e-4),
     )  # fmt: skip
 
 
@@ -249,7 +251,9 @@ NAMES = list(PROBLEMS)
 
 
 def problem(name: str, size: str = "full") -> Problem:
-    """A kernel's problem of a size."""
-    made = PROBLEMS[name](SIZES.index(size))
+    """A kernel's problem of a size: one of the nine, or of `wide`."""
+    import wide
+
+    made = (PROBLEMS.get(name) or wide.PROBLEMS[name])(SIZES.index(size))
     made.name = name
     return made

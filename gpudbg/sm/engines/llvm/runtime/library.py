@@ -107,7 +107,9 @@ def _window(b: Body, base: str, inside: Val) -> None:
     vectors, from which lanes pick."""
     ir, ints = b.ir, b.ints
     lane = ir.op("call i32 @llvm.cttz.i32(i32 %mask, i1 false)")
-    first = ir.op(f"extractelement {I32} {inside.ref}, i32 {lane}")
+    # The lane's number is not known: from memory, where the caller has put the row.
+    row = ir.op(f"getelementptr i32, ptr %lo, i32 {lane}")
+    first = ir.op(f"add i32 {ir.get('i32', row)}, {ir.op('trunc i64 %add to i32')}")
     piece = ir.op(f"and i32 {first}, -256")
     apart = b.values.mask_bits(ints.mnot(ints.ult(ints.sub(inside, Val(32, piece, UNIFORM)), 256)))
     near = ir.op(f"icmp eq i32 {ir.op(f'and i32 {apart}, %mask')}, 0")
@@ -183,6 +185,32 @@ def _move(
         b.ir.line(f"call void @llvm.masked.{how}.{suffix}({kind} {data}, {where}, {mask})")
 
 
+def _gather_words_around(b: Body, size: int, signed: bool, base: str, inside: Val) -> None:
+    """Load bytes or pairs of them as parts of whole words, where words begin at multiples of 4:
+    hosts gather nothing smaller.  What is not an allocation of ours may begin anywhere."""
+    ir, ints = b.ir, b.ints
+    low = ir.op(f"and i64 {ir.op(f'ptrtoint ptr {base} to i64')}, 3")
+    with ir.returning(ir.op(f"icmp eq i64 {low}, 0")):
+        lanes = ir.op(f"bitcast i32 %mask to {I1}")
+        one = f"<{CHUNK} x i{inside.bits}>"
+        for half in range(2):
+            offsets = _half(b, f"i{inside.bits}", b.values.bare(inside, inside.bits), half)
+            whole = ir.op(f"and {one} {offsets}, {splat(f'i{inside.bits}', -4)}")
+            words = ir.op(f"getelementptr i8, ptr {base}, {one} {whole}")
+            kind = f"<{CHUNK} x i32>"
+            found = ir.op(
+                f"call {kind} @llvm.masked.gather.v{CHUNK}i32.v{CHUNK}p0(<{CHUNK} x ptr> align 4 "
+                f"{words}, <{CHUNK} x i1> {_half(b, 'i1', lanes, half)}, {kind} zeroinitializer)"
+            )
+            ir.put(kind, found, "%out", 64 * half, 64)
+        part = ints.shl(b.floats.and_(ints.lo(inside) if inside.bits == 64 else inside, 3), 3)
+        word = Val(32, ir.get(I32, "%out", 0, 64))
+        top = ints.shl(ints.shr(word, part), 32 - 8 * size)
+        value = (ints.sar if signed else ints.shr)(top, 32 - 8 * size)
+        ir.put(I32, b.values.bare(value, 32), "%out", 0, 64)
+        ir.line("ret i1 true")
+
+
 def _gather(b: Body, size: int, signed: bool, local: bool, base: str, inside: Val) -> None:
     """All lanes of one load to `%out`."""
     ir = b.ir
@@ -206,6 +234,7 @@ def _gather(b: Body, size: int, signed: bool, local: bool, base: str, inside: Va
             )
             ir.put(I32, value, "%out", 128 * n, 64)
         return
+    _gather_words_around(b, size, signed, base, inside)
     kind = f"i{8 * size}"
     pointers = _pointers(b, base, inside, 0)
     value = ir.op(

@@ -1,0 +1,17 @@
+void hash(const unsigned *restrict in, unsigned *restrict out, int n)
+{
+    for (int i = 0; i < n; i++) {
+        unsigned h = 2166136261u;
+        for (int k = 0; k < 16; k++) {
+            unsigned v = in[(long)k * n + i] * 0xcc9e2d51u;
+            v = (v << 15 | v >> 17) * 0x1b873593u;
+            h ^= v;
+            h = (h << 13 | h >> 19) * 5 + 0xe6546b64u;
+        }
+        h ^= h >> 16;
+        h *= 0x85ebca6bu;
+        h ^= h >> 13;
+        h *= 0xc2b2ae35u;
+        out[i] = h ^ h >> 16;
+    }
+}
