@@ -80,7 +80,7 @@ LAUNCH_OPTIONS = (
     OptionSpec(
         "jobs", _MACHINE, _WHOLE,
         "host threads for compiled code; with more than one, the order of instructions of "
-        "different blocks is not the same from run to run",
+        "different blocks is not the same from run to run; of check: processes for --schedules",
         "jobs", metavar="N", least=1, most=256, default=DEFAULT_JOBS,
     ),
     OptionSpec(

@@ -3,7 +3,9 @@ from .findings import SEVERITIES as SEVERITIES
 from .launch_plan import LaunchPlan as LaunchPlan
 from .merging import merged as merged
 from .report import CheckReport as CheckReport
+from .run import check_in_jobs as check_in_jobs
 from .run import check_plan as check_plan
 from .settings import DEFAULTS as DEFAULTS
 from .settings import CheckSettings as CheckSettings
 from .stopping import CheckStopper as CheckStopper
+from .suppressions import Suppressions as Suppressions

@@ -13,10 +13,12 @@ class FindingCollector:
 
     Attributes:
         most: so many findings are kept at most; `full` once there are as many.
+        launch: number of the launch that runs.
     """
 
     def __init__(self, most: int = 1000) -> None:
         self.most = most
+        self.launch = 0
         self._found: dict[Hashable, CheckFinding] = {}
 
     @property
@@ -35,12 +37,12 @@ class FindingCollector:
     def add(self, key: Hashable, make: Callable[[], CheckFinding], count: int = 1) -> None:
         """A finding, made where it is new."""
         if not self.seen(key, count):
-            self._found[key] = replace(make(), count=count)
+            self._found[key] = replace(make(), count=count, launch=self.launch)
 
     def worsen(self, key: Hashable, make: Callable[[], CheckFinding]) -> None:
         """Replace a finding by a more severe one, its count kept."""
         held = self._found[key]
-        self._found[key] = replace(make(), count=held.count)
+        self._found[key] = replace(make(), count=held.count, launch=held.launch)
 
     def get(self, key: Hashable) -> CheckFinding | None:
         """A finding that was seen."""

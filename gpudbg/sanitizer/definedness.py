@@ -291,6 +291,9 @@ class DefinednessCheck(RunCheck):
     def _copied(self, step: ExecutedInstruction, event: BytesCopied) -> None:
         """A copy moves what is undefined of its bytes, where it moves a range to a range."""
         source = event.reads[0] if len(event.reads) == 1 else None
+        if event.reduces and not event.remote:
+            for extent in (*event.reads, *(target for target, _ in event.writes)):
+                self._combined(step, extent, event.lane)
         for target, _ in event.writes:
             row, base = self._bytes(target)
             if row is None:
@@ -307,6 +310,19 @@ class DefinednessCheck(RunCheck):
                 continue
             for start, end in zip(target.starts.tolist(), target.ends.tolist(), strict=True):
                 row[start - base : end - base] = 0
+
+    def _combined(self, step: ExecutedInstruction, extent: ByteRuns, lane: int) -> None:
+        """A reduction takes bytes: of shared memory, or what is at its destination."""
+        marks, base = self._bytes(extent)
+        if marks is None:
+            return
+        space = "global" if extent.home is None else "shared"
+        for start, end in zip(extent.starts.tolist(), extent.ends.tolist(), strict=True):
+            undefined = np.flatnonzero(marks[start - base : end - base])
+            if undefined.size:
+                origin = self._origin_at(step.pc, space, start + int(undefined[0]), end - start)
+                self._decides("value", step.warp, step.pc, 1 << lane, origin)
+                return
 
     def _bytes(self, extent: ByteRuns) -> tuple[U8 | None, int]:
         """Marks of the memory that a range is in, and the address of the first."""
@@ -483,12 +499,16 @@ class DefinednessCheck(RunCheck):
     # ---- reports -------------------------------------------------------------------------
     def _origin(self, pc: int, touch: Touch) -> int:
         space = "shared" if touch.space == "cluster" else touch.space
-        key = (pc, space)
-        found = self._known.get(key)
+        found = self._known.get((pc, space))
         if found is None:
-            address = touch.by_lane()[0][1]
-            found = self._known[key] = len(self._origins)
-            self._origins.append(ValueOrigin(pc, space, address, touch.size))
+            found = self._origin_at(pc, space, touch.by_lane()[0][1], touch.size)
+        return found
+
+    def _origin_at(self, pc: int, space: str, address: int, size: int) -> int:
+        found = self._known.get((pc, space))
+        if found is None:
+            found = self._known[pc, space] = len(self._origins)
+            self._origins.append(ValueOrigin(pc, space, address, size))
         return found
 
     def _decides(self, cause: str, warp: WarpState, pc: int, lanes: int, origin: int) -> None:

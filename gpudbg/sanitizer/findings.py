@@ -118,6 +118,7 @@ class CheckFinding:
         fix: a hint, or "".
         suppressed: name of the rule that suppresses it, or None.
         fingerprint: the same across addresses, seeds and recompilation.
+        launch: number of the launch in which it was first seen.
     """
 
     kind: str
@@ -132,6 +133,7 @@ class CheckFinding:
     where: str = ""
     fix: str = ""
     suppressed: str | None = None
+    launch: int = 0
 
     @property
     def fingerprint(self) -> str:
@@ -200,7 +202,7 @@ class CheckFinding:
         """The finding as data."""
         names = (
             "kind", "severity", "cause", "space", "relation", "count", "bytes", "allocation",
-            "where", "fix", "suppressed", "fingerprint",
+            "where", "fix", "suppressed", "fingerprint", "launch",
         )  # fmt: skip
         found: dict[str, Any] = {name: getattr(self, name) for name in names}
         found["accesses"] = [access_json(a) for a in self.accesses]
@@ -285,6 +287,7 @@ class CheckResults:
         gap: what the tool lacks to judge, in words, or "".
         faults: errors that no finding explains, in words.
         launches: (kernel, grid, block) in words, by launch.
+        launches_asked: how many there are; more than `launches_run` where one did not end.
         program: file, sha256 and architecture.
         unused: suppressions that matched nothing.
         schedule_numbers: which schedules were run, 0 the plain one.
@@ -303,6 +306,7 @@ class CheckResults:
     gap: str = ""
     faults: tuple[str, ...] = ()
     launches: tuple[str, ...] = ()
+    launches_asked: int = 0
     program: Mapping[str, str] = field(default_factory=dict)
     unused: tuple[str, ...] = ()
     schedule: ShownSchedule | None = None
@@ -319,6 +323,11 @@ class CheckResults:
         names = [p.name for p in CHECK_POLICIES if p.name != "check-quick"]
         skipped = earlier if wide else later
         return tuple(n for n in names if not n.removeprefix("check-").startswith(skipped))
+
+    @property
+    def launches_left(self) -> int:
+        """Launches that were not run, for one before them did not end."""
+        return max(0, self.launches_asked - self.launches_run)
 
     @property
     def counted(self) -> tuple[CheckFinding, ...]:

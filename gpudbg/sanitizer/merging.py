@@ -29,6 +29,7 @@ def merged(reports: Sequence[CheckReport]) -> CheckReport:
         performance=next((r.performance for r in reports if r.performance), ()),
         counted_costs=any(r.counted_costs for r in reports),
         launches_run=max(r.launches_run for r in reports),
+        launches_asked=max(r.launches_asked for r in reports),
         instructions=sum(r.instructions for r in reports),
         seconds=sum(r.seconds for r in reports),
         schedules_run=len({number for r in reports for number in r.schedule_numbers}),
@@ -77,7 +78,7 @@ def one_per_defect(found: Sequence[CheckFinding]) -> tuple[CheckFinding, ...]:
         for f in found
         if not (f.kind == "uninitialised" and f.accesses[0].pc in racing)
         and not _follows_from_race(f, found)
-        and not (f.cause == "ambiguous_phase" and any(_same_wait(f, hang) for hang in hangs))
+        and not any(_explains(f, hang) for hang in hangs)
     ]
     return _by_place(left)
 
@@ -99,14 +100,23 @@ def _follows_from_race(finding: CheckFinding, found: Sequence[CheckFinding]) -> 
 
 
 def _with_cause(finding: CheckFinding, found: Sequence[CheckFinding]) -> CheckFinding:
-    """A deadlock with why its test of an mbarrier is not to be relied on, where that is known."""
+    """A deadlock with what went wrong at its mbarrier before, where that is known."""
     if finding.cause != "deadlock":
         return finding
-    tests = [f for f in found if f.cause == "ambiguous_phase" and _same_wait(f, finding)]
+    tests = [f for f in found if _explains(f, finding)]
     if not tests:
         return finding
     where = f"{finding.where}; {tests[0].where}"
     return replace(finding, where=where, fix=finding.fix or tests[0].fix)
+
+
+def _explains(finding: CheckFinding, hang: CheckFinding) -> bool:
+    """Whether a deadlock is what a finding of an mbarrier leads to: a test that is not to be
+    relied on, or a phase that nobody waited for."""
+    if finding.cause == "phase_skipped" and finding.accesses:
+        address = finding.accesses[0].address
+        return address is not None and f"shared 0x{address:x}:" in hang.where
+    return finding.cause == "ambiguous_phase" and _same_wait(finding, hang)
 
 
 def _same_wait(test: CheckFinding, hang: CheckFinding) -> bool:

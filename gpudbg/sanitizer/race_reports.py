@@ -100,7 +100,9 @@ class RaceReports:
         )  # fmt: skip
 
         def make() -> CheckFinding:
-            given = Verdict(cause, severity, verdict.fix, verdict.state)
+            # What would have helped the pair that gave the cause helps this one.
+            fix = held.fix if held is not None and held.cause == cause else verdict.fix
+            given = Verdict(cause, severity, fix, verdict.state)
             return self._finding(old, made, space, number, relation, given)
 
         if held is not None and (
@@ -166,9 +168,10 @@ def _worse(
     held: CheckFinding, cause: str, severity: Severity, relation: str
 ) -> tuple[str, Severity, str]:
     """What two pairs of the same places make one finding of."""
-    if "pending" in (held.cause, cause) and cause != held.cause:
+    # The first edge that is missing: of any pair its end, of any pair an order, the proxy's fence.
+    if "pending" in (held.cause, cause):
         cause = "pending"
-    elif held.cause:
+    elif held.cause and held.cause != "proxy":
         cause = held.cause
     if held.severity == "error":
         severity = "error"
@@ -215,5 +218,6 @@ def _sentence(sides: tuple[FindingAccess, FindingAccess], relation: str, verdict
         return f"{a.place} reaches into a block that may have ended at {b.place}"
     text = f"{a.place} {_VERBS[a.kind]} what {_WHO[relation]} {_VERBS[b.kind]} at {b.place}"
     if verdict.cause == "pending":
-        return f"{text}, and nothing says that the first is complete"
+        which = "latter" if a.agent == "thread" and b.agent != "thread" else "first"
+        return f"{text}, and nothing says that the {which} is complete"
     return f"{text}, in no order" + _ENDS.get(verdict.cause, "")

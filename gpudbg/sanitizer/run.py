@@ -144,13 +144,13 @@ def check(
         given=[row["args"] for row in rows],
         overlap=[bool(row.get("overlap")) for row in rows],
     )
-    report = _in_jobs(plan, settings, jobs)
+    report = check_in_jobs(plan, settings, jobs)
     storage.write_back()
     return report
 
 
-def _in_jobs(plan: LaunchPlan, settings: CheckSettings, jobs: int) -> CheckReport:
-    """The same, in processes side by side."""
+def check_in_jobs(plan: LaunchPlan, settings: CheckSettings, jobs: int) -> CheckReport:
+    """What `check` does with launches, schedules in so many processes side by side."""
     if jobs < 2 or settings.schedules < 3:
         return check_plan(plan, settings)
     # What needs processes.
@@ -324,6 +324,7 @@ class _Run:
         if self.launches.stopper.why:
             self.faults.append(self.launches.stopper.why)
             return False
+        self.findings.launch = len(self.launched)
         session = begin(self.launches.program)
         self.sessions.append(session)
         self.launches.started(session)
@@ -596,6 +597,7 @@ class _Run:
             gap=self.gap,
             faults=tuple(self.faults),
             launches=tuple(self.launched),
+            launches_asked=len(self.launches.begins),
             program={
                 "file": str(program.path),
                 "sha256": _digest(program.path),

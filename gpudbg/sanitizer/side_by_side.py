@@ -75,7 +75,8 @@ def _part(
     there: Connection,
 ) -> None:  # fmt: skip
     """What a process does."""
-    there.send(replace(checked(launches, settings, first, plain=False), stop=None))
+    with launches.stopper.limited_as_before():
+        there.send(replace(checked(launches, settings, first, plain=False), stop=None))
     there.close()
 
 

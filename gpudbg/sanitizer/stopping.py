@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -22,6 +23,7 @@ class CheckStopper:
         self.why = ""
         self._session: DebugSession | None = None
         self._trial = False
+        self._limit: tuple[float, float] | None = None
 
     def stop(self, why: str) -> None:
         """End the present run, and those to come; safe from any thread."""
@@ -55,10 +57,22 @@ class CheckStopper:
         if seconds is None:
             yield
             return
+        self._limit = (time.monotonic(), seconds)
+        with self.limited_as_before():
+            yield
+
+    @contextmanager
+    def limited_as_before(self) -> Iterator[None]:
+        """The limit that a process was forked under: its timers stayed behind."""
+        if self._limit is None:
+            yield
+            return
+        begin, seconds = self._limit
+        gone = time.monotonic() - begin
         why = f"stopped after {seconds:g} seconds (--timeout)"
         timers = [
-            threading.Timer(seconds / 2, self.end_trial),
-            threading.Timer(seconds, self.stop, (why,)),
+            threading.Timer(max(0.0, seconds / 2 - gone), self.end_trial),
+            threading.Timer(max(0.0, seconds - gone), self.stop, (why,)),
         ]
         for timer in timers:
             timer.daemon = True

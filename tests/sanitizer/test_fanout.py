@@ -15,6 +15,7 @@ import pytest
 
 from gpudbg.frontends.verbs.check import _parser, checked_part
 from gpudbg.frontends.verbs.check_fanout import fanned_out, parts_of
+from gpudbg.frontends.verbs.check_units import units_of
 from gpudbg.sanitizer import CheckReport
 
 ROOT = Path(__file__).parents[2]
@@ -67,13 +68,27 @@ def test_a_check_is_parted_by_checks_and_schedules() -> None:
     assert [p.schedules for _, p in alone] == [1, 1]
 
 
+def test_each_table_of_a_program_is_a_launch(tmp_path: Path) -> None:
+    for name in ("k.cu", "k.toml", "k.large.toml", "other.toml", "l.cu", "l.toml"):
+        (tmp_path / name).write_text("")
+    args = _parser().parse_args([str(tmp_path)])
+    found = [
+        (Path(p).name, a.launch and Path(a.launch).name) for p, a in units_of([str(tmp_path)], args)
+    ]
+    assert found == [("k.cu", "k.toml"), ("k.cu", "k.large.toml"), ("l.cu", None)]
+    chosen = ["--launch", str(tmp_path / "other.toml"), "--launch", str(tmp_path / "l.toml")]
+    path = str(tmp_path / "k.cu")
+    tables = [a.launch for _, a in units_of([path], _parser().parse_args([path, *chosen]))]
+    assert tables == chosen[1::2]
+
+
 @pytest.mark.full(instead="test_a_check_is_parted_by_checks_and_schedules")
 def test_work_of_a_killed_worker_is_done_again(cluster: Any, tmp_path: Path) -> None:
     mark = tmp_path / "killed"
     args = flags(cluster, "--schedules", "2")
     args.output = [str(mark)]
     told: list[tuple[int, int]] = []
-    reports = fanned_out([KERNEL], args, CHECKS, dies_once, lambda *n: told.append(n))
+    reports = fanned_out([(KERNEL, args)], CHECKS, dies_once, lambda *n: told.append(n))
     assert mark.exists()
     assert told == [(1, 2), (2, 2)]
     report = reports[0]
@@ -89,4 +104,4 @@ def test_ctrl_c_cancels_what_has_not_ended(cluster: Any) -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        fanned_out([KERNEL], flags(cluster), ("init", "race"), sleeps, interrupt)
+        fanned_out([(KERNEL, flags(cluster))], ("init", "race"), sleeps, interrupt)

@@ -59,6 +59,22 @@ def test_junit_has_a_case_for_each_check(racy: CheckReport) -> None:
     assert skipped == ["launch 0 hazards"]
 
 
+def test_findings_are_told_of_their_launch_and_what_did_not_run() -> None:
+    late = CheckFinding("race", "error", "read_write", where="here", launch=1)
+    report = CheckReport(
+        findings=(late,), launches=("a<<<1, 1>>>", "b<<<1, 1>>>"), launches_run=2, launches_asked=3,
+        checks=("race",), program={"file": "k.cu"},
+    )  # fmt: skip
+    assert "; 2 of 3 launches, " in report.lines()[-1]
+    cases = {c.get("name"): c for c in Xml.fromstring(report.to_junit())}
+    judged = {name: [row.tag for row in c] for name, c in cases.items() if "race" in str(name)}
+    assert judged == {
+        "launch 0 race": [], "launch 1 race": ["failure"], "launch 2 race": ["skipped"],
+    }  # fmt: skip
+    assert cases["launch 2 race"][0].get("message") == "not run: a launch before it did not end"
+    assert report.to_json()["findings"][0]["launch"] == 1
+
+
 def test_annotations_are_escaped() -> None:
     finding = CheckFinding("leak", "error", "", where="50% lost\nsee a:b, c")
     (line,) = github.commands(CheckReport(findings=(finding,))).splitlines()

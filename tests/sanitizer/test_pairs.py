@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 import lzma
+import math
 import os
 import re
 import sys
@@ -100,7 +101,7 @@ def cubin(file: str, arch: str) -> bytes:
 
 
 def argument(program: Any, row: dict[str, Any]) -> Any:
-    """What an argument's description is: a buffer, a view of an array, or a number."""
+    """What an argument's description is: a buffer, a view, a tensor map, or a number."""
     dtype = np.dtype(row["dtype"])
     if "value" in row:
         return dtype.type(row["value"])
@@ -110,6 +111,9 @@ def argument(program: Any, row: dict[str, Any]) -> Any:
         return program.device.buffer(np.array(row["values"], dtype))
     if "counting" in row:
         return program.device.buffer(np.arange(row["counting"]).astype(dtype))
+    if "map" in row:
+        data = np.arange(math.prod(row["map"])).astype(dtype).reshape(row["map"])
+        return program.device.tensor_map(program.device.buffer(data), box=tuple(row["box"]))
     made = np.zeros(row["zeros"], dtype)
     if "view" in row:
         view = row["view"]

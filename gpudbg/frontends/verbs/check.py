@@ -17,6 +17,7 @@ from xml.etree import ElementTree as Xml
 from gpudbg.api import add_launch_flags, device_for, open_program
 from gpudbg.arguments import Parser
 from gpudbg.errors import LoadError, UsageError
+from gpudbg.frontends.verbs.check_units import Unit, named, units_of
 from gpudbg.launch import Opening
 from gpudbg.options import add_verb_options
 from gpudbg.sanitizer import (
@@ -24,6 +25,8 @@ from gpudbg.sanitizer import (
     CheckSettings,
     CheckStopper,
     LaunchPlan,
+    Suppressions,
+    check_in_jobs,
     check_plan,
 )
 from gpudbg.toolchain import flag_options
@@ -35,11 +38,14 @@ _WORST: Final = (4, 1, 3, 0)
 def main(argv: list[str]) -> int:
     """Run the verb."""
     args = _parser().parse_args(argv)
-    paths = _programs(args.programs)
+    # Of many programs, each would say the same of these.
+    settings = _settings(args).validated()
+    Suppressions.read(settings.suppressions, settings.baseline)
+    units = units_of(args.programs, args)
     if args.dask:
-        reports = _fanned_out(paths, args)
+        reports = _fanned_out(units)
     else:
-        reports = _all(paths, args) if len(paths) > 1 else [_checked(paths[0], args)]
+        reports = _all(units) if len(units) > 1 else [_checked(*units[0])]
     text = FORMATS[args.format](reports)
     if args.report:
         write_report(args.report, text)
@@ -65,49 +71,23 @@ def _write_schedule(path: str, reports: Sequence[CheckReport]) -> None:
         write_report(path, json.dumps(shown.to_json(), indent=1) + "\n")
 
 
-PROGRAMS: Final = (".cubin", ".cu", ".ptx", ".fatbin", ".sass")
-"""What is checked of a folder."""
-
-
-def _programs(given: Sequence[str]) -> list[str]:
-    """Files, and the programs in folders.
-
-    Raises:
-        UsageError: a folder without any.
-    """
-    found: list[str] = []
-    for name in given:
-        if not Path(name).is_dir():
-            found.append(name)
-            continue
-        inside = sorted(str(p) for p in Path(name).rglob("*") if p.suffix in PROGRAMS)
-        if not inside:
-            raise UsageError(f"{name}: no programs in it", f"files {', '.join(PROGRAMS)} are")
-        found += inside
-    return found
-
-
-def _all(paths: Sequence[str], args: argparse.Namespace) -> list[CheckReport]:
-    """Reports of many programs; one that cannot be launched is a report that says so."""
+def _all(units: Sequence[Unit]) -> list[CheckReport]:
+    """Reports of many launches; one that cannot be launched is a report that says so."""
     from rich.console import Console
     from rich.progress import Progress
 
     reports = []
     console = Console(stderr=True)
     with Progress(console=console, transient=True, disable=not console.is_terminal) as progress:
-        task = progress.add_task("checking", total=len(paths))
-        for path in paths:
+        task = progress.add_task("checking", total=len(units))
+        for path, args in units:
             progress.update(task, description=Path(path).name)
-            try:
-                reports.append(_checked(path, args))
-            except (LoadError, UsageError) as error:
-                text = f"no launch: {error}"
-                reports.append(CheckReport(gap=text, program={"file": path, "arch": ""}))
+            reports.append(_judged(path, args))
             progress.advance(task)
     return reports
 
 
-def _fanned_out(paths: Sequence[str], args: argparse.Namespace) -> list[CheckReport]:
+def _fanned_out(units: Sequence[Unit]) -> list[CheckReport]:
     """Reports by tasks on a cluster."""
     from rich.console import Console
     from rich.progress import Progress
@@ -118,7 +98,7 @@ def _fanned_out(paths: Sequence[str], args: argparse.Namespace) -> list[CheckRep
     with Progress(console=console, transient=True, disable=not console.is_terminal) as progress:
         task = progress.add_task("checking")
         return fanned_out(
-            paths, args, _wanted(args), checked_part if len(paths) == 1 else judged_part,
+            units, _wanted(units[0][1]), checked_part if len(units) == 1 else judged_part,
             lambda done, total: progress.update(task, completed=done, total=total),
         )  # fmt: skip
 
@@ -129,11 +109,17 @@ def checked_part(path: str, args: argparse.Namespace) -> CheckReport:
 
 
 def judged_part(path: str, args: argparse.Namespace) -> CheckReport:
-    """The same of one of many programs: what cannot be launched is a report that says so."""
+    """The same of one of many launches: what cannot be launched is a report that says so."""
+    return replace(_judged(path, args), stop=None)
+
+
+def _judged(path: str, args: argparse.Namespace) -> CheckReport:
+    """The report of one of many launches, whose file says which."""
     try:
-        return checked_part(path, args)
+        report = _checked(path, args)
     except (LoadError, UsageError) as error:
-        return CheckReport(gap=f"no launch: {error}", program={"file": path, "arch": ""})
+        report = CheckReport(gap=f"no launch: {error}", program={"file": path, "arch": ""})
+    return replace(report, program={**report.program, "launch": args.launch or ""})
 
 
 def _parser() -> Parser:
@@ -148,6 +134,12 @@ def _parser() -> Parser:
     )
     add_launch_flags(p)
     add_verb_options(p, "check")
+    p.set_defaults(launch=None)
+    p.add_argument(
+        "--launch", action="append", dest="launches", metavar="FILE.toml",
+        help="a launch table, or a folder of them; again for more launches (default: PROG.toml "
+        "and PROG.*.toml)",
+    )  # fmt: skip
     return p
 
 
@@ -162,7 +154,10 @@ def _checked(path: str, args: argparse.Namespace) -> CheckReport:
     stopper = CheckStopper()
     launches = LaunchPlan(loaded, [lambda given: given.launch_table(table)], stopper=stopper)
     with stopper.limited(args.timeout), _stopped_by_hand(stopper):
-        return check_plan(launches, _settings(args), getattr(args, "first_schedule", 1))
+        first = getattr(args, "first_schedule", None)
+        if first is None:
+            return check_in_jobs(launches, _settings(args), args.jobs)
+        return check_plan(launches, _settings(args), first)
 
 
 @contextmanager
@@ -202,9 +197,16 @@ def _text(reports: Sequence[CheckReport]) -> str:
     if len(reports) == 1:
         return "\n".join(reports[0].lines()) + "\n"
     # Each under its program's name, so that a reader knows whose findings they are.
-    blocks = ["\n".join((f"{r.program['file']}:", *r.lines(), "")) for r in reports]
-    worst = [r for r in reports if r.exit_code]
-    blocks.append(f"{len(reports)} programs, {len(reports) - len(worst)} clean")
+    files = [r.program["file"] for r in reports]
+    several = len(set(files)) < len(files)
+    names = [named(r.program["file"], r.program.get("launch"), several) for r in reports]
+    blocks = [
+        "\n".join((f"{name}:", *r.lines(), "")) for name, r in zip(names, reports, strict=True)
+    ]
+    clean = sum(not r.exit_code for r in reports)
+    what = f"{len(reports)} launches of " if several else ""
+    count = len(set(files))
+    blocks.append(f"{what}{count} program{'s' * (count > 1)}, {clean} clean")
     return "\n".join(blocks) + "\n"
 
 

@@ -1,7 +1,7 @@
 """`gpudbg check --dask`: programs, checks and schedules on many machines.
 
-Every program's checks and schedules are tasks of their own.  Dask does again what a lost worker was
-doing; a program that loses too many is one that could not be judged.  Workers read programs by
+Every launch's checks and schedules are tasks of their own.  Dask does again what a lost worker was
+doing; a launch that loses too many is one that could not be judged.  Workers read programs by
 their paths, so these must be the same everywhere.
 """
 
@@ -41,33 +41,38 @@ def parts_of(path: str, args: argparse.Namespace, checks: Sequence[str]) -> list
 
 
 def fanned_out(
-    paths: Sequence[str],
-    args: argparse.Namespace,
+    units: Sequence[Part],
     checks: Sequence[str],
     checked: Checked,
     done: Callable[[int, int], None],
 ) -> list[CheckReport]:
-    """Reports of programs, by tasks on a cluster.
+    """Reports of launches, by tasks on a cluster.
 
     Args:
+        units: programs, and the flags of a launch of each.
         checked: makes the report of a part; a function that workers can import.
         done: called with how many tasks of how many have ended.
     """
-    tasks = [part for path in paths for part in parts_of(path, args, checks)]
-    found: dict[str, list[CheckReport]] = {path: [] for path in paths}
-    with _client(args.dask) as client:
+    tasks = [
+        (unit, part)
+        for unit, (path, args) in enumerate(units)
+        for part in parts_of(path, args, checks)
+    ]
+    found: list[list[CheckReport]] = [[] for _ in units]
+    with _client(units[0][1].dask) as client:
         distributed = _library()
         futures = {
-            client.submit(checked, path, part, pure=False, retries=2): path for path, part in tasks
+            client.submit(checked, *part, pure=False, retries=2): unit for unit, part in tasks
         }
         try:
             for number, future in enumerate(distributed.as_completed(futures), 1):
-                found[futures[future]].append(_result(future, futures[future]))
+                unit = futures[future]
+                found[unit].append(_result(future, units[unit][0]))
                 done(number, len(tasks))
         except KeyboardInterrupt:
             client.cancel(list(futures), force=True)
             raise
-    return [merged(reports) for reports in found.values()]
+    return [merged(reports) for reports in found]
 
 
 def _result(future: Any, path: str) -> CheckReport:

@@ -19,6 +19,7 @@ def document(report: CheckResults) -> dict[str, Any]:
         "performance": [s.to_json() for s in report.performance],
         "launches": list(report.launches),
         "launches_run": report.launches_run,
+        "launches_asked": report.launches_asked,
         "instructions": report.instructions,
         "schedules_run": report.schedules_run,
         "schedule": report.schedule.to_json() if report.schedule is not None else None,

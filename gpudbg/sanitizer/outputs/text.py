@@ -51,10 +51,10 @@ def summary(report: CheckResults) -> str:
     if suppressed:
         text += f", {suppressed} suppressed"
     runs = f", {report.schedules_run} schedules" if report.schedules_run > 1 else ""
-    return (
-        f"gpudbg check: {text}; {_plural(report.launches_run, 'launch', 'launches')}, "
-        f"{report.instructions:,} instructions{runs}"
-    )
+    ran = _plural(report.launches_run, "launch", "launches")
+    if report.launches_left:
+        ran = f"{report.launches_run} of {_plural(report.launches_asked, 'launch', 'launches')}"
+    return f"gpudbg check: {text}; {ran}, {report.instructions:,} instructions{runs}"
 
 
 def _plural(count: int, word: str, many: str = "") -> str:

@@ -21,6 +21,7 @@ from gpudbg.dataclass import dataclass
 from gpudbg.errors import DecodeError, ModelGap
 from gpudbg.formats.program import CodeImage
 from gpudbg.isa.family import Instruction, decode
+from gpudbg.isa.operands import Access
 from gpudbg.mem.constant import ConstantBanks
 from gpudbg.mem.device import DeviceMemory
 from gpudbg.mem.faults import MemoryFault
@@ -77,6 +78,17 @@ class SystemCall:
     def text(self, pc: int = 0, control: int = 0) -> str:
         """The name, as a pseudo instruction."""
         return f"(system call {self.name})"
+
+    def reads(self) -> Access:
+        """Nothing: what a function reads is its caller's to say."""
+        return _NOTHING
+
+    def writes(self) -> Access:
+        """Nothing, likewise."""
+        return _NOTHING
+
+
+_NOTHING = Access(frozenset(), frozenset())
 
 
 class Bound(NamedTuple):
