@@ -35,6 +35,12 @@ CHECK_OPTIONS = (
         metavar="A,B", default=("memory", "race", "init", "sync", "leak"),
         choices=("memory", "race", "init", "sync", "leak", "hazards"),
     ),
+    _flag(
+        "launches", OptionKind.TEXTS,
+        "a launch table, or a folder of them; again for more launches (default: PROG.toml and "
+        "PROG.*.toml)",
+        spelled=("--launch",), metavar="FILE.toml",
+    ),
     _flag("quick", _SWITCH, "bad accesses alone, on compiled code"),
     _setting(
         "views", _CHOICE,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, suppress
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import field, replace
 from functools import partial
 from pathlib import Path
@@ -17,12 +17,9 @@ from gpudbg import validation
 from gpudbg.answers.words import dim
 from gpudbg.api.programs import LoadedProgram, Source
 from gpudbg.architectures import is_wide
-from gpudbg.code_layout import layout_of
 from gpudbg.dataclass import dataclass
 from gpudbg.debug.stops.stop import DeadlockStop, ExitStop, InterruptStop
-from gpudbg.errors import DecodeError, ModelGap, UsageError
-from gpudbg.isa.family import decode
-from gpudbg.isa.layout import instructions
+from gpudbg.errors import ModelGap, UsageError
 from gpudbg.sanitizer.async_races import AsyncRaceCheck
 from gpudbg.sanitizer.barriers import BarrierCheck
 from gpudbg.sanitizer.collector import FindingCollector
@@ -40,6 +37,7 @@ from gpudbg.sanitizer.memory import HeapSites, MemoryCheck, report_leaks
 from gpudbg.sanitizer.merging import one_per_defect
 from gpudbg.sanitizer.monitor import Monitor, RefusedMonitor, RunCheck
 from gpudbg.sanitizer.performance import PerformanceCheck
+from gpudbg.sanitizer.placed_code import BySymbol, PlacedCode
 from gpudbg.sanitizer.places import AccessPlaces
 from gpudbg.sanitizer.races import RaceCheck, emulated_atomics
 from gpudbg.sanitizer.register_pool import RegisterPoolCheck
@@ -52,14 +50,13 @@ from gpudbg.sanitizer.schedules import (
     plan_of,
     shortened,
 )
-from gpudbg.sanitizer.screening import can_screen, reached_code, screening_of
+from gpudbg.sanitizer.screening import can_screen, screening_of
 from gpudbg.sanitizer.settings import DEFAULTS, CheckSettings
 from gpudbg.sanitizer.stop_findings import add_error
 from gpudbg.sanitizer.suppressions import Suppressions
 from gpudbg.sanitizer.symbol_addresses import (
     SymbolAddresses,
     SymbolRows,
-    accesses_by_symbol,
 )
 from gpudbg.sanitizer.symbol_bounds import SymbolBoundsCheck
 from gpudbg.sanitizer.views import ViewCheck, promised, storage_of
@@ -303,9 +300,6 @@ class _Run:
     freed: set[Any] = field(default_factory=set)
     unfinished: list[AsyncRaceCheck] = field(default_factory=list)
     screening: bool = True
-    by_symbol: dict[str, tuple[SymbolAddresses, Mapping[int, frozenset[int]]] | None] = field(
-        default_factory=dict
-    )
     stops: list[Stop] = field(default_factory=list)
     outcome: RunOutcome = RunOutcome((), (), 0)
 
@@ -353,7 +347,7 @@ class _Run:
         """Run a launch on compiled code; its end, where nothing can be wrong with it.  Else it
         stands at its beginning again."""
         checks = self.settings.checks
-        instructions = list(_code(session))
+        instructions = PlacedCode.of(session).instructions
         if not self._screens(session) or not can_screen(session, instructions, checks):
             return None
         undefined: list[Any] = []
@@ -412,19 +406,11 @@ class _Run:
             return not promised(memory, self.launches.given[number], [])
         return True
 
-    def _symbol_accesses(
-        self, session: DebugSession
-    ) -> tuple[SymbolAddresses, Mapping[int, frozenset[int]]] | None:
+    def _symbol_accesses(self, session: DebugSession) -> BySymbol | None:
         """Accesses that go through the address of a variable; None: it is not known which."""
-        kernel = session.symbols.kernel_name
-        if kernel not in self.by_symbol:
-            known = SymbolAddresses.of(session)
-            found: Mapping[int, frozenset[int]] | None = {}
-            if "memory" in self.settings.checks:
-                code = list(_code(session))
-                found = accesses_by_symbol(session, known, reached_code(session, code) or code)
-            self.by_symbol[kernel] = None if found is None else (known, found)
-        return self.by_symbol[kernel]
+        if "memory" not in self.settings.checks:
+            return SymbolAddresses.of(session), {}
+        return PlacedCode.of(session).symbol_accesses(session)
 
     def _shadow(self) -> GlobalShadow:
         if self.shadow is None:
@@ -448,7 +434,7 @@ class _Run:
         layout = self.launches.program.device.gpu.layout
         monitor: Monitor | RefusedMonitor = Monitor(members, layout)
         if self._only_refused(session, members):
-            monitor = RefusedMonitor(members, lambda pc: dict(_code(session)).get(pc))
+            monitor = RefusedMonitor(members, PlacedCode.of(session).by_pc.get)
         with self.launches.stopper.watching(session), session.subscribe(monitor):
             try:
                 stop = session.runner.run(
@@ -499,7 +485,7 @@ class _Run:
             if not (number < len(self.launches.overlap) and self.launches.overlap[number]):
                 # An ordinary launch begins when those before it have ended.
                 self.unfinished.clear()
-            code = list(_code(session))
+            code = PlacedCode.of(session).instructions
             beside = AsyncRaceCheck(
                 findings, places, memory, emulated=emulated_atomics(code),
                 handed=hand_overs(code, self.launches.program.device.arch),
@@ -509,7 +495,7 @@ class _Run:
             self.unfinished.append(beside)
             members += [beside, *self._groups(session, places, code)]
         elif "race" in settings.checks:
-            emulated = emulated_atomics(list(_code(session)))
+            emulated = emulated_atomics(PlacedCode.of(session).instructions)
             members.append(
                 RaceCheck(
                     findings, places, memory, lock_step=lock_step, emulated=emulated,
@@ -606,19 +592,9 @@ class _Run:
         )
 
 
-def _code(session: DebugSession) -> Iterator[tuple[int, Any]]:
-    """(pc, instruction) of everything that is placed and can be decoded."""
-    program = session.launch.program
-    layout = layout_of(program.arch)
-    image = session.launch.image
-    for pc, word, _ in instructions(image.code, layout, image.base):
-        with suppress(DecodeError):
-            yield pc, decode(word, program.arch)
-
-
 def _outlined(session: DebugSession) -> Mapping[int, int]:
     wide = is_wide(session.launch.program.arch)
-    return outlined(list(_code(session))) if wide else {}
+    return outlined(PlacedCode.of(session).instructions) if wide else {}
 
 
 def _hazard(hazard: Any, places: AccessPlaces) -> CheckFinding:

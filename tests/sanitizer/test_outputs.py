@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as Xml
@@ -73,6 +74,23 @@ def test_findings_are_told_of_their_launch_and_what_did_not_run() -> None:
     }  # fmt: skip
     assert cases["launch 2 race"][0].get("message") == "not run: a launch before it did not end"
     assert report.to_json()["findings"][0]["launch"] == 1
+
+
+def test_sources_are_named_from_the_checkout_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, racy: CheckReport
+) -> None:
+    (tmp_path / "kernels").mkdir()
+    monkeypatch.chdir(tmp_path)
+    (compiled,) = racy.findings
+    sides = tuple(replace(a, file=str(tmp_path / "kernels" / "a b.cu")) for a in compiled.accesses)
+    report = replace(racy, findings=(replace(compiled, accesses=sides),))
+    assert report.to_github().startswith("::error file=kernels/a b.cu,line=")
+    place = report.to_sarif()["runs"][0]["results"][0]["locations"][0]["physicalLocation"]
+    assert place["artifactLocation"] == {"uri": "kernels/a%20b.cu", "uriBaseId": "%SRCROOT%"}
+    # A cubin's line table has the name alone.
+    (tmp_path / "kernels" / "shift.cu").write_text("")
+    named = replace(racy, program={"file": "kernels/shift.cubin"})
+    assert named.to_github().startswith("::error file=kernels/shift.cu,line=")
 
 
 def test_annotations_are_escaped() -> None:

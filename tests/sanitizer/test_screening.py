@@ -14,6 +14,7 @@ import gpudbg
 from gpudbg.mem.pages import address_of
 from gpudbg.sanitizer import run
 from gpudbg.sanitizer.assignment import reads_unwritten
+from gpudbg.sanitizer.placed_code import PlacedCode
 from gpudbg.sanitizer.races import emulated_atomics
 from gpudbg.sanitizer.screening import _function, can_screen, screening_of
 from gpudbg.sm.engines.llvm.runtime import screening as code
@@ -27,7 +28,7 @@ def suspected(kernel: str, arch: str) -> tuple[str, ...]:
     twin = TWINS[kernel]
     program = gpudbg.load(str(HERE / f"twins.{arch}.cubin"), engine="run")
     with program.launch(kernel, grid=twin.grid, block=twin.block, args=twin.args) as session:
-        instructions = list(run._code(session))
+        instructions = PlacedCode.of(session).instructions
         assert can_screen(session, instructions, ALL)
         emulated = emulated_atomics(instructions)
         screening = screening_of(session, instructions, ALL, emulated=emulated)
@@ -205,3 +206,14 @@ def test_it_misses_no_race_of_random_accesses() -> None:
         assert len(kept) == 5
     assert races > 300
     assert passed > 300
+
+
+def test_code_is_looked_at_once_for_all_launches() -> None:
+    program = gpudbg.load(str(HERE / "twins.sm_52.cubin"), engine="run")
+    twin = TWINS["vec"]
+    seen = []
+    for _ in range(2):
+        with program.launch("vec", grid=twin.grid, block=twin.block, args=twin.args) as session:
+            seen.append((PlacedCode.of(session), PlacedCode.of(session).symbol_accesses(session)))
+    assert seen[0][0] is seen[1][0]
+    assert seen[0][1] is seen[1][1]

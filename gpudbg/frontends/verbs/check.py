@@ -129,17 +129,13 @@ def _parser() -> Parser:
         "written, barriers that not all come to, and leaks.",
         epilog="exit code: 0 clean, 1 findings, 2 usage, 3 the kernel faulted or did not end and "
         "no finding explains it, 4 the tool cannot judge",
-        # `-o` names the report here; what a launch puts out is not shown.
+        # `-o` names the report here, for what a launch puts out is not shown; `--launch` may be
+        # given again.
         conflict_handler="resolve",
     )
     add_launch_flags(p)
     add_verb_options(p, "check")
     p.set_defaults(launch=None)
-    p.add_argument(
-        "--launch", action="append", dest="launches", metavar="FILE.toml",
-        help="a launch table, or a folder of them; again for more launches (default: PROG.toml "
-        "and PROG.*.toml)",
-    )  # fmt: skip
     return p
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from gpudbg.sanitizer.findings import RULES, SEVERITIES
+from gpudbg.sanitizer.outputs.source_files import in_checkout
 
 if TYPE_CHECKING:
     from gpudbg.sanitizer.findings import CheckFinding, CheckResults
@@ -19,7 +20,7 @@ def commands(report: CheckResults) -> str:
     out: list[str] = []
     for severity in SEVERITIES:
         rows = [f for f in report.findings if f.severity == severity and f.suppressed is None]
-        out += [_annotation(f) for f in rows[:SHOWN]]
+        out += [_annotation(f, report) for f in rows[:SHOWN]]
         if len(rows) > SHOWN:
             more = f"{len(rows) - SHOWN} more of level {severity} are in the report"
             out.append(f"::notice title=gpudbg check::{_data(more)}")
@@ -28,11 +29,11 @@ def commands(report: CheckResults) -> str:
     return "\n".join(out) + ("\n" if out else "")
 
 
-def _annotation(finding: CheckFinding) -> str:
+def _annotation(finding: CheckFinding, report: CheckResults) -> str:
     place = ""
     access = finding.accesses[0] if finding.accesses else None
     if access is not None and access.file is not None and access.line is not None:
-        place = f"file={_property(access.file)},line={access.line},"
+        place = f"file={_property(in_checkout(report, access.file))},line={access.line},"
     title = _property(RULES[finding.kind])
     text = "\n".join(finding.explain()[1:]) or RULES[finding.kind]
     return f"::{_LEVELS[finding.severity]} {place}title={title}::{_data(text)}"

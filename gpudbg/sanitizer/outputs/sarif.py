@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from importlib.metadata import version
-from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import quote
 
 from gpudbg.sanitizer.findings import RULES
+from gpudbg.sanitizer.outputs.source_files import in_checkout
 
 if TYPE_CHECKING:
     from gpudbg.sanitizer.findings import CheckFinding, CheckResults, FindingAccess
@@ -96,7 +97,7 @@ def _location(access: FindingAccess, report: CheckResults) -> dict[str, Any]:
 
 
 def _artifact(report: CheckResults, file: str | None) -> dict[str, Any]:
-    path = PurePath(file or report.program.get("file") or "program").as_posix()
+    path = in_checkout(report, file)
     if path.startswith("/"):
-        return {"uri": f"file://{path}"}
-    return {"uri": path, "uriBaseId": "%SRCROOT%"}
+        return {"uri": f"file://{quote(path)}"}
+    return {"uri": quote(path), "uriBaseId": "%SRCROOT%"}
