@@ -94,9 +94,18 @@ class CheckedRuns:
         """The report where no launch has anything in it."""
         return CheckReport(launches_run=self.checked, schedules_run=1)
 
+    @property
+    def count(self) -> str:
+        """How many launches were checked, in words."""
+        return f"{self.checked} launch" + ("es" if self.checked != 1 else "")
+
+    def all_well(self) -> str:
+        """What is said where nothing else is: that something was looked for; "" without a launch."""
+        return f"{self.count} checked, nothing found" if self.checked else ""
+
     def summary(self) -> str:
         """What was found, in one line; "" where all is well."""
-        count = f"{self.checked} launch" + ("es" if self.checked != 1 else "")
+        count = self.count
         found = [finding for report in self.reports for finding in report.findings]
         gaps = [report.gap for report in self.reports if report.gap]
         if found:

@@ -110,7 +110,7 @@ def _said(execution: Execution, args: argparse.Namespace) -> str:
     checks = execution.checks
     found = "" if checks is None else checks.summary()
     if not found:
-        return execution.last_words()
+        return execution.last_words() or ("" if checks is None else checks.all_well())
     return f"{found} ({args.report or '`--report FILE` writes the report'})"
 
 
