@@ -52,7 +52,7 @@ class Accesses:
             listener.note_access("load", space, address, size)
         address = self._own(space, address)
         found = self.patterned.load(space, address, size, signed)
-        if found is None:
+        if found is None and not self.patterned.apart(space, address, size):
             found = self.regular.load(space, address, size, signed)
         if found is None:
             found = self.library.load(space, address, size, signed)
@@ -80,7 +80,10 @@ class Accesses:
         self.library.marks.begin(space)
         if not (
             self.patterned.store(space, address, size, values)
-            or self.regular.store(space, address, size, values)
+            or (
+                not self.patterned.apart(space, address, size)
+                and self.regular.store(space, address, size, values)
+            )
         ):
             self.library.store(space, address, size, values)
         self._end_marks(space, address, size, self.library.cursor.exec)

@@ -208,6 +208,16 @@ class PatternedAccess:
         ir.label(done)
         return True
 
+    def apart(self, space: str, address: Num, size: int) -> bool:
+        """Whether lanes are guessed to lie neither next to one another nor at one address: code
+        that looks for that would be there in vain, and in a trace for any lanes it is most of it."""
+        pattern = self.patterns.get(self.cursor.pc) if space in self.regular.SPACES else None
+        return (
+            pattern is not None
+            and varying(address)
+            and pattern[1] - pattern[0] not in (0, size)
+        )
+
     def _nobody(self, mask: str, target: str) -> None:
         """Go to a label if no lane executes."""
         if self.cursor.exec != FULL:
