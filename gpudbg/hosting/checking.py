@@ -100,7 +100,7 @@ class CheckedRuns:
         return f"{self.checked} launch" + ("es" if self.checked != 1 else "")
 
     def all_well(self) -> str:
-        """What is said where nothing else is: that something was looked for; "" without a launch."""
+        """What is said where nothing else is: something was looked for; "" without a launch."""
         return f"{self.count} checked, nothing found" if self.checked else ""
 
     def summary(self) -> str:

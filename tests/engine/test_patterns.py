@@ -43,6 +43,7 @@ PROGRAM = """
     EXIT ;
 """
 
+LANE = "LOP32I.AND R4, R0, 0x1f ;\n"
 PLACES = (
     ("SHL R8, R2, 0x2 ;", 4),
     ("SHL R8, R2, 0x3 ;", 8),
@@ -62,6 +63,12 @@ PLACES = (
         "    LOP3.LUT R4, R4, 0x3, R2, 0xf8 ;\n    SHL R8, R4, 0x2 ;",
         4,
     ),
+    # Lanes far apart: 68, 20, 80 and 24 bytes, and from the last one down.
+    (f"{LANE}    SHL R5, R4, 0x4 ;\n    IADD R5, R5, R4 ;\n    SHL R8, R5, 0x2 ;", 4),
+    (f"{LANE}    SHL R5, R4, 0x2 ;\n    IADD R5, R5, R4 ;\n    SHL R8, R5, 0x2 ;", 4),
+    (f"{LANE}    SHL R5, R4, 0x2 ;\n    IADD R5, R5, R4 ;\n    SHL R8, R5, 0x4 ;", 16),
+    (f"{LANE}    IADD R5, R4, R4 ;\n    IADD R5, R5, R4 ;\n    SHL R8, R5, 0x3 ;", 8),
+    (f"{LANE}    SHL R5, R4, 0x6 ;\n    LOP32I.XOR R8, R5, 0x7c0 ;", 16),
 )
 """Where R8 points to, and the bytes from lane to lane."""
 
@@ -170,6 +177,22 @@ def test_a_wrong_guess_costs_once() -> None:
         assert engine is not None
         left.append((engine.program.refuted, len(engine.exits)))
     assert left == [(1, 1), (1, 0)]
+
+
+def test_gathers_and_scatters_cover_the_pattern() -> None:
+    """Where a host has them, lanes far apart are at constant distances from the lowest one."""
+    for step, size in ((68, 4), (24, 8), (80, 16), (-68, 4)):
+        pattern = tuple(step * n if step > 0 else step * (n - 31) for n in range(32))
+        assert patterns.load_parts(pattern, size) is None
+        for n, halves in enumerate(patterns.load_parts(pattern, size, True) or ()):
+            for half, part in enumerate(halves):
+                places = [part.offset + pick for pick in part.picks]
+                assert places == [place + 4 * n for place in pattern[16 * half :][:16]]
+                assert part.end(size) == max(places) + 4
+        steps = patterns.scatter_steps(pattern, size)
+        assert [min(pattern) + each for each in steps] == list(pattern)
+    assert patterns.scatter_steps((0, *range(0, 31 * 68, 68)), 4) == ()
+    assert patterns.load_parts(tuple(n << 26 for n in range(32)), 4, True) is None
 
 
 def test_parts_and_pieces_cover_the_pattern() -> None:

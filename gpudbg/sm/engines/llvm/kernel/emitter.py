@@ -230,7 +230,7 @@ class Emitter:
         )
         about = ir, values, cursor, exits, runtime, sites, self.addresses, moves, library
         regular = RegularAccess(*about)
-        patterned = PatternedAccess(*about, regular, options.patterns)
+        patterned = PatternedAccess(*about, regular, options.patterns, options.wide_vectors)
         sums = SharedSums(ir, values, cursor, runtime, self.addresses, library)
         about_flow = ir, values, ints, cursor, exits, self.edges, runtime, options.full
         waiting = self.listing.waiting

@@ -8,6 +8,7 @@ it (`patterned_access`).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -43,6 +44,8 @@ HALF = 16
 _UNIFORM = 256
 _PIECES = 4
 """Of 64 bytes, that words are picked from."""
+_FARTHEST = 1 << 24
+"""Bytes between lanes that are gathered with constants: well inside of 32 bits with a sign."""
 
 
 Pattern = tuple[int, ...]
@@ -263,9 +266,9 @@ class PatternPart(NamedTuple):
 
     Attributes:
         kind: "splat": one word for all; "line": words that follow one another; "pick": words
-            of up to four pieces of 64 bytes in a row.
+            of up to four pieces of 64 bytes in a row; "gather": words anywhere.
         offset: of the first byte.
-        picks: for "pick", the word of each lane.
+        picks: for "pick", the word of each lane; for "gather", its bytes from `offset`.
     """
 
     kind: str
@@ -278,6 +281,8 @@ class PatternPart(NamedTuple):
             return self.offset + min(size, 4)
         if self.kind == "line":
             return self.offset + HALF * min(size, 4)
+        if self.kind == "gather":
+            return self.offset + max(self.picks) + 4
         return self.offset + _LINE * (max(self.picks) // HALF + 1)
 
 
@@ -299,14 +304,20 @@ class PatternPiece(NamedTuple):
 
 
 @cache
-def load_parts(pattern: Pattern, size: int) -> tuple[tuple[PatternPart, PatternPart], ...] | None:
-    """For each word, how both halves of a warp load it; None: not by vectors."""
+def load_parts(
+    pattern: Pattern, size: int, gathers: bool = False
+) -> tuple[tuple[PatternPart, PatternPart], ...] | None:
+    """For each word, how both halves of a warp load it; None: not by vectors.
+
+    Args:
+        gathers: the host gathers words.
+    """
     if _crooked(pattern, size):
         return None
     words = []
     for n in range(max(1, size // 4)):
         places = [place + 4 * n for place in pattern]
-        halves = [_part(places[:HALF], size), _part(places[HALF:], size)]
+        halves = [_part(places[:HALF], size, gathers), _part(places[HALF:], size, gathers)]
         if halves[0] is None or halves[1] is None:
             return None
         words.append((halves[0], halves[1]))
@@ -318,7 +329,7 @@ def _crooked(pattern: Pattern, size: int) -> bool:
     return any((place - pattern[0]) % size for place in pattern)
 
 
-def _part(places: list[int], size: int) -> PatternPart | None:
+def _part(places: list[int], size: int, gathers: bool) -> PatternPart | None:
     first = places[0]
     if len(set(places)) == 1:
         return PatternPart("splat", first)
@@ -326,9 +337,27 @@ def _part(places: list[int], size: int) -> PatternPart | None:
     if places == list(range(first, first + HALF * step, step)):
         return PatternPart("line", first)
     start = min(places) // _LINE * _LINE
-    if size < 4 or any(place % 4 for place in places) or max(places) >= start + _PIECES * _LINE:
+    if size < 4 or any(place % 4 for place in places):
         return None
+    if max(places) >= start + _PIECES * _LINE:
+        steps = _steps(places)
+        return PatternPart("gather", min(places), steps) if gathers and steps else None
     return PatternPart("pick", start, tuple((place - start) // 4 for place in places))
+
+
+def _steps(places: Sequence[int]) -> tuple[int, ...]:
+    """Bytes of each place from the first one; () where they are far apart."""
+    first = min(places)
+    steps = tuple(place - first for place in places)
+    return steps if max(steps) < _FARTHEST else ()
+
+
+@cache
+def scatter_steps(pattern: Pattern, size: int) -> tuple[int, ...]:
+    """Bytes of each lane from the lowest one, where a store may scatter words; () elsewhere: lanes
+    overlap, or lie far apart."""
+    alike = len(set(pattern)) < len(pattern) or _crooked(pattern, size) or pattern[0] % 4
+    return () if size < 4 or alike else _steps(pattern)
 
 
 @cache
