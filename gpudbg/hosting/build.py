@@ -26,9 +26,12 @@ NAMES = (LIBRARY, "libcuda.so", "libcudart.so", "libcudart.so.12")
 """One library under each name: the two APIs share its state."""
 NEWEST_LIBRARY = "libcudart.so.13"
 """Jumps into it: some of its functions have other names there."""
-FLAGS = ("-shared", "-fPIC", "-O1", "-std=gnu11", "-fvisibility=hidden", "-w", "-pthread")
+FLAGS = (
+    "-shared", "-fPIC", "-O1", "-foptimize-sibling-calls", "-std=gnu11", "-fvisibility=hidden",
+    "-w", "-pthread",
+)  # fmt: skip
 """The library passes arguments on and copies bytes: more than -O1 takes twice the time of the first
-use and gains nothing."""
+use and gains nothing.  `dlopen` has to be a jump (native/redirect.c)."""
 INSTALL = "install one, for example with `apt install gcc` or `dnf install gcc`"
 
 

@@ -20,7 +20,7 @@ from gpudbg.dataclass import dataclass
 from gpudbg.hosting.channel import FACTS
 from gpudbg.hosting.cuda_errors import INVALID_VALUE, OUT_OF_MEMORY, CudaError
 from gpudbg.mem.device import Allocation
-from gpudbg.mem.store import padded_size
+from gpudbg.mem.store import padded_size, storage
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -212,13 +212,27 @@ class HostDevice:
         if size > TOTAL_BYTES - self.used:
             raise CudaError(OUT_OF_MEMORY)
         self.made += 1
+        return self._keep(process, self.device.gpu.memory.allocate(size, f"{name} #{self.made}"))
+
+    def allocate_at(self, process: MemoryOwner, address: int, size: int, name: str) -> int:
+        """Memory where a program has freed some, which nobody has had since.
+
+        Raises:
+            CudaError: there is no room, or somebody has that place.
+        """
         memory = self.device.gpu.memory
-        made = memory.allocate(size, f"{name} #{self.made}")
+        if size > TOTAL_BYTES - self.used or memory.find(address) is not None:
+            raise CudaError(OUT_OF_MEMORY)
+        self.made += 1
+        padded, _ = storage(padded_size(size))
+        return self._keep(process, memory.place(address, size, f"{name} #{self.made}", padded))
+
+    def _keep(self, process: MemoryOwner, made: Allocation) -> int:
         if self.marking:
-            memory.leave_uninitialized(made)
+            self.device.gpu.memory.leave_uninitialized(made)
         process.allocated.add(made.base)
         self.allocations[made.base] = made
-        self.used += size
+        self.used += made.size
         return made.base
 
     def free(self, process: MemoryOwner, address: int) -> None:

@@ -269,18 +269,36 @@ def _specializing(of_triton: Any) -> Any:
     return specialize
 
 
+def _making_specializers(of_triton: Any) -> Any:
+    """The same for Triton 3.4 and older, which makes such functions in Python."""
+
+    def make(more: Any) -> Any:
+        look = of_triton(more)
+
+        def specialize(value: Any, *how: Any, **named: Any) -> Any:
+            seen = _Pointer(value) if isinstance(value, np.ndarray) else value
+            return look(seen, *how, **named)
+
+        return specialize
+
+    make.of_triton = of_triton  # type: ignore[attr-defined]
+    return make
+
+
 def activate(driver: TritonDriver) -> Any:
     """Make a driver Triton's; what was active before, or None."""
     from triton.runtime import driver as drivers
     from triton.runtime import jit
 
-    before = drivers._active
+    before = getattr(drivers, "_active", None)
     drivers.set_active(driver)
     _mend_lines()
-    if not hasattr(jit, "native_specialize_impl"):
-        return before
-    if not hasattr(jit.native_specialize_impl, "of_triton"):
-        jit.native_specialize_impl = _specializing(jit.native_specialize_impl)
+    if hasattr(jit, "native_specialize_impl"):
+        if not hasattr(jit.native_specialize_impl, "of_triton"):
+            jit.native_specialize_impl = _specializing(jit.native_specialize_impl)
+    elif not hasattr(jit.create_specialize_impl, "of_triton"):
+        jit.create_specialize_impl = _making_specializers(jit.create_specialize_impl)
+        jit.specialize_impl_cache.clear()
     return before
 
 

@@ -84,6 +84,28 @@ def test_mistakes_are_told_before_the_program_starts(tmp_path: Path) -> None:
         CheckedRuns(CheckSettings(suppressions=str(rules)))
 
 
+@pytest.mark.full(instead="test_what_is_no_cuda_program_says_so")
+def test_libraries_find_those_beside_them(tmp_path: Path) -> None:
+    """`dlopen` of a name without a folder is searched for by the paths of the library that asks."""
+    compiler, opens = require_compiler(), "#include <dlfcn.h>\n"
+    parts = {
+        "libbeside.so": ("int beside(void) { return 7; }", "-shared"),
+        "libasks.so": (
+            opens + 'int asks(void) { return dlopen("libbeside.so", RTLD_NOW) ? 7 : 1; }',
+            "-shared -Wl,--enable-new-dtags,-rpath,$ORIGIN",
+        ),
+        "main": (
+            opens + "int main(int n, char **words) { void *at = dlopen(words[1], RTLD_NOW);"
+            'return ((int (*)(void))dlsym(at, "asks"))(); }',
+            "-ldl",
+        ),
+    }
+    for name, (text, flags) in parts.items():
+        words = [compiler, "-fPIC", "-O2", "-xc", "-", "-o", str(tmp_path / name), *flags.split()]
+        subprocess.run(words, input=text, text=True, check=True)
+    assert run_exec(tmp_path / "main", tmp_path / "libasks.so").returncode == 7
+
+
 @pytest.mark.full(instead="test_a_runtime_program_runs_as_it_is")
 def test_a_runtime_that_is_linked_in_is_led_here(tmp_path: Path) -> None:
     """As nvcc links it; the static library is in the runtime's wheel."""

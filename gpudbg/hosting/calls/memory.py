@@ -35,6 +35,13 @@ def allocate_async(process: HostProcess, size: int, stream: int) -> int:
     return process.machine.allocate(process, size, "cudaMallocAsync")
 
 
+def allocate_again(process: HostProcess, address: int, size: int) -> None:
+    """A graph's memory, which a program may have freed after an earlier launch of it."""
+    process.check()
+    if address not in process.machine.allocations:
+        process.machine.allocate_at(process, address, size, "memory of a graph")
+
+
 def allocate_pitch(process: HostProcess, width: int, height: int, element: int) -> tuple[int, int]:
     process.check()
     if element not in (4, 8, 16) or not width or not height:

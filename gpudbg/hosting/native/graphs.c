@@ -202,6 +202,8 @@ static int run_node(const struct node *node, uint64_t stream)
         return run(node->child, stream);
     case RECORD:
         return host_event_record(node->event, stream);
+    case ALLOCATE:
+        return host_allocate_again(node->address, node->size);
     default:
         return STATUS_OK;
     }

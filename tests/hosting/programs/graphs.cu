@@ -46,4 +46,9 @@ int main(){ const int n=256; float *a,*b,h[n]; cudaStream_t s,t; cudaEvent_t e,f
   CK(cudaStreamBeginCapture(s,cudaStreamCaptureModeRelaxed)); check("busy",cudaStreamSynchronize(s)==cudaErrorStreamCaptureUnsupported); cudaGraph_t bad=0; check("invalidated",cudaStreamEndCapture(s,&bad)==cudaErrorStreamCaptureInvalidated&&!bad); cudaGetLastError();
   CK(cudaGraphExecDestroy(x)); CK(cudaGraphExecDestroy(y)); CK(cudaGraphExecDestroy(z)); CK(cudaGraphDestroy(g)); CK(cudaGraphDestroy(m)); CK(cudaGraphDestroy(c));
   float ms1; CK(cudaEventRecord(e,s)); CK(cudaEventRecord(e,s)); CK(cudaEventSynchronize(e)); check("time",cudaEventElapsedTime(&ms1,e,f)!=0); cudaGetLastError();
+  cudaGraph_t o_; cudaGraphExec_t own; unsigned char seen=0;
+  CK(cudaGraphCreate(&o_,0)); cudaMemAllocNodeParams ap={}; ap.poolProps.allocType=cudaMemAllocationTypePinned; ap.poolProps.location.type=cudaMemLocationTypeDevice; ap.bytesize=512;
+  cudaGraphNode_t an,fn; CK(cudaGraphAddMemAllocNode(&an,o_,0,0,&ap)); cudaMemsetParams own_fill={}; own_fill.dst=ap.dptr; own_fill.value=9; own_fill.elementSize=1; own_fill.width=512; own_fill.height=1;
+  CK(cudaGraphAddMemsetNode(&fn,o_,&an,1,&own_fill)); CK(cudaGraphInstantiate(&own,o_,0));
+  for(int k=0;k<2;k++) { CK(cudaGraphLaunch(own,s)); CK(cudaStreamSynchronize(s)); CK(cudaMemcpy(&seen,(char*)ap.dptr+511,1,cudaMemcpyDeviceToHost)); check("own memory",seen==9); CK(cudaFree(ap.dptr)); seen=0; }
   printf("%d wrong\n",wrong); return wrong!=0; }
