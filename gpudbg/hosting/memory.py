@@ -20,7 +20,8 @@ from gpudbg.dataclass import dataclass
 from gpudbg.hosting.channel import FACTS
 from gpudbg.hosting.cuda_errors import INVALID_VALUE, OUT_OF_MEMORY, CudaError
 from gpudbg.mem.device import Allocation
-from gpudbg.mem.store import padded_size, storage
+from gpudbg.mem.pages import storage
+from gpudbg.mem.store import padded_size
 
 if TYPE_CHECKING:
     import numpy.typing as npt
