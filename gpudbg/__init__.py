@@ -32,7 +32,7 @@ def __getattr__(name: str) -> object:
         from difflib import get_close_matches
 
         # Tools ask every module for names such as `__wrapped__`; nobody has mistyped those.
-        near = [] if name[:1] == "_" else get_close_matches(name, _offered(), n=1, cutoff=0.7)
+        near = [] if name[:1] == "_" else get_close_matches(name, _offered(), n=1, cutoff=0.65)
         words = f"module 'gpudbg' has no attribute {name!r}"
         raise AttributeError(words + (f"; did you mean {near[0]!r}?" if near else ""))
     value = globals()[name] = _load(name)

@@ -197,6 +197,7 @@ label: the name as the symbol table has it
 lane: lane of the warp
 lanes: lanes of the warp
 last: last one
+launch: number of the launch, from 0, in which a finding was first seen
 launched: whether a kernel has been launched
 layout: layout of memory, or of a log line
 left_at: tick where something was changed and another branch began, or null
