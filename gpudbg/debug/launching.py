@@ -29,9 +29,19 @@ class LaunchSource(Protocol):
 
     Attributes:
         over: it has ended; `run` needs it started again.
+        code: what it ended with, as a shell has it; 0 before.
+        crash: the signal that ended it, or "".
     """
 
     over: bool
+
+    @property
+    def code(self) -> int:
+        """See above."""
+
+    @property
+    def crash(self) -> str:
+        """See above."""
 
     def next(self, stop: Stop | None) -> Launchable | None:
         """The next launch; None after the last one.

@@ -62,6 +62,16 @@ class HostLaunches:
             return self._launch
         return None
 
+    @property
+    def code(self) -> int:
+        """What the program ended with, as a shell has it; 0 before."""
+        return self._execution.program.code if self.over else 0
+
+    @property
+    def crash(self) -> str:
+        """The signal that ended it, or ""."""
+        return self._execution.program.crash if self.over else ""
+
     def stands(self, number_of_points: int) -> bool:
         """Whether the present launch is a stop at its entry."""
         if self._launch is None or not self._wanted(self._launch):

@@ -222,7 +222,7 @@ def test_an_mi_client_starts_the_program_again(tmp_path: Path) -> None:
             assert '@"block 1 says 3\\n"' in stop
             assert 'reason="breakpoint-hit"' in stop
             print("-exec-continue", file=client.stdin, flush=True)
-            assert 'reason="exited-normally"' in until("*stopped")
+            assert 'reason="exited",exit-code="03"' in until("*stopped")
         print("-gdb-exit", file=client.stdin, flush=True)
         assert "^exit" in client.stdout.read()
 

@@ -579,9 +579,22 @@ class Bridge(Opened):
         lines = [] if self._over() else output_lines(session)
         for text in lines:
             self.say(f"{text}\n")
-        self.say(f"[{INFERIOR} exited normally]\n")
-        self.end_process()
-        self.notify("stopped", {"reason": "exited-normally"}, mark="*")
+        source = session.launching.source
+        if source is not None and source.crash:
+            self.say(f"\nProgram terminated with signal {source.crash}.\n")
+            self.end_process(None)
+            fields: Fields = {"reason": "exited-signalled", "signal-name": source.crash}
+        elif source is not None and source.code:
+            # gdb has exit codes in octal digits here.
+            code = f"0{source.code:o}"
+            self.say(f"[{INFERIOR} exited with code {code}]\n")
+            self.end_process(code)
+            fields = {"reason": "exited", "exit-code": code}
+        else:
+            self.say(f"[{INFERIOR} exited normally]\n")
+            self.end_process()
+            fields = {"reason": "exited-normally"}
+        self.notify("stopped", fields, mark="*")
 
     def killed_by_signal(self) -> None:
         """`continue` after an error: the program is gone, as on hardware."""
