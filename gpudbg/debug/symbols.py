@@ -290,8 +290,8 @@ class Symbols:
 
     def lines_with_code(self, file: str) -> list[int]:
         """Line numbers of a file that have instructions."""
-        wanted = {i for i, n in enumerate(self._lines.files) if _same_file(n, file)}
-        return sorted({r.line for r in self._lines.rows if r.file in wanted})
+        same = (i for i, n in enumerate(self._lines.files) if _same_file(n, file))
+        return sorted({number for i in same for number in self._lines.lines_with_code(i)})
 
     def line_extent(self, pc: int) -> tuple[int, int]:
         """(first, end) pcs of the run of instructions around a pc that belong to its line."""

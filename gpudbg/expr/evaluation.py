@@ -52,7 +52,9 @@ ALL.flags.writeable = False
 OPTIMIZED_OUT = "<optimized out>"
 """How the reason begins why a variable has no value: the compiler left none."""
 FUNCTION = "function"
-"""The kind of place of a function's name."""
+"""The kind of place of a function's name; its type is the function's, as text."""
+UNTYPED_FUNCTION = "<text variable, no debug info>"
+"""gdb's type of a function that it knows by name only."""
 SPECIAL = "special"
 """The kind of place of a special register, which is read only."""
 
@@ -499,20 +501,39 @@ def _qualified(space: str, operand: Result) -> Result:
     return operand
 
 
+def pointer_to_function(written: str) -> str:
+    """`int (*)(float)` of the type `int (float)`."""
+    if written == UNTYPED_FUNCTION:
+        return f"{written} *"
+    # Parameters are the last parentheses: before them stands the result, which may have some, too.
+    depth, at = 0, len(written)
+    for at in range(len(written) - 1, -1, -1):
+        depth += {")": 1, "(": -1}.get(written[at], 0)
+        if not depth:
+            break
+    return f"{written[:at]}(*){written[at:]}"
+
+
 def _unary(node: ast.Unary, context: Context) -> Result:
     operand = _value(node.operand, context)
     if node.op.startswith("@"):
         return _qualified(node.op[1:], operand)
     if node.op == "sizeof":
+        if operand.place is not None and operand.place.kind == FUNCTION:
+            return uniform(1, U64)
         return uniform(operand.type.size, U64)
     if node.op == "*":
         if operand.place is not None and operand.place.kind == FUNCTION:
             return operand
+        if isinstance(operand.type, Pointer) and "(*)" in operand.type.text:
+            kind = replace(U64, name=operand.type.text.replace("(*)", "", 1))
+            return Result(kind, operand.values, operand.valid, Place(FUNCTION), operand.why)
         return dereferenced(operand, context)
     if node.op == "&":
         place = operand.place
         if place is not None and place.kind == FUNCTION:
-            return operand
+            pointer = Pointer("code", operand.type, pointer_to_function(str(operand.type)))
+            return Result(pointer, operand.values, operand.valid)
         if place is None or place.kind != "memory" or place.addresses is None or place.bits:
             raise CommandError("only something in memory has an address, and no bit-field")
         # An element that cannot be read has an address all the same.

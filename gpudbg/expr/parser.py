@@ -493,6 +493,23 @@ class _Parser:
         self.at = start
         return ""
 
+    def _template_parts(self) -> str:
+        """`<int, 4>::sum` and `<int>` behind a name; "", nothing read, where that is a comparison:
+        there an operand stands behind `>`.
+        """
+        parts = ""
+        while True:
+            start = self.at
+            arguments = self._template_arguments()
+            t = self.peek()
+            if arguments and t is not None and t.kind == "name" and t.text.startswith("::"):
+                parts += arguments + self.next().text
+                continue
+            if arguments and (t is None or t.text in (")", ",")):
+                return parts + arguments
+            self.at = start
+            return parts
+
     def _type_follows(self, ahead: int) -> bool:
         t = self.peek(ahead)
         if t is not None and t.kind == "space" and t.text[1:] in SPACES:
@@ -576,7 +593,7 @@ class _Parser:
                 raise CommandError(
                     f"there is no function {t.text}", f"there are {', '.join(FUNCTIONS)}"
                 )
-            return NameNode(t.text, t.column)
+            return NameNode(t.text + self._template_parts(), t.column)
         if t.text == "(":
             node = self.list()
             self.expect(")")

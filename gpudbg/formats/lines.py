@@ -17,7 +17,7 @@ from __future__ import annotations
 import functools
 import itertools
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
@@ -126,6 +126,9 @@ class LineTable:
     def breakpoints(self, file: str | int, line: int) -> tuple[tuple[str, int], ...]:
         """Where to stop for `file:line`: its first instruction in each function and each
         inlined copy.  A line without code stands for the next line of the file that has some.
+
+        The code of a call that was inlined is the calling line's, too: the line may have none of
+        its own, or only what comes after the call.
         """
         exact = self.nearest_line(file, line)
         if exact is None:
@@ -133,22 +136,34 @@ class LineTable:
         wanted = self._wanted(file)
         first: dict[tuple[str, int, tuple[InlinedCall, ...]], int] = {}
         for row in self.rows:
-            if row.line == exact and row.file in wanted:
-                starts = self._functions.get(row.section, [0])
-                function = bisect_right(starts, row.start)
-                first.setdefault((row.section, function, row.inlined), row.start)
+            for there, number, inlined in _places_of(row):
+                if number == exact and there in wanted:
+                    starts = self._functions.get(row.section, [0])
+                    function = bisect_right(starts, row.start)
+                    first.setdefault((row.section, function, inlined), row.start)
         return tuple(dict.fromkeys((key[0], start) for key, start in first.items()))
 
     def nearest_line(self, file: str | int, line: int) -> int | None:
         """`line` when it has code, else the next line of the file that has some, else None."""
         wanted = self._wanted(file)
-        later = (r.line for r in self.rows if r.file in wanted and r.line >= line)
-        return min(later, default=None)
+        return min((n for n in self._numbers(wanted) if n >= line), default=None)
 
     def lines_with_code(self, file: str | int) -> tuple[int, ...]:
         """Lines of a file that have code, ascending."""
-        wanted = self._wanted(file)
-        return tuple(sorted({r.line for r in self.rows if r.file in wanted}))
+        return tuple(sorted(self._numbers(self._wanted(file))))
+
+    def _numbers(self, wanted: Collection[int]) -> set[int]:
+        """Lines that have code in files, those with nothing but an inlined call among them."""
+        return {
+            number for row in self.rows for there, number, _ in _places_of(row) if there in wanted
+        }
+
+
+def _places_of(row: LineRow) -> Iterator[tuple[int, int, tuple[InlinedCall, ...]]]:
+    """File and line of a row and of the calls that led to it, each with the calls around it."""
+    yield row.file, row.line, row.inlined
+    for depth, call in enumerate(row.inlined, 1):
+        yield call.file, call.line, row.inlined[depth:]
 
 
 @functools.lru_cache(maxsize=64)

@@ -13,7 +13,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
+from elftools.common.exceptions import DWARFError, ELFParseError
+
 from gpudbg.dataclass import dataclass
+from gpudbg.errors import GpudbgError
 from gpudbg.expr.types import CType
 from gpudbg.formats.dwarf import (
     MAX_DEPTH,
@@ -26,7 +29,7 @@ from gpudbg.formats.dwarf import (
     text_of,
 )
 from gpudbg.formats.program import Program
-from gpudbg.symbols.dwarf_types import is_reference, type_of
+from gpudbg.symbols.dwarf_types import function_type, is_reference, type_of
 
 EVERYWHERE = 1 << 32
 """An offset behind all code."""
@@ -79,6 +82,7 @@ class VariableScope:
         variables: declared directly in it, in order.
         scopes: the scopes in it.
         returns: type of a function's result; None of others, where it is void or not known.
+        written: a function's type as gdb writes it (`int (float)`); "" of others.
     """
 
     low: int
@@ -87,6 +91,7 @@ class VariableScope:
     variables: tuple[DebugVariable, ...]
     scopes: tuple[VariableScope, ...]
     returns: CType | None = None
+    written: str = ""
 
     def next_call(self, offset: int) -> int | None:
         """Where the first inlined call behind an offset begins."""
@@ -119,11 +124,22 @@ def why_none(program: Program) -> str:
 
 
 def _damage(error: Exception) -> str:
-    """What reading stopped at, in words: of some errors the text is a bare number."""
-    if isinstance(error, KeyError):
-        return f"it refers to an entry or form {error.args[0]} that does not exist"
-    words = str(error).partition("\n")[0][:100]
-    return words or f"its parts contradict each other ({type(error).__name__})"
+    """What reading stopped at: what the reader of DWARF says itself is of its own innards."""
+    if isinstance(error, GpudbgError):
+        return str(error)
+    return next((words for kind, words in _DAMAGE if isinstance(error, kind)), "") or (
+        "its parts contradict each other"
+    )
+
+
+_DAMAGE = (
+    (KeyError, "it refers to an entry or a form that does not exist"),
+    (ELFParseError, "an entry ends behind the end of its section"),
+    (DWARFError, "an entry is of a kind that DWARF 2 does not have"),
+    (UnicodeDecodeError, "a name in it is no text"),
+    (RecursionError, "an entry refers to itself"),
+)
+"""Kind of error that the reader of DWARF raises -> what is wrong with the file."""
 
 
 def read_variables(program: Program) -> Mapping[str, VariableScope]:
@@ -169,8 +185,9 @@ class _ScopeReader:
                     scopes += inner.scopes
         block = die.tag == "DW_TAG_lexical_block"
         function = "" if block else linkage_name(origin_of(die))
-        returns = type_of(die) if die.tag == "DW_TAG_subprogram" else None
-        return VariableScope(*extent, function, tuple(variables), tuple(scopes), returns)
+        own = die.tag == "DW_TAG_subprogram"
+        returns, written = (type_of(die), function_type(die)) if own else (None, "")
+        return VariableScope(*extent, function, tuple(variables), tuple(scopes), returns, written)
 
     def _variable(self, die: Any) -> DebugVariable:
         origin = origin_of(die)

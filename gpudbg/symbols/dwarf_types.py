@@ -228,23 +228,69 @@ def _pointer(die: Any, depth: int) -> CType:
 
 def _function_text(die: Any, depth: int) -> str:
     """`int (*)(int, float)` of a pointer to a function; empty of others."""
-    target = die.get_DIE_from_attribute("DW_AT_type") if "DW_AT_type" in die.attributes else None
+    target = _target(die)
     if target is None or target.tag != "DW_TAG_subroutine_type" or depth <= 0:
         return ""
-    words = [
-        _written(_type_of(child, depth - 1))
-        for child in itertools.islice(target.iter_children(), MAX_FIELDS)
+    return _spelled(target, "(*)", depth - 1)
+
+
+# ---- types as sources write them -----------------------------------------------------------
+_QUALIFIERS = {"DW_TAG_const_type": "const", "DW_TAG_volatile_type": "volatile"}
+_SIGNS = {
+    "DW_TAG_pointer_type": "*",
+    "DW_TAG_reference_type": "&",
+    "DW_TAG_rvalue_reference_type": "&&",
+}
+_AROUND = ("DW_TAG_array_type", "DW_TAG_subroutine_type")
+"""What stands behind the name of what is declared: a pointer to it needs parentheses."""
+
+
+def function_type(die: Any) -> str:
+    """A function's type as gdb writes it: `int (const P * const, float)`."""
+    return _signature(die, "", MAX_DEPTH)
+
+
+def _target(die: Any) -> Any:
+    """The DIE of a type that another one is made from; None for `void`."""
+    return die.get_DIE_from_attribute("DW_AT_type") if "DW_AT_type" in die.attributes else None
+
+
+def _signature(die: Any, inner: str, depth: int) -> str:
+    """`result inner(parameters)` of a function or a function's type."""
+    parameters = [
+        _spelled(_target(child), "", depth - 1)
+        for child in itertools.islice(die.iter_children(), MAX_FIELDS)
         if child.tag == "DW_TAG_formal_parameter"
     ]
-    result = _written(_type_of(target, depth - 1)) if "DW_AT_type" in target.attributes else "void"
-    return f"{result} (*)({', '.join(words) or 'void'})"
+    return _spelled(_target(die), f"{inner}({', '.join(parameters) or 'void'})", depth - 1)
 
 
-def _written(type_: CType | None) -> str:
-    """A type as sources write it; of one that is not known `...`."""
-    if isinstance(type_, Pointer) and not type_.text:
-        return f"{_written(type_.target)} *".replace("* *", "**")
-    return "..." if type_ is None else str(type_)
+def _spelled(die: Any, inner: str, depth: int) -> str:
+    """A type around what it declares (`*` of a pointer, `[4]` of an array), in C's syntax."""
+    if depth <= 0:
+        return "..."
+    if die is None or die.tag == "DW_TAG_unspecified_type":
+        return f"void {inner}".rstrip()
+    words: list[str] = []
+    while die is not None and die.tag in _QUALIFIERS:
+        words.append(_QUALIFIERS[die.tag])
+        die = _target(die)
+    if words:
+        qualifiers = " ".join(sorted(words))
+        if die is not None and die.tag in _SIGNS:
+            return _spelled(die, f" {qualifiers} {inner}".rstrip(), depth - 1)
+        return f"{qualifiers} {_spelled(die, inner, depth - 1)}"
+    if die.tag in _SIGNS:
+        target, sign = _target(die), _SIGNS[die.tag] + inner
+        around = target is not None and target.tag in _AROUND
+        return _spelled(target, f"({sign})" if around else sign, depth - 1)
+    if die.tag == "DW_TAG_array_type":
+        sizes = "".join(f"[{count or ''}]" for count in _counts(die))
+        return _spelled(_target(die), inner + sizes, depth - 1)
+    if die.tag == "DW_TAG_subroutine_type":
+        return _signature(die, inner, depth - 1)
+    name = readable_name(text_of(die, "DW_AT_name")) or "{...}"
+    return f"{name} {inner}".rstrip()
 
 
 def _structure(die: Any, depth: int) -> CType | None:
@@ -310,18 +356,23 @@ def _offset(member: Any) -> int:
 
 
 def _array(die: Any, depth: int) -> CType | None:
-    type_ = _type_of(die, depth)
+    type_, counts = _type_of(die, depth), _counts(die)
+    if type_ is None or not counts or not all(counts):
+        return None
+    for count in reversed(counts):
+        type_ = Array(type_, count or 1)
+    return type_
+
+
+def _counts(die: Any) -> list[int | None]:
+    """The sizes of an array's dimensions; None of one that is not recorded."""
     counts = []
     for child in die.iter_children():
         if child.tag == "DW_TAG_subrange_type":
             last = number_of(child, "DW_AT_upper_bound")
             count = number_of(child, "DW_AT_count")
             counts.append(count if count is not None else None if last is None else last + 1)
-    if type_ is None or not counts or not all(counts):
-        return None
-    for count in reversed(counts):
-        type_ = Array(type_, count or 1)
-    return type_
+    return counts
 
 
 def _enumeration(die: Any, depth: int) -> CType | None:

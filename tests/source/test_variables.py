@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 import gpudbg
 from gpudbg.debug.session import DebugSession
 from gpudbg.errors import GpudbgError
-from gpudbg.symbols.debug_variables import read_variables, why_none
+from gpudbg.symbols.debug_variables import _DAMAGE, read_variables, why_none
 from tests.source.cases import ARCHS, DATA, cubin
 
 BIG = bytes.fromhex("0000000000000840" + "010002000300040005000600" + "00000000")
@@ -130,6 +131,47 @@ def test_a_line_of_an_inlined_function_stops_at_every_copy() -> None:
 SECTIONS = (".debug_info", ".debug_abbrev", ".debug_loc", ".debug_frame", ".nv_debug_info_reg_sass")
 
 
+def test_a_line_that_begins_in_an_inlined_call_stops_before_the_call() -> None:
+    """Line 47 only holds a call; what has its number in the table lies in the midst of the copy."""
+    session = gpudbg.load(str(cubin("inlined_lines", "sm_52"))).launch(
+        "inlined_lines", grid=1, block=32, args=[np.zeros(64, np.int32)] * 2
+    )
+    called = session.break_at("inlined_lines.cu:47")
+    first = session.break_at("inlined_lines.cu:9")
+    assert len(called.addresses) == 1
+    assert called.addresses[0] in first.addresses
+    first.enabled = False
+    assert session.cont().kind == "breakpoint"
+    assert session.command("bt").text.endswith("inlined_lines.cu:47")
+    session.execute("step")
+    assert [row["line"] for row in session.execute("backtrace")] == [9, 47]
+
+
+@pytest.mark.parametrize(
+    ("asked", "told"),
+    [
+        ("print scale", "{double (double, u64t, char, bool)} 0x%s <scale(double, unsigned long"),
+        ("print &scale", "(double (*)(double, u64t, char, bool)) 0x%s <scale(double, unsigned"),
+        ("print *&scale", "{double (double, u64t, char, bool)} 0x%s <scale(double, unsigned"),
+        ("whatis scale", "type = double (double, u64t, char, bool)"),
+        ("ptype &ns::twist", "type = int (*)(int &, const ns::P *)"),
+        ("print Box<int, 3>::sum", "{int (Box<int, 3> * const)} 0x%s <Box<int, 3>::sum()>"),
+        ("print Box<int,3>::sum", "{int (Box<int, 3> * const)} 0x%s <Box<int, 3>::sum()>"),
+        ("whatis many_types", "type = void (float *, ns::P, int, signed char)"),
+        ("print sizeof(scale)", "1"),
+    ],
+)
+def test_functions_have_their_types(asked: str, told: str) -> None:
+    text = whole().command(asked).text.partition(" = ")
+    shown = text[2] if asked.startswith("print") else "".join(text)
+    assert re.match(re.escape(told).replace("%s", "[0-9a-f]+"), shown), shown
+
+
+@functools.cache
+def whole() -> DebugSession:
+    return at_end("sm_52")
+
+
 @given(st.data())
 def test_damaged_tables_are_as_good_as_none(data: st.DataObject) -> None:
     """Whatever is in them: answers or errors that say what is wrong, never anything else."""
@@ -160,7 +202,8 @@ def test_damage_behind_the_first_function_is_told() -> None:
         worn = data[: 3 * len(data) // 4] + bytes_ * (len(data) - 3 * len(data) // 4)
         program = gpudbg.load(good.replace(data, worn)).program
         assert read_variables(program) == {}
-        assert re.match(r"its debug information is damaged: \D", why_none(program))
+        told = why_none(program)
+        assert any(told == f"its debug information is damaged: {words}" for _, words in _DAMAGE)
 
 
 def ask(content: bytes) -> None:

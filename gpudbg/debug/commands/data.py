@@ -35,14 +35,18 @@ from gpudbg.debug.views.aggregates import data_text, data_value
 from gpudbg.debug.views.format import Spec, format_bits, parse_int, split_spec
 from gpudbg.errors import CommandError
 from gpudbg.expr import Result
-from gpudbg.expr.evaluation import FUNCTION, OPTIMIZED_OUT, Place, per_lane, uniform
+from gpudbg.expr.evaluation import (
+    FUNCTION,
+    OPTIMIZED_OUT,
+    Place,
+    per_lane,
+    pointer_to_function,
+    uniform,
+)
 from gpudbg.expr.types import TYPES, U8, U32, U64, Array, Pointer, Scalar, Struct
 
 if TYPE_CHECKING:
     from gpudbg.debug.session import DebugSession
-
-UNTYPED_FUNCTION = "<text variable, no debug info>"
-"""gdb's type of a function that it knows by name only."""
 
 FORMAT_HELP = """\
 /FMT: x hex, d signed, u unsigned, o octal, t binary, z padded hex, c char, f float, a address
@@ -196,7 +200,7 @@ def shown_value(
     kept: Result | None = result
     pointer = gdb_text.code_pointer(session, text) if letter is None else None
     if letter is None and result.place is not None and result.place.kind == FUNCTION:
-        pointer = f"{{{UNTYPED_FUNCTION}}} 0x{int(result.values[lane]):x} <{result.place.name}>"
+        pointer = _function_text(session, result, lane)
     if pointer is not None:
         lines = [pointer]
     elif every:
@@ -209,6 +213,18 @@ def shown_value(
             lines = [lines[0] + style.label(result.type, int(result.values[lane]))]
     values = [_json_value(result, i) for i in range(32)]
     return ShownValue(tuple(lines), str(result.type), lane, values[lane], values), kept
+
+
+def _function_text(session: DebugSession, result: Result, lane: int) -> str | None:
+    """`{int (float)} 0x1588 <f(float)>` of a function; None where there is none."""
+    if not result.valid[lane]:
+        return None
+    address = int(result.values[lane])
+    assert result.place is not None
+    written = Pointer("code", result.type, text=pointer_to_function(str(result.type)))
+    known = result.place.name
+    label = f" <{known}>" if known else gdb_text.pointer_label(session, written, address)
+    return f"{{{result.type}}} 0x{address:x}{label}"
 
 
 def _nested(result: Result) -> bool:

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING
 
 from gpudbg.answers import Answer, Card, Notice, Printed
 from gpudbg.dataclass import dataclass
-from gpudbg.debug.commands.data import UNTYPED_FUNCTION
 from gpudbg.debug.commands.table import command
 from gpudbg.debug.values.printf import formatted
 from gpudbg.errors import CommandError
-from gpudbg.expr.evaluation import FUNCTION
+from gpudbg.expr.evaluation import UNTYPED_FUNCTION
 from gpudbg.expr.parser import NamedType, parse_type
 from gpudbg.expr.types import VOID, Array, CType, Pointer, Scalar, Struct, StructField
 
@@ -106,8 +105,6 @@ def type_text(session: DebugSession, text: str) -> str:
             return UNTYPED_FUNCTION
         raise
     kind = value.type
-    if value.place is not None and value.place.kind == FUNCTION:
-        return UNTYPED_FUNCTION
     return "void" if kind == VOID else str(kind)
 
 

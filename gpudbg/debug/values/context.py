@@ -25,6 +25,7 @@ from gpudbg.errors import CommandError
 from gpudbg.expr.evaluation import (
     FUNCTION,
     LANES,
+    UNTYPED_FUNCTION,
     Place,
     Result,
     decayed,
@@ -49,6 +50,7 @@ from gpudbg.expr.types import (
     Struct,
 )
 from gpudbg.regs.ptx import find_ptx_vector
+from gpudbg.symbols.mangled import function_name, short_name
 from gpudbg.symbols.variable_types import (
     enumerator,
     named_type,
@@ -58,6 +60,7 @@ from gpudbg.symbols.variable_types import (
 
 if TYPE_CHECKING:
     from gpudbg.debug.inferior import Inferior
+    from gpudbg.debug.symbols import Symbols
     from gpudbg.sm.state import WarpState
 
 AXES = "xyz"
@@ -467,13 +470,28 @@ def _without_arguments(function: str) -> str:
 
 
 def function_pc(inferior: Inferior, text: str) -> Result | None:
-    """Where the kernel or the one function of a name begins, as `$pc` is shown; or None."""
+    """Where the kernel or the one function of a name begins, as `$pc` is shown; or None.
+
+    Its type is the function's, where the program has debug information.
+    """
     symbols = inferior.symbols
-    found = {pc for name, pc, _ in symbols.function_places() if name == text}
+    wanted = text.replace(" ", "")
+    found = {pc for name, pc, _ in symbols.function_places() if name.replace(" ", "") == wanted}
     if len(found) != 1:
         return None
-    shown = np.full(LANES, inferior.shown_pc(found.pop()), np.uint64)
-    return per_lane(shown, U64, Place(FUNCTION, name=text))
+    pc = found.pop()
+    section, _ = symbols.image.section_offset(pc) or ("", 0)
+    scope = known_variables(inferior.program).functions.get(section)
+    type_ = replace(U64, name=scope.written if scope is not None else UNTYPED_FUNCTION)
+    label = function_label(symbols, pc)
+    shown = np.full(LANES, inferior.shown_pc(pc), np.uint64)
+    return per_lane(shown, type_, Place(FUNCTION, name=label))
+
+
+def function_label(symbols: Symbols, pc: int) -> str:
+    """The function that a pc is in, with the types of its parameters where they are known."""
+    found = symbols.image.function_at(symbols.layout.first(pc))
+    return "" if found is None else function_name(found[0].label) or short_name(found[0].label)
 
 
 def machine_name(text: str) -> bool:

@@ -15,6 +15,7 @@ from gpudbg.answers import Listing, column, typed_row
 from gpudbg.answers.formats import YES
 from gpudbg.debug.stops import standing
 from gpudbg.debug.symbols import as_written
+from gpudbg.debug.values.context import function_label
 from gpudbg.debug.views import text as views
 from gpudbg.debug.views.aggregates import Style, char_text
 from gpudbg.debug.views.format import format_bits
@@ -26,7 +27,7 @@ from gpudbg.debug.views.registers import (
 )
 from gpudbg.errors import CommandError
 from gpudbg.expr.types import VOID, Pointer, Scalar
-from gpudbg.symbols.mangled import function_name, short_name
+from gpudbg.symbols.mangled import short_name
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -248,10 +249,12 @@ def pointer_label(session: DebugSession, type_: Pointer, number: int) -> str:
         return ""
     if type_.text:
         layout, image = session.symbols.layout, session.symbols.image
+        if type_.space == "code":
+            number = session.symbols.code_address(number)
         found = image.function_at(layout.first(number))
         if found is None:
             return ""
-        name, offset = function_name(found[0].label) or short_name(found[0].label), found[1]
+        name, offset = function_label(session.symbols, number), found[1]
         return f" <{name}>" if offset <= layout.first(0) else f" <{name}+{offset}>"
     if isinstance(type_.target, Scalar) and type_.target.name == "char":
         return _string(session, number)
