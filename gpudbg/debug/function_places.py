@@ -11,6 +11,7 @@ from gpudbg.dataclass import dataclass
 from gpudbg.errors import CommandError
 from gpudbg.formats.names import plain_name
 from gpudbg.symbols.function_names import named_by, readable
+from gpudbg.symbols.parameters import first_statement
 
 if TYPE_CHECKING:
     from gpudbg.debug.symbols import Symbols
@@ -140,12 +141,16 @@ def _functions(symbols: Symbols, wanted: Explicit) -> dict[int, str]:
 def body(symbols: Symbols, function: Function, pc: int) -> int:
     """Where the body of the function that begins at a pc does.
 
-    In a `-G` build behind the code of its header's line, which brings the parameters to where
-    their variables are; else at its first instruction.
+    In a `-G` build behind the code that brings the parameters to where their variables are: at its
+    first statement, where the PTX of the build tells, else behind the code of its header's line.
+    In other builds at its first instruction.
     """
     if not symbols.program.debug:
         return pc
     section, offset = function.section, function.offset
+    begin = first_statement(symbols.program, section)
+    if begin is not None:
+        return symbols.image.address_in(section, begin)
     rows = [r for r in symbols.lines.rows if r.section == section and r.start >= offset]
     first = next((r for r in rows if r.line != rows[0].line and r.end > r.start), None)
     return pc if first is None else symbols.image.address_in(section, first.start)
@@ -154,7 +159,7 @@ def body(symbols: Symbols, function: Function, pc: int) -> int:
 def _declared_in(symbols: Symbols, pc: int, wanted: Explicit) -> bool:
     """Whether the function that begins at a pc is in the file."""
     calls, line = symbols.calls(pc), symbols.line(symbols.layout.first(pc))
-    own = calls[-1][1] if calls else line
+    own = calls[-1].line if calls else line
     return own is not None and symbols.same_file(own.file, wanted.source)
 
 

@@ -59,8 +59,8 @@ def step_targets(session: DebugSession) -> tuple[StepTarget, ...]:
         if here[: len(chain)] != chain or line_in(symbols, row.pc, chain) != frame.line:
             continue
         if len(here) > len(chain):
-            name = here[len(chain)][0]
-            # The debug information does not tell copies of one function in a line apart.
+            name = here[len(chain)].function
+            # Copies of one function in a line are one target: the first that is entered.
             if not any(target.inlined and target.function == name for target in found):
                 found.append(StepTarget(row.pc, name, frame.line.number, inlined=True))
         else:

@@ -27,7 +27,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from gpudbg.debug.focus.focus import Focus, first_lane, thread_of
-from gpudbg.debug.inlined import chain_of, deeper, line_in
+from gpudbg.debug.inlined import beside, chain_of, deeper, line_in
 from gpudbg.debug.stops.stop import StepStop
 from gpudbg.debug.values.backtrace import call_depth, frames
 from gpudbg.debug.values.context import WarpContext
@@ -240,7 +240,8 @@ def _step_line(runner: Runner, over: bool) -> Stop:
         now = call_depth(inferior, w)
         if symbols.line(w.pc) is None or (now > depth and (over or symbols.in_prologue(w.pc))):
             return False
-        return now != depth or line_in(symbols, w.pc, chain) != start or entered(w.pc)
+        line = line_in(symbols, w.pc, chain)
+        return now != depth or line != start or entered(w.pc) or beside(symbols, w.pc, chain) > 0
 
     def entered(pc: int) -> bool:
         """Whether a pc is in a call that the present line has inlined, and that is stepped into."""
@@ -250,13 +251,16 @@ def _step_line(runner: Runner, over: bool) -> Stop:
         warp = inferior.focused()
         if call_depth(inferior, warp) != depth:
             return 0
+        if (other := beside(symbols, warp.pc, chain)) > 0:
+            return other
         inside = deeper(symbols, warp.pc, chain)
         return inside if line_in(symbols, warp.pc, chain) != start else max(inside - 1, 0)
 
     def away(pc: int) -> bool:
         if symbols.line(pc) is None or symbols.in_prologue(pc):
             return False
-        return line_in(symbols, pc, chain) != start or entered(pc)
+        line = line_in(symbols, pc, chain)
+        return line != start or entered(pc) or beside(symbols, pc, chain) > 0
 
     def goals() -> frozenset[int]:
         return _entries(inferior, away, everywhere=not over)

@@ -13,7 +13,7 @@ from dataclasses import replace
 from functools import cached_property
 from itertools import takewhile
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gpudbg.architectures import is_wide
 from gpudbg.code_layout import layout_of
@@ -73,6 +73,20 @@ class Line:
         return f"{PurePath(self.file).name}:{self.number}"
 
 
+class Inlined(NamedTuple):
+    """A call that was inlined.
+
+    Attributes:
+        function: the inlined function's name.
+        line: the line that calls it.
+        copy: what tells calls of one line apart, where debug information does.
+    """
+
+    function: str
+    line: Line
+    copy: int
+
+
 @dataclass(frozen=True, slots=True)
 class CodePlace:
     """Where an instruction is in the source, with None for what is not known.
@@ -123,7 +137,7 @@ class Symbols:
         self._line_cache: dict[int, Line | None] = {}
         self._code_cache: dict[int, CodeLine | None] = {}
         self._bodies: dict[int, int] = {}
-        self._calls_cache: dict[int, tuple[tuple[str, Line], ...]] = {}
+        self._calls_cache: dict[int, tuple[Inlined, ...]] = {}
 
     # ---- pcs and offsets ---------------------------------------------------------------
     def offset(self, pc: int) -> int:
@@ -196,13 +210,13 @@ class Symbols:
         row = self._lines.lookup(*where)
         return Line(self._lines.files[row.file], row.line) if row else None
 
-    def calls(self, pc: int) -> tuple[tuple[str, Line], ...]:
-        """Calls inlined at a pc, innermost first: (inlined function, line that calls it)."""
+    def calls(self, pc: int) -> tuple[Inlined, ...]:
+        """Calls inlined at a pc, innermost first."""
         if pc not in self._calls_cache:
             where = self.image.section_offset(pc)
             row = self._lines.lookup(*where) if where is not None else None
             self._calls_cache[pc] = tuple(
-                (short_name(c.function), Line(self._lines.files[c.file], c.line))
+                Inlined(short_name(c.function), Line(self._lines.files[c.file], c.line), c.copy)
                 for c in (row.inlined if row else ())
             )
         return self._calls_cache[pc]
@@ -224,17 +238,17 @@ class Symbols:
         """
         line, calls = self.line(pc), self.calls(pc)
         if 0 < skipped <= len(calls):
-            line, calls = calls[skipped - 1][1], calls[skipped:]
+            line, calls = calls[skipped - 1].line, calls[skipped:]
         own = self.function(pc) or None
-        callers = [*(name for name, _ in calls[1:]), own or ""]
+        callers = [*(call.function for call in calls[1:]), own or ""]
         sites = tuple(
-            CallSite(caller, at.file, at.number)
-            for caller, (_, at) in zip(callers, calls, strict=False)
+            CallSite(caller, call.line.file, call.line.number)
+            for caller, call in zip(callers, calls, strict=False)
         )
         return CodePlace(
             line.file if line else None,
             line.number if line else None,
-            (calls[0][0] or None) if calls else own,
+            (calls[0].function or None) if calls else own,
             sites,
         )
 
@@ -273,10 +287,13 @@ class Symbols:
         """Where a line that begins a function of a `-G` build has the function's parameters."""
         if not self.program.debug or self.layout.first(offset) != self.layout.first(0):
             return offset
-        from gpudbg.symbols.parameters import begin_of_body
+        from gpudbg.symbols.parameters import begin_of_body, first_statement
 
+        body = first_statement(self.program, section)
         row = self._lines.lookup(section, offset)
-        return offset if row is None else begin_of_body(self.program, section, offset, row.end)
+        if body is not None or row is None:
+            return body or offset
+        return begin_of_body(self.program, section, offset, row.end)
 
     def in_prologue(self, pc: int) -> bool:
         """Whether a function of a `-G` build that begins before a pc has not got its parameters."""

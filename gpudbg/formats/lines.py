@@ -51,11 +51,14 @@ class InlinedCall(NamedTuple):
         file: index in `LineTable.files` of the call site.
         line: line of the call site.
         function: the inlined function's name (mangled), or "".
+        copy: where its code begins, which tells calls of one line apart; 0 where that is not
+            recorded (-lineinfo).
     """
 
     file: int
     line: int
     function: str
+    copy: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,7 +252,7 @@ def _with_inlined(
             outside = (n for n, r in enumerate(inside) if r.is_callers(file, row.line))
             inside = inside[: next(outside, None)]
             calls = tuple(
-                InlinedCall(numbered[r.file], r.line, r.function)
+                InlinedCall(numbered[r.file], r.line, r.function, r.low)
                 for r in reversed(inside)
                 if 0 <= r.file < len(numbered)
             )

@@ -160,6 +160,18 @@ def _functions(program: Program) -> Iterator[tuple[str, VariableScope]]:
             yield section, reader.scope(die, extent_of(die) or (0, 0), MAX_DEPTH)
 
 
+_VARIABLES = ("DW_TAG_formal_parameter", "DW_TAG_variable")
+
+
+def _below(die: Any, depth: int) -> Iterator[Any]:
+    """Variables in a scope and the blocks in it."""
+    for child in die.iter_children() if depth else ():
+        if child.tag in _VARIABLES:
+            yield child
+        elif child.tag == "DW_TAG_lexical_block":
+            yield from _below(child, depth - 1)
+
+
 class _ScopeReader:
     """Reads scopes of one program."""
 
@@ -172,7 +184,7 @@ class _ScopeReader:
         variables: list[DebugVariable] = []
         scopes: list[VariableScope] = []
         for child in die.iter_children():
-            if child.tag in ("DW_TAG_formal_parameter", "DW_TAG_variable"):
+            if child.tag in _VARIABLES:
                 variables.append(self._variable(child))
             elif child.tag in ("DW_TAG_lexical_block", "DW_TAG_inlined_subroutine") and depth:
                 found = extent_of(child)
@@ -183,11 +195,20 @@ class _ScopeReader:
                     inner = self.scope(child, extent, depth - 1)
                     variables += inner.variables
                     scopes += inner.scopes
+        if die.tag == "DW_TAG_inlined_subroutine":
+            variables += self._dropped(die)
         block = die.tag == "DW_TAG_lexical_block"
         function = "" if block else linkage_name(origin_of(die))
         own = die.tag == "DW_TAG_subprogram"
         returns, written = (type_of(die), function_type(die)) if own else (None, "")
         return VariableScope(*extent, function, tuple(variables), tuple(scopes), returns, written)
+
+    def _dropped(self, copy: Any) -> Iterator[DebugVariable]:
+        """Variables of an inlined function's body that the compiler has left out of a copy."""
+        kept = {origin_of(child).offset for child in _below(copy, MAX_DEPTH)}
+        for child in _below(origin_of(copy), 2):
+            if child.offset not in kept:
+                yield self._variable(child)
 
     def _variable(self, die: Any) -> DebugVariable:
         origin = origin_of(die)

@@ -55,7 +55,10 @@ def _member_name(name: str) -> str:
 
 
 def read_variable_types(program: Program) -> dict[str, CType]:
-    """The types of a program's file-scope variables; empty without (readable) DWARF."""
+    """The types of a program's file-scope variables; empty without (readable) DWARF.
+
+    One whose extent is not declared is an array of no elements.
+    """
     try:
         return dict(_variables(program))
     except Exception:
@@ -71,9 +74,25 @@ def _variables(program: Program) -> Iterator[tuple[str, CType]]:
         for die in unit.get_top_DIE().iter_children():
             if die.tag != "DW_TAG_variable":
                 continue
-            name, type_ = linkage_name(die), type_of(die)
+            name, type_ = linkage_name(die), type_of(die) or _unsized(die)
             if name and type_ is not None:
                 yield name, type_
+
+
+def _unsized(die: Any) -> Array | None:
+    """An array whose first extent is not declared (`extern __shared__ float x[]`), of 0 elements;
+    None where a DIE describes none."""
+    array = _target(die)
+    while array is not None and array.tag in _SAME:
+        array = _target(array)
+    if array is None or array.tag != "DW_TAG_array_type":
+        return None
+    element, (first, *inner) = type_of(array), _counts(array) or [1]
+    if element is None or first is not None or not all(inner):
+        return None
+    for count in reversed(inner):
+        element = Array(element, count or 1)
+    return Array(element, 0)
 
 
 class DeclaredVariable(NamedTuple):

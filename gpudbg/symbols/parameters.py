@@ -2,10 +2,59 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+
 from gpudbg.code_layout import layout_of
+from gpudbg.errors import GpudbgError
+from gpudbg.formats.lines import PTX_LINE, ptx_text, read_lines
 from gpudbg.formats.program import Program
 from gpudbg.symbols.debug_variables import DebugVariable, read_variables
 from gpudbg.symbols.ptx_registers import PieceRow, read_pieces
+
+_BEGIN, _STATEMENT, _END = "$L__func_begin", "$L__tmp", "$L__func_end"
+"""Labels of the PTX that the compiler writes for `-G`: where a function, its first statement and
+its end are."""
+
+
+def first_statement(program: Program, section: str) -> int | None:
+    """Where the first statement of a `-G` build's function begins: behind what brings parameters
+    to their variables; None where the program's PTX does not tell."""
+    return _statements(program).get(section)
+
+
+@lru_cache(maxsize=64)
+def _statements(program: Program) -> Mapping[str, int]:
+    """Offsets of first statements by section; damaged tables are as good as none."""
+    try:
+        rows = read_lines(program, PTX_LINE).rows
+    except GpudbgError:
+        return {}
+    bodies = {f".text.{name}": lines for name, lines in _bodies(ptx_text(program))}
+    found: dict[str, int] = {}
+    for row in rows:
+        lines = bodies.get(row.section)
+        if lines is not None and row.line in lines and row.end > row.start > 0:
+            found.setdefault(row.section, row.start)
+    return found
+
+
+_HEAD = re.compile(r"\.(?:entry|func)\s+(?:\(.*\)\s*)?([\w$]+)\s*\(?\s*$")
+
+
+def _bodies(text: tuple[str, ...]) -> Iterator[tuple[str, range]]:
+    """Each function's name and the lines of the PTX from its first statement to its end."""
+    name, statement = "", 0
+    for number, line in enumerate(text, 1):
+        if head := _HEAD.search(line):
+            name = head[1]
+        elif line.startswith(_BEGIN):
+            statement = 0
+        elif line.startswith(_STATEMENT):
+            statement = statement or number
+        elif line.startswith(_END) and statement:
+            yield name, range(statement, number)
 
 
 def begin_of_body(program: Program, section: str, offset: int, end: int) -> int:

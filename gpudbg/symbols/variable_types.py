@@ -9,13 +9,16 @@ not have the symbol's size is not believed.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from dataclasses import replace
 from weakref import WeakKeyDictionary
 
-from gpudbg.expr.types import F32, F64, CType
+from gpudbg.expr.types import F32, F64, Array, CType
 from gpudbg.formats.names import plain_name
 from gpudbg.formats.program import Program
 from gpudbg.symbols.declared import Declarations, vector_type
 from gpudbg.symbols.dwarf_types import Enumerators, NamedTypes, read_variable_types
+from gpudbg.symbols.function_names import readable, written_name
 from gpudbg.toolchain.signatures import source_texts
 
 _PTX_FLOAT = re.compile(r"\.(?:global|const|shared)\b[^;=\[]*\.f(32|64)\s+([\w$]+)\s*[=;]")
@@ -28,7 +31,8 @@ class VariableTypes:
 
     def __init__(self, program: Program) -> None:
         self._dwarf = read_variable_types(program)
-        self._declared = Declarations(source_texts(program))
+        self._texts = tuple(source_texts(program))
+        self._declared = Declarations(self._texts)
         text = program.sections[PTX_SECTION].data if PTX_SECTION in program.sections else b""
         found = _PTX_FLOAT.findall(text.replace(b"\0", b"\n").decode("latin-1"))
         self._floats: dict[str, CType] = {n: F32 if bits == "32" else F64 for bits, n in found}
@@ -55,12 +59,55 @@ class VariableTypes:
         return self._named[plain]
 
     def _find(self, symbol: str, size: int) -> CType | None:
+        declared = self._declared.find(source_name(symbol), size)
         candidates = (
             self._dwarf.get(symbol),
-            self._declared.find(source_name(symbol), size),
+            declared or self._of_instance(symbol, size),
             self._floats.get(symbol),
         )
-        return next((t for t in candidates if t is not None and t.size == size), None)
+        found = (_filling(t, size) for t in candidates if t is not None)
+        return next((t for t in found if t.size == size), None)
+
+    def _of_instance(self, symbol: str, size: int) -> CType | None:
+        """The type of what an instance of a template declares (`__shared__ T tile[N]`):
+        its arguments are read as names of the source."""
+        inside = re.match(r"_ZZ(.*)E\d+\w", symbol)
+        name = written_name(readable(f"_Z{inside[1]}")) if inside is not None else None
+        arguments = [
+            line
+            for identifier, given in (name.parts if name is not None else ())
+            if given is not None
+            for line in self._arguments(identifier, given)
+        ]
+        if not arguments:
+            return None
+        texts = Declarations([*arguments, *self._texts])
+        return texts.find(source_name(symbol), size)
+
+    def _arguments(self, template: str, given: tuple[str, ...]) -> Iterator[str]:
+        """`using T = float;` for each argument of a function or class template."""
+        head = re.compile(rf"template\s*<([^<>]*)>[^;{{}}]*?\b{re.escape(template)}\b")
+        found = next((m for text in self._texts if (m := head.search(text))), None)
+        for declared, value in zip(found[1].split(",") if found else (), given, strict=False):
+            words = re.findall(r"\w+", declared.partition("=")[0])
+            if len(words) < 2:
+                continue
+            if words[0] in ("class", "typename"):
+                yield f"using {words[-1]} = {value};"
+            else:
+                yield f"constexpr int {words[-1]} = {value};"
+
+    def element(self, symbol: str, room: int) -> CType | None:
+        """The elements of an array that only ends with its memory; None where nothing tells."""
+        found = self._dwarf.get(symbol) or self._declared.find(source_name(symbol), room)
+        return found.target if isinstance(found, Array) else None
+
+
+def _filling(type_: CType, size: int) -> CType:
+    """An array that is declared without its extent with that of its symbol."""
+    if isinstance(type_, Array) and not type_.count and type_.target.size:
+        return replace(type_, count=size // type_.target.size)
+    return type_
 
 
 def source_name(symbol: str) -> str:
@@ -69,6 +116,11 @@ def source_name(symbol: str) -> str:
     if local is not None:
         return local[2][: int(local[1])]
     return plain_name(symbol).rpartition("$")[2]
+
+
+def local_symbol(function: str) -> str:
+    """How the symbols begin of variables that a function declares: `_ZZ1kE` of `k`."""
+    return f"_ZZ{function[2:]}E" if function.startswith("_Z") else f"_ZZ{len(function)}{function}E"
 
 
 _CACHE = WeakKeyDictionary()
@@ -84,6 +136,13 @@ def _types_of(program: Program) -> VariableTypes:
 def variable_type(program: Program, symbol: str, size: int) -> CType | None:
     """The type of a module or shared variable; None where nothing tells it."""
     return _types_of(program).find(symbol, size)
+
+
+def open_array(program: Program, symbol: str, room: int) -> Array | None:
+    """The type of `extern __shared__ float x[]`: as many elements as there is room for, in bytes;
+    None where nothing tells what they are."""
+    element = _types_of(program).element(symbol, room)
+    return Array(element, max(room // element.size, 1)) if element and element.size else None
 
 
 def enumerator(program: Program, name: str) -> tuple[int, CType] | None:

@@ -223,6 +223,8 @@ def _sources(program: Program) -> Iterator[Path]:
         path = Path(file)
         yield path if path.is_absolute() else own.parent / path
         yield own.parent / path.name
+        # Builds often have a folder of their own beside the sources.
+        yield own.parent.parent / path.name
 
 
 def _split(text: str, start: int) -> Iterator[str]:

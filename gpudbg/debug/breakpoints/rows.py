@@ -158,8 +158,8 @@ def inlined_function(symbols: Symbols, pc: int, line: Line | None) -> str:
     """
     names = symbols.signatures(pc)
     inner = symbols.line(pc)
-    for name, (_, caller) in zip(names, symbols.calls(pc), strict=False):
+    for name, call in zip(names, symbols.calls(pc), strict=False):
         if inner == line:
             return name
-        inner = caller
+        inner = call.line
     return names[-1] if names else ""

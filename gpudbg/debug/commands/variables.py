@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from gpudbg.answers import column, typed_row
-from gpudbg.debug.commands.data import shown_value
+from gpudbg.debug.commands.data import ShownValue, shown_value
 from gpudbg.debug.values.variables import FrameVariables
+from gpudbg.errors import CommandError
+from gpudbg.expr.evaluation import Result
 
 if TYPE_CHECKING:
     from gpudbg.debug.session import DebugSession
@@ -32,6 +34,15 @@ class VariableRow:
         return f"{self.name.partition('@')[0]} = {self.text}"
 
 
+def _shown(session: DebugSession, value: Result, name: str) -> ShownValue:
+    """A variable as `print` shows it; one that lies where nothing is keeps no other from sight."""
+    try:
+        return shown_value(session, value, name)[0]
+    except CommandError as error:
+        lane = session.focus.lane if session.focus is not None else 0
+        return ShownValue((f"<error: {error.message}>",), str(value.type), lane, None)
+
+
 def variable_rows(
     session: DebugSession, known: FrameVariables, parameters: bool
 ) -> tuple[VariableRow, ...]:
@@ -39,7 +50,7 @@ def variable_rows(
     rows: list[VariableRow] = []
     for variable, depth in known.variables():
         if variable.parameter == parameters:
-            shown, _ = shown_value(session, known.value(variable), variable.name)
+            shown = _shown(session, known.value(variable), variable.name)
             text = "\n".join(shown.lines)
             hidden = any(row.name == variable.name for row in rows)
             name = f"{variable.name}@{depth}" if hidden else variable.name

@@ -102,8 +102,8 @@ def _inline_rows(symbols: Symbols, pc: int) -> list[tuple[str, Line | None]]:
     name = symbols.function(pc) or symbols.describe(pc)
     rows: list[tuple[str, Line | None]] = []
     for call in symbols.calls(pc):
-        rows.append((call[0] or name, line))
-        line = call[1]
+        rows.append((call.function or name, line))
+        line = call.line
     rows.append((name, line))
     return rows
 

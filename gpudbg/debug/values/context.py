@@ -54,6 +54,7 @@ from gpudbg.symbols.mangled import function_name, short_name
 from gpudbg.symbols.variable_types import (
     enumerator,
     named_type,
+    open_array,
     source_name,
     variable_type,
 )
@@ -221,10 +222,22 @@ class WarpContext:
         return self._variable(row.name, row.space, address, row.size)
 
     def _shared_variable(self, text: str) -> Result | None:
-        for var in self._inferior.program.shared_vars:
+        kernel = self._inferior.symbols.kernel_name
+        rows = self._inferior.program.shared_vars
+        # A function's variables lie elsewhere in each kernel that calls it.
+        for var in sorted(rows, key=lambda row: row.kernel not in ("", kernel)):
             if text in (var.name, source_name(var.name)):
+                if not var.size:
+                    return self._dynamic(var.name, var.offset)
                 return self._variable(var.name, "shared", var.offset, var.size)
         return None
+
+    def _dynamic(self, symbol: str, offset: int) -> Result:
+        """`extern __shared__ float x[]`: all of the dynamic shared memory behind its begin."""
+        config = self._inferior.grid.config
+        room = config.shared_bytes - config.reserved_shared - offset
+        type_ = open_array(self._inferior.program, symbol, room)
+        return load(type_ or Array(U32, max(room // U32.size, 1)), "shared", offset, self)
 
     def _variable(self, symbol: str, space: str, address: int, size: int) -> Result:
         """A module or shared variable, by its type where that is known.

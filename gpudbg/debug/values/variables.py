@@ -46,6 +46,7 @@ from gpudbg.symbols.ptx_registers import (
     width_of,
 )
 from gpudbg.symbols.value_paths import ValuePaths
+from gpudbg.symbols.variable_types import local_symbol, source_name
 
 if TYPE_CHECKING:
     from gpudbg.debug.inferior import Inferior
@@ -64,6 +65,16 @@ class ProgramVariables:
         self.pieces = read_pieces(program) if self.functions else {}
         self.frames = read_frames(program) if self.functions else {}
         self._program, self._paths = ref(program), dict[str, ValuePaths]()
+        names = {v.name for v in program.shared_vars} | set(program.globals)
+        self._local = sorted(name for name in names if name.startswith("_ZZ"))
+
+    def lasting(self, function: str) -> Iterator[DebugVariable]:
+        """`__shared__` and static variables that a function declares: debug information has none
+        of them, the symbol table has."""
+        begin = local_symbol(function)
+        for symbol in self._local:
+            if symbol.startswith(begin) and symbol[len(begin) : len(begin) + 1].isdigit():
+                yield DebugVariable(source_name(symbol), None, symbol=symbol)
 
     def paths(self, section: str) -> ValuePaths:
         """The paths through a section's code, walked once."""
@@ -192,6 +203,8 @@ class FrameVariables:
             for variable in scope.variables:
                 if variable.name:
                     yield variable, depth
+            for variable in self._known.lasting(scope.function) if scope.function else ():
+                yield variable, depth
 
     def find(self, name: str) -> Result | None:
         """The value of a name: a variable, or a member of what `this` points at."""
@@ -215,6 +228,9 @@ class FrameVariables:
 
     def _value(self, variable: DebugVariable) -> Result:
         type_ = variable.type or U8
+        if variable.symbol:
+            found = self._context.name(variable.symbol)
+            return found if found is not None else lost(type_, f"no symbol {variable.symbol}")
         if variable.type is None:
             return lost(type_, "its type is none that expressions have")
         if variable.frame_offset is not None:
@@ -223,9 +239,6 @@ class FrameVariables:
                 return lost(type_, "there is no call frame information here")
             base = self._registers().frame_address(row).astype(np.int64) + variable.frame_offset
             return load_lanes(type_, "local", base.astype(np.uint64), self._context)
-        if variable.symbol:
-            found = self._context.name(variable.symbol)
-            return found if found is not None else lost(type_, f"no symbol {variable.symbol}")
         if variable.constant is not None:
             return _known(type_, variable.constant)
         held = [r.register for r in variable.registers if r.low <= self._offset < r.high]

@@ -1,0 +1,98 @@
+"""What debug information alone does not tell: variables that outlast a call, copies of a call in
+one line, where a function's parameters have come."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import gpudbg
+from gpudbg.debug.session import DebugSession
+from tests.source.cases import ARCHS, cubin
+
+
+def session_of(arch: str) -> DebugSession:
+    args = [np.zeros(64, np.int32)] * 2
+    program = gpudbg.load(str(cubin("lasting", arch)))
+    return program.launch("lasting", grid=1, block=32, args=args, shared_bytes=128)
+
+
+def at(line: int, arch: str = "sm_52", lane: int = 3) -> DebugSession:
+    session = session_of(arch)
+    session.break_at(f"lasting.cu:{line}", condition=f"threadIdx.x == {lane}")
+    assert session.cont().kind == "breakpoint"
+    return session
+
+
+def lines_of(session: DebugSession, command: str) -> dict[str, str]:
+    rows = (line.partition(" = ") for line in session.command(command).text.splitlines())
+    return {name: text for name, _, text in rows}
+
+
+@pytest.mark.parametrize("arch", ARCHS)
+def test_shared_and_static_variables_of_an_instance(arch: str) -> None:
+    """Each instance of a template has its own, of the types that its arguments say."""
+    with at(9, arch) as session:
+        known = lines_of(session, "info locals")
+        assert known["buf"].startswith("{0, 1, 2, 3, 4,")
+        assert known["calls"] == "3"
+        session.cont()
+        assert lines_of(session, "info locals")["buf"].startswith("{0, 0.5, 1, 1.5,")
+        assert session.command("whatis buf").text == "type = float [32]"
+        session.execute("up")
+        known = lines_of(session, "info locals")
+        assert known["tiles"].startswith("{{v = {0, 1, 2, 3}, id = 0}, {v = {0.25,")
+        assert "buf" not in known
+
+
+def test_dynamic_shared_memory_has_its_type() -> None:
+    with at(46) as session:
+        assert session.command("whatis dynamic").text == "type = float [32]"
+        assert session.execute("print dynamic[3]")["value"] == -1.5
+
+
+def test_what_cannot_be_read_hides_no_other_variable() -> None:
+    """`mine` refers to nothing before its declaration has run."""
+    with at(46) as session:
+        known = lines_of(session, "info locals")
+        assert known["mine"].startswith("<error: ")
+        assert known["t"] == "3"
+
+
+@pytest.mark.parametrize("arch", ARCHS)
+def test_copies_of_one_line_are_told_apart(arch: str) -> None:
+    with at(15, arch) as session:
+        assert session.execute("print v")["value"] == 3
+        assert session.cont().kind == "breakpoint"
+        assert session.execute("print v")["value"] == 4
+        session.execute("delete")
+        assert session.command("finish").text
+        assert [row["line"] for row in session.execute("backtrace")] == [50]
+
+
+def test_next_leaves_a_copy_for_the_line_that_calls_it() -> None:
+    with at(20) as session:
+        session.execute("delete")
+        session.execute("next")
+        assert [row["line"] for row in session.execute("backtrace")] == [50]
+        session.execute("next")
+        assert session.execute("backtrace")[0]["line"] == 51
+
+
+def test_variables_that_a_copy_has_lost_are_named() -> None:
+    with at(26) as session:
+        assert lines_of(session, "info locals").keys() >= {"above", "below"}
+
+
+@pytest.mark.parametrize("arch", ARCHS)
+@pytest.mark.parametrize(
+    ("line", "asked", "value"),
+    [(28, "b", {"x": 2, "y": 17}), (29, "tile.v[1]", 1.75), (29, "by", 2)],
+)
+def test_parameters_have_come_where_a_header_stops(
+    arch: str, line: int, asked: str, value: object
+) -> None:
+    """A function in one line, and one whose header is two: as gdb, behind the prologue."""
+    with at(line, arch) as session:
+        assert session.execute(f"print {asked}")["value"] == value
+        assert session.execute("backtrace")[0]["line"] == (28 if line == 28 else 32)
