@@ -177,7 +177,7 @@ def test_pcs_in_another_section_have_a_name() -> None:
         session.break_at("fib")
         pc = session.symbols.pc(session.cont().pc or 0)
         assert not session.symbols.in_kernel(pc)
-        assert " fib+0x8 " in session.command("info warps").text
+        assert " fib+0x88 " in session.command("info warps").text
         assert session.evaluate("$pc").values[0] == pc
         session.command("set $pc = $pc + 8")
         assert session.warp().state.pc == pc + 8
