@@ -20,7 +20,6 @@ from gpudbg.formats import nvinfo
 from gpudbg.formats.elf import EM_CUDA, SHT_NOBITS, Elf, as_load_error, machine_name, read_elf
 from gpudbg.formats.program import (
     MAX_BANK_BYTES,
-    PARAM_BASE,
     SUPPORTED_ARCHS,
     UNKNOWN_STACK,
     Function,
@@ -33,6 +32,7 @@ from gpudbg.formats.program import (
     Segment,
     SharedVar,
     Symbol,
+    param_base,
 )
 from gpudbg.formats.reading import read_bytes
 
@@ -139,7 +139,7 @@ class _Info:
     regs: int = 0
     barriers: int = 0
     params: list[Param] = field(default_factory=list)
-    param_base: int = PARAM_BASE
+    param_base: int | None = None
     param_bytes: int | None = None
     max_regs: int = _NO_LIMIT
     max_threads: tuple[int, int, int] | None = None
@@ -292,15 +292,20 @@ def _bank_sizes(elf: Elf) -> dict[str, dict[int, int]]:
     return sizes
 
 
-def _kernel(elf: Elf, fn: Function, text: Section, info: _Info, symbols: tuple[Symbol, ...],
-            sizes: dict[str, int], banks: dict[str, dict[int, int]]) -> Kernel:  # fmt: skip
-    """One entry point from its section, records and the sizes of its other sections and banks."""
+def _kernel(elf: Elf, arch: str, fn: Function, text: Section, info: _Info,
+            symbols: tuple[Symbol, ...], sizes: dict[str, int],
+            banks: dict[str, dict[int, int]]) -> Kernel:  # fmt: skip
+    """One entry point from its section, records and the sizes of its other sections and banks.
+
+    Without parameters no record says where they would begin, above the launch words.
+    """
+    base = param_base(arch) if info.param_base is None else info.param_base
     params = tuple(sorted(info.params, key=lambda p: p.ordinal))
     last = max((p.offset + p.size for p in params), default=0)
     param_bytes = max(info.param_bytes or 0, last)
-    if info.param_base + param_bytes > MAX_BANK_BYTES:
+    if base + param_bytes > MAX_BANK_BYTES:
         raise LoadError(
-            f"kernel {fn.name} claims {param_bytes} bytes of parameters at 0x{info.param_base:x}",
+            f"kernel {fn.name} claims {param_bytes} bytes of parameters at 0x{base:x}",
             path=elf.path,
         )
     externs = (symbols[row].name for row in info.externs if row < len(symbols))
@@ -312,7 +317,7 @@ def _kernel(elf: Elf, fn: Function, text: Section, info: _Info, symbols: tuple[S
         num_regs=max(text.info >> 24 & 0xFF, info.regs & 0xFF, 1),
         num_barriers=min(max(text.flags >> 20 & 0x7F, info.barriers), 16),
         params=params,
-        param_base=info.param_base,
+        param_base=base,
         param_bytes=param_bytes,
         shared_static_bytes=sizes.get(f".nv.shared.{fn.name}", 0),
         frame_bytes=info.frame,
@@ -379,7 +384,7 @@ def _program(elf: Elf, arch: str, data: bytes) -> Program:
     banks = _bank_sizes(elf)
     kernels = {
         f.name: _kernel(
-            elf, f, texts[f.section], infos.get(f.name, _Info()), elf.symbols, sizes, banks
+            elf, arch, f, texts[f.section], infos.get(f.name, _Info()), elf.symbols, sizes, banks
         )
         for f in sorted(
             (f for f in functions.values() if f.is_kernel),

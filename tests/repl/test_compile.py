@@ -24,6 +24,7 @@ from gpudbg.toolchain.compile import compile_cuda
 from gpudbg.toolchain.nvrtc import Nvrtc, said
 from gpudbg.toolchain.options import CompileOptions, word_options
 from gpudbg.toolchain.ptx import target_of
+from tests.variants import rows
 
 ROOT = Path(__file__).resolve().parents[2]
 CUBIN = ROOT / "sessions/spin_lock/spin_lock.cubin"
@@ -551,3 +552,14 @@ def test_template_kernels_without_an_instance_are_named(
     (said,) = [m for m in caplog.messages if "no line names an instance" in m]
     assert said.startswith("k.cu: no line names an instance of the template kernels absent; ")
     assert "count_up" not in said
+
+
+@rows("arch", ["sm_52", "sm_75", "sm_90", "sm_120"])
+def test_a_kernel_without_parameters_has_its_launch_words(arch: str) -> None:
+    """They stand below where parameters would begin, which no record of such a kernel says."""
+    text = '__device__ int got; extern "C" __global__ void k() {\n'
+    text += '    printf("%d\\n", threadIdx.x); got = blockDim.x; }'
+    program = gpudbg.compile(text, arch=arch)
+    with program.launch("k", grid=1, block=3) as session:
+        assert session.run().kind == "exited"
+    assert program.read_symbol("got")[0] == 3
