@@ -12,7 +12,7 @@ from gpudbg.isa.operands import CBankAddress, Const, Reg
 if TYPE_CHECKING:
     from gpudbg.isa.family import Instruction
 
-_LOADS: Final = ("LDC", "ULDC", "LDCU")
+LOADS_OF_CONSTANTS: Final = ("LDC", "ULDC", "LDCU")
 """Instructions that read as many bytes as their result has."""
 
 
@@ -37,7 +37,7 @@ class ConstantRead:
 def constant_reads(insn: Instruction) -> Iterator[ConstantRead]:
     """Constants of an instruction's operands; what cx[UR] reads is memory that has an address."""
     result = next((o for o in insn.operands if isinstance(o, Reg)), None)
-    loaded = 4 * result.count if result is not None and insn.op in _LOADS else 4
+    loaded = 4 * result.count if result is not None and insn.op in LOADS_OF_CONSTANTS else 4
     for operand in insn.operands:
         if isinstance(operand, Const) and operand.handle is None:
             yield ConstantRead(operand.bank, operand.offset, max(4 * operand.count, loaded))

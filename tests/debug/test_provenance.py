@@ -201,3 +201,51 @@ def test_a_matrix_register_comes_from_the_row_that_another_lane_addressed() -> N
     (word,) = (c for c in session.why(f"$R{first + 1}", 2).children if c.role == "value")
     assert word.what.startswith("shared 0x")
     assert int(word.value) == session.warp().R[first + 1, 18]
+
+
+OTHERS = {
+    # Of lanes 0 to 4 the lowest one's copy; all of their votes; the sums that came before.
+    "IADD3 R8, R16, UR5, RZ": {("register", 16, 3), ("uniform", 5, 0)},
+    "VOTE.ANY R8, P1, P2": {("predicate", 2, lane) for lane in range(5)},
+    "MATCH.ANY R8, R16": {("register", 16, lane) for lane in range(5)},
+    "R2UR UR8, R16": {("register", 16, 0)},
+    "ATOMS.ADD R8, [R17], R16": {
+        ("shared", 0, 3), *(("register", 16, lane) for lane in range(4)), ("register", 17, 3)
+    },
+    "BMOV.32 R8, B3": {("barrier", 3, 0)},
+    "SHFL.IDX PT, R8, R16, 0x7, 0x1f": set(),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("line", list(OTHERS))
+@pytest.mark.in_turn(2)
+def test_what_other_lanes_have_is_a_cause(line: str, tmp_path: Path) -> None:
+    """`make fuzz` changes whatever is not named, for every instruction."""
+    whole = loaded(tmp_path / "v.bin", "sm_80", "NOP", line, "NOP")
+    with whole.launch("v", grid=1, block=5, args=[], shared_bytes=64) as session:
+        session.step()
+        state = session.warp().state
+        state.R[17] = 0
+        state.UR[5][0] = 77
+        session.grid.note_edit()
+        session.step()
+        session.command("focus lane 3")
+        name = "UR8" if line.startswith("R2UR") else "R8"
+        found = {child.origin for child in session.why(f"${name}", 2).children if child.origin}
+        assert {
+            (place.space, place.numbers[0] if place.numbers else place.address, lane)
+            for place, lane, _ in found
+            if place.numbers != (255,)
+        } == OTHERS[line]
+
+
+def test_bytes_of_a_word_have_each_their_own_writer(tmp_path: Path) -> None:
+    """Four lanes store a byte of it each, and later one stores another."""
+    lines = ("S2R R16, SR_TID.X", "STS.U8 [R16], R16", "MOV R18, 0x9", "STS.U8 [0x1], R18")
+    whole = loaded(tmp_path / "v.bin", "sm_80", *lines, "NOP")
+    with whole.launch("v", grid=1, block=5, args=[], shared_bytes=64) as session:
+        session.step(4)
+        cause = session.why("*(@shared unsigned int*)0", 3)
+        assert [child.role for child in cause.children] == ["rest", "operand"]
+        rest = cause.children[0]
+        assert {child.role for child in rest.children} >= {"lane 0", "lane 1", "lane 2", "operand"}

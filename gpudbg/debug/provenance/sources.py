@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -25,8 +26,9 @@ from gpudbg.debug.provenance.search import run_to
 from gpudbg.debug.values.access import resolve
 from gpudbg.debug.values.shared_registers import uniform_count
 from gpudbg.expr.types import Scalar
+from gpudbg.isa.constant_reads import LOADS_OF_CONSTANTS, constant_reads
 from gpudbg.isa.family import has_modifier
-from gpudbg.isa.operands import Address, CBankAddress, Const, Imm, Reg, SReg
+from gpudbg.isa.operands import Address, CBankAddress, Imm, Reg, SReg
 from gpudbg.sm.asynchronous.events import MatricesRead
 from gpudbg.sm.observer import Observer
 
@@ -38,7 +40,8 @@ if TYPE_CHECKING:
     from gpudbg.sm.asynchronous.events import AsyncEvent
     from gpudbg.sm.state import WarpState
 
-_SHARED_FILES: Final = ("uniform", "uniform predicate")
+_SHARED_FILES: Final = ("uniform", "uniform predicate", "barrier")
+_WORD: Final = 4
 _MODES: Final = ("IDX", "UP", "DOWN", "BFLY")
 _MOVES: Final = frozenset("MOV SEL SHFL ST STG STS STL RED ATOM ATOMG ATOMS".split())
 """Instructions whose values are what their result is; loads are, too."""
@@ -48,6 +51,15 @@ _FLOATS: Final = frozenset(
 """Instructions that read floats."""
 _OF_ALL: Final = frozenset("VOTE VOTEU MATCH REDUX CREDUX".split())
 """Instructions whose result comes from what every lane that executes them has."""
+_OF_LANES: Final = frozenset("VOTE VOTEU MATCH ELECT".split())
+"""Instructions whose result says which lanes execute them, too."""
+_INTO_SOME: Final = ("R2P", "UR2UP")
+"""Instructions that write those predicates that a mask says."""
+_STATES: Final = {
+    "RPCMOV": "Rpc", "GETLMEMBASE": "base of local memory", "GETCRSPTR": "stack pointer",
+    "LEPC": "PC", "ULEPC": "PC", "B2R": "result of the block's BAR.RED",
+}  # fmt: skip
+"""What instructions read that is no register with a writer of its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,12 +82,30 @@ class ReadSource:
 
 @dataclass(frozen=True, slots=True)
 class LaneAccess:
-    """A lane's access: load, store or atomic."""
+    """A lane's access: load, store or atomic.
+
+    Attributes:
+        at: addresses of all lanes, as the instruction had them: the lane's among them is the same
+            place as `address`.
+        lanes: those that take part.
+    """
 
     kind: str
     space: str
     address: int
     size: int
+    at: tuple[int, ...] = ()
+    lanes: int = 0
+    lane: int = 0
+
+    def address_of(self, lane: int) -> int:
+        """Where another lane's access begins."""
+        return self.address + self.at[lane] - self.at[self.lane]
+
+    def touching(self, low: int, size: int) -> list[int]:
+        """Lanes whose access touches some bytes, in the order in which they take effect."""
+        lanes = (n for n in range(32) if self.lanes >> n & 1)
+        return [n for n in lanes if -self.size < self.address_of(n) - low < size]
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +120,7 @@ class Visit:
         rows: where each lane's load in shared memory began, or nothing.
         descriptors: what a product of a warp group read, or None.
         predicates, uniform_predicates: masks of lanes before it.
+        uniform: uniform registers before it, as the lowest of its lanes has them.
         registers: values of R before it, for all lanes.
         after: the same afterwards.
     """
@@ -104,6 +135,7 @@ class Visit:
     descriptors: MatricesRead | None
     predicates: tuple[int, ...]
     uniform_predicates: tuple[int, ...]
+    uniform: tuple[int, ...]
     registers: npt.NDArray[np.uint32]
     after: npt.NDArray[np.uint32]
 
@@ -136,7 +168,8 @@ class _OfLane(Observer):
         if not lanes >> self._lane & 1:
             return
         space, place = resolve(self._inferior, space, int(at[self._lane]))
-        self.found.append(LaneAccess(kind, space, place, size))
+        all_at = tuple(at.tolist())
+        self.found.append(LaneAccess(kind, space, place, size, all_at, lanes, self._lane))
 
 
 def visit(inferior: Inferior, history: LaunchHistory, hit: Hit, lane: int) -> Visit:
@@ -149,6 +182,9 @@ def visit(inferior: Inferior, history: LaunchHistory, hit: Hit, lane: int) -> Vi
     flags = () if warp is None else tuple(map(int, warp.predicates))
     wide = warp is not None and uniform_count(warp) > 0
     shared = tuple(map(int, warp.uniform_predicates)) if warp is not None and wide else ()
+    uniform: tuple[int, ...] = ()
+    if warp is not None and wide:
+        uniform = tuple(int(row[_lowest(hit.lanes, lane)]) for row in warp.UR)
     seen = _OfLane(inferior, hit.key, lane)
     with replay.quiet(seen):
         run_to(replay, replay.latest(hit.tick + 1))
@@ -158,7 +194,7 @@ def visit(inferior: Inferior, history: LaunchHistory, hit: Hit, lane: int) -> Vi
     after = none if warp is None else np.asarray(warp.R).copy()
     return Visit(
         hit.key, block, thread, hit.key[1], hit.lanes, tuple(seen.found), seen.rows,
-        seen.descriptors, flags, shared, before, after,
+        seen.descriptors, flags, shared, uniform, before, after,
     )  # fmt: skip
 
 
@@ -166,7 +202,7 @@ def sources_of(insn: Instruction, seen: Visit, place: AskedPlace, lane: int) -> 
     """What an instruction read that made the value of a place of a lane."""
     out = [
         *(_matrices if takes_part(insn) else _plain)(insn, seen, place, lane),
-        *_predicates(insn, seen, lane),
+        *_predicates(insn, seen, place, lane),
     ]
     different: dict[tuple[object, ...], ReadSource] = {}
     for source in out:
@@ -179,6 +215,8 @@ def _plain(insn: Instruction, seen: Visit, place: AskedPlace, lane: int) -> Iter
     """Of an instruction whose lanes are by themselves, a shuffle or a vote."""
     yield from _memory(insn, seen, place, lane)
     yield from _registers(insn, seen, place, lane)
+    yield from _shared_files(insn, seen)
+    yield from _constants(insn, seen, place, lane)
     yield from _others(insn, seen, place, lane)
 
 
@@ -208,6 +246,42 @@ def _memory(insn: Instruction, seen: Visit, place: AskedPlace, lane: int) -> Ite
         size = min(size, access.size - offset)
         word = memory_place(access.space, at, size, seen.key, lane, place.type)
         yield ReadSource(role, word, lane)
+    if place.in_memory and not _covers(seen, place):
+        yield ReadSource("rest", replace(place, expression=place.text), lane)
+
+
+def _covers(seen: Visit, place: AskedPlace) -> bool:
+    """Whether all bytes of a place are written, by whichever lane."""
+    left = set(range(place.address, place.address + place.size))
+    writes = [a for a in seen.accesses if a.kind != "load" and a.space == place.space]
+    for access in writes:
+        for holder in access.touching(place.address, place.size):
+            low = access.address_of(holder)
+            left -= set(range(low, low + access.size))
+    return not writes or not left
+
+
+def _holders(insn: Instruction, seen: Visit, place: AskedPlace, lane: int) -> list[int]:
+    """Lanes whose registers made the place: those that wrote some of its bytes, and those whose
+    atomics took effect before."""
+    atomic = next((a for a in seen.accesses if a.kind == "atomic" and a.at), None)
+    if not place.in_memory:
+        if atomic is None:
+            return [lane]
+        same = atomic.touching(atomic.address, atomic.size)
+        return [*(n for n in same if n < lane), lane]
+    write = next((a for a in seen.accesses if a.kind != "load" and a.space == place.space), None)
+    if write is None or not write.at:
+        return [lane]
+    found = write.touching(place.address, place.size)
+    if write.kind == "atomic":
+        return found or [lane]
+    last: dict[int, int] = {}
+    for holder in found:
+        low = write.address_of(holder)
+        last.update((byte, holder) for byte in range(low, low + write.size))
+    inside = range(place.address, place.address + place.size)
+    return sorted({last[byte] for byte in inside if byte in last}) or [lane]
 
 
 def _part(insn: Instruction, access: LaneAccess, seen: Visit, place: AskedPlace) -> tuple[int, int]:
@@ -227,25 +301,53 @@ def _registers(
     insn: Instruction, seen: Visit, place: AskedPlace, lane: int
 ) -> Iterator[ReadSource]:
     if insn.op == "SHFL":
-        yield from _shuffled(insn, seen, lane, _type(insn, place))
+        yield from _shuffled(insn, seen, place, lane)
         return
     if insn.op in _OF_ALL:
         yield from _voted(insn, seen)
         return
     address = set(_address_registers(insn))
     read = insn.reads().registers
-    data = sorted(read - address)
-    if place.in_memory:
-        data = [n for n in data if n in _stored(insn, seen, place, data)]
+    data = sorted((read - address) | _plain_operands(insn))
     type_ = _type(insn, place)
-    for number in data:
-        word = register_place("register", (number,), seen.key, lane, type_)
-        yield ReadSource("operand", word, lane)
+    for holder in _sharing(insn, seen, place, lane):
+        role = "operand" if holder == lane else f"lane {holder}"
+        stored = set(_stored(insn, seen, place, data, holder)) if place.in_memory else data
+        for number in (n for n in data if n in stored):
+            word = register_place("register", (number,), seen.key, holder, type_)
+            yield ReadSource(role, word, holder)
     for number in sorted(address & read):
         yield ReadSource("address", register_place("register", (number,), seen.key, lane), lane)
+
+
+def _sharing(insn: Instruction, seen: Visit, place: AskedPlace, lane: int) -> list[int]:
+    """Lanes whose registers go into a value."""
+    if insn.op == "R2UR":
+        # The lowest one's value; a predicate says whether the lane's own differs from it.
+        own = [lane] if place.space == "predicate" else []
+        return [_lowest(seen.lanes, lane), *own]
+    return _holders(insn, seen, place, lane)
+
+
+def _lowest(lanes: int, lane: int) -> int:
+    """The lowest of some lanes."""
+    return (lanes & -lanes).bit_length() - 1 if lanes else lane
+
+
+def _shared_files(insn: Instruction, seen: Visit) -> Iterator[ReadSource]:
+    """Registers of the whole warp: an instruction reads the lowest of its lanes' copies."""
+    holder = _lowest(seen.lanes, 0)
+    guard = insn.guard[0]
     for space in _SHARED_FILES:
         for number in sorted(access_of(insn.reads(), space)):
-            yield ReadSource("operand", register_place(space, (number,), seen.key, lane), lane)
+            role = "guard" if space == "uniform predicate" and number == guard else "operand"
+            yield ReadSource(role, register_place(space, (number,), seen.key, holder), holder)
+
+
+def _plain_operands(insn: Instruction) -> frozenset[int]:
+    """Operands that an instruction reads: one of them may be an address, too."""
+    operands = {n for o in insn.operands if isinstance(o, Reg) for n in o.registers()}
+    return (insn.reads().registers - insn.writes().registers) & operands
 
 
 def _address_registers(insn: Instruction) -> Iterator[int]:
@@ -259,15 +361,17 @@ def _address_registers(insn: Instruction) -> Iterator[int]:
 
 
 def _stored(
-    insn: Instruction, seen: Visit, place: AskedPlace, data: list[int]
+    insn: Instruction, seen: Visit, place: AskedPlace, data: list[int], lane: int
 ) -> set[int] | list[int]:
-    """The registers that became the bytes of a place, where a store has several."""
+    """A lane's registers that became the bytes of a place, where a store has several."""
     stores = [a for a in seen.accesses if a.kind == "store" and a.space == place.space]
     operands = [o for o in insn.operands if isinstance(o, Reg) and o.count > 1]
     if not stores or len(operands) != 1:
         return data
-    first = (place.address - stores[0].address) // 4
-    last = (place.address + place.size - 1 - stores[0].address) // 4
+    store = stores[0]
+    start = store.address_of(lane) if store.at else store.address
+    first = (place.address - start) // 4
+    last = (place.address + place.size - 1 - start) // 4
     index = operands[0].index
     return set(range(index + max(first, 0), index + last + 1))
 
@@ -280,13 +384,21 @@ def _type(insn: Instruction, place: AskedPlace) -> Any:
     return like if insn.op in _MOVES and isinstance(like, Scalar) and like.size == 4 else None
 
 
-def _shuffled(insn: Instruction, seen: Visit, lane: int, type_: Any) -> Iterator[ReadSource]:
+def _shuffled(insn: Instruction, seen: Visit, place: AskedPlace, lane: int) -> Iterator[ReadSource]:
+    type_ = _type(insn, place)
     operands = [o for o in insn.operands if isinstance(o, Reg | Imm)][1:4]
     if len(operands) < 3:
         return
     value, index, control = operands
     source = _source_lane(insn, seen, lane, _word(index, seen, lane), _word(control, seen, lane))
-    if isinstance(value, Reg):
+    if place.space == "predicate":
+        # Whether the other lane is in the segment.
+        pass
+    elif not seen.lanes >> source & 1:
+        yield ReadSource(
+            f"lane {source}", None, lane, f"lane {source} does not execute it", "0", "of the warp"
+        )
+    elif isinstance(value, Reg):
         for number in value.registers():
             place = register_place("register", (number,), seen.key, source, type_)
             yield ReadSource(f"lane {source}", place, source)
@@ -336,25 +448,53 @@ def _source_lane(insn: Instruction, seen: Visit, lane: int, index: int, control:
 
 
 # ---- constants, special registers, predicates ------------------------------------------
+def _constants(
+    insn: Instruction, seen: Visit, place: AskedPlace, lane: int
+) -> Iterator[ReadSource]:
+    """Bytes of constant banks; what cx[UR] reads is an access of memory."""
+    for read in constant_reads(insn):
+        offset, size, role, type_ = read.offset, read.size, "operand", _type(insn, place)
+        if insn.op in LOADS_OF_CONSTANTS:
+            role, type_ = "value", place.type
+            result = next((o for o in insn.operands if isinstance(o, Reg)), None)
+            if result is not None and place.numbers and size > _WORD:
+                offset, size = offset + _WORD * (place.numbers[0] - result.index), _WORD
+        bank = read.bank
+        if read.base is not None:
+            offset += _held(read.base, seen, lane)
+            offset &= 0xFFFFFFFF
+            if read.segmented:
+                bank, offset = bank + (offset >> 16), offset & 0xFFFF
+        word = memory_place("constant", bank << 32 | offset, size, seen.key, lane, type_)
+        yield ReadSource(role, word, lane)
+
+
+def _held(register: Reg, seen: Visit, lane: int) -> int:
+    """What a register of an address had."""
+    if register.is_zero:
+        return 0
+    if register.file == "UR":
+        return seen.uniform[register.index] if register.index < len(seen.uniform) else 0
+    return int(seen.registers[register.index][lane])
+
+
 def _others(insn: Instruction, seen: Visit, place: AskedPlace, lane: int) -> Iterator[ReadSource]:
-    for operand in insn.operands:
-        if isinstance(operand, Const) and operand.handle is None:
-            address = operand.bank << 32 | operand.offset
-            like = _type(insn, place)
-            word = memory_place("constant", address, 4 * operand.count, seen.key, lane, like)
-            yield ReadSource("operand", word, lane)
-        elif isinstance(operand, CBankAddress):
-            base = 0 if operand.base is None else _word(operand.base, seen, lane)
-            address = operand.bank << 32 | (base + operand.offset & 0xFFFF)
-            yield ReadSource("value", memory_place("constant", address, 4, seen.key, lane), lane)
-        elif isinstance(operand, SReg):
-            value = "?"
-            if place.space == "register" and place.numbers[0] < len(seen.after):
-                value = str(int(seen.after[place.numbers[0]][lane]))
-            yield ReadSource("operand", None, lane, operand.name, value, "special register")
+    """What has no writer: special registers, states of the warp, who executes it."""
+    named = [o.name for o in insn.operands if isinstance(o, SReg)]
+    for what in named or [_STATES[n] for n in (insn.op,) if n in _STATES]:
+        value = "?"
+        if place.space == "register" and place.numbers[0] < len(seen.after):
+            value = str(int(seen.after[place.numbers[0]][lane]))
+        kind = "special register" if named else "of the warp"
+        yield ReadSource("operand", None, lane, what, value, kind)
+    if insn.op in _OF_LANES:
+        value = f"0x{seen.lanes:x}"
+        yield ReadSource("lanes", None, lane, "lanes that execute it", value, "of the warp")
 
 
-def _predicates(insn: Instruction, seen: Visit, lane: int) -> Iterator[ReadSource]:
+def _predicates(
+    insn: Instruction, seen: Visit, place: AskedPlace, lane: int
+) -> Iterator[ReadSource]:
     guard = insn.guard[0]
     reads = insn.reads()
     for number in sorted(reads.predicates):
@@ -362,3 +502,6 @@ def _predicates(insn: Instruction, seen: Visit, lane: int) -> Iterator[ReadSourc
         yield ReadSource(role, register_place("predicate", (number,), seen.key, lane), lane)
     if reads.cc:
         yield ReadSource("operand", register_place("cc", (), seen.key, lane), lane)
+    if insn.op in _INTO_SOME and not isinstance(insn.operands[-1], Imm):
+        # A register says which of them are written; what was there stays in the others.
+        yield ReadSource("rest", register_place(place.space, place.numbers, seen.key, lane), lane)
