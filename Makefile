@@ -94,6 +94,8 @@ fuzz: $(STAMP)
 	$(BIN)/python -m tests.debug.fuzz_history --count 100 --special
 	$(BIN)/python -m tests.debug.fuzz_positions
 	$(BIN)/python -m tests.debug.fuzz_provenance --count 100
+	$(BIN)/python -m tests.debug.fuzz_sources --count 100
+	$(BIN)/python -m tests.debug.fuzz_sources --count 300 --random
 	$(BIN)/python -m tests.debug.fuzz_recordings --count 10000
 	$(BIN)/python -m tests.commands.fuzz_lines --count 100000
 	$(BIN)/python -m tests.scripts.fuzz_files --count 5000

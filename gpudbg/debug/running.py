@@ -328,6 +328,10 @@ class Runner(Attached["Inferior"]):
         self.gathering.forget()
         self.watchpoints.take()
 
+    def stands_after_step(self) -> None:
+        """It stands where a step ended."""
+        self._traps.driver.stands_after_step()
+
     # ---- focus -------------------------------------------------------------------------
     def _move_focus(self, event: StopEvent, kind: StopKind) -> None:
         """The focus goes to what a stop is about."""

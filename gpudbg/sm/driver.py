@@ -52,6 +52,12 @@ class SmDriver:
         for sm in self.grid.sms if not self.hold_step else ():
             sm.trap.control &= ~STEP
 
+    def stands_after_step(self) -> None:
+        """The SMs stand as they did after a step: `resume` leaves single-step mode, as it would
+        have done there."""
+        if not self.hold_step:
+            self._stepping = {sm.index for sm in self.grid.sms if sm.trap.control & STEP}
+
     # ---- sequences ---------------------------------------------------------------------
 
     def suspend(self) -> bool:

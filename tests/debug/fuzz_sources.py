@@ -49,14 +49,14 @@ class Seen(Observer):
 
     def __init__(self) -> None:
         self.lanes = self.pc = 0
-        self.accesses: list[tuple[str, str, Any, int, int]] = []
+        self.touches: list[tuple[str, str, Any, int, int]] = []
 
     def instruction(self, warp: Any, pc: int, instruction: Any, lanes: int) -> None:
         self.lanes, self.pc = lanes, pc
 
     def access(self, warp: Any, space: str, kind: str, address: Any, lanes: int, size: int) -> None:
         at = np.broadcast_to(np.asarray(address), (32,)).astype(np.uint64)
-        self.accesses.append((space, kind, at, lanes, size))
+        self.touches.append((space, kind, at, lanes, size))
 
 
 def made_by(insn: Instruction, seen: Seen, warp: Any, draw: random.Random) -> list[Any]:
@@ -77,7 +77,7 @@ def made_by(insn: Instruction, seen: Seen, warp: Any, draw: random.Random) -> li
             for number in sorted(access_of(insn.writes(), space))
             if not space.startswith(("register", "predicate")) or number < last
         ]
-    for space, kind, at, mask, size in seen.accesses:
+    for space, kind, at, mask, size in seen.touches:
         touching = [n for n in range(32) if mask >> n & 1]
         if kind != "load" and space in ("global", "shared") and touching:
             lane = draw.choice(touching)
@@ -217,7 +217,7 @@ def trouble_of(session: Any, draw: random.Random, met: Counter[str]) -> str:
             lane,
             found,
             right,
-            bool(seen.accesses),
+            bool(seen.touches),
             draw,
             pc,
             seen.lanes,
@@ -251,11 +251,7 @@ def _differs(
                 session, warp, insn, lane
             )
             event = grid.step_warp(warp)
-            if (
-                again.pc != pc
-                or ((other_lanes := again.lanes ^ lanes)
-                and not other_lanes >> lane & 1)
-            ):
+            if again.pc != pc or again.lanes != lanes:
                 # Another group of lanes had its turn.
                 return ""
             if event.kind not in ("step", "exited"):

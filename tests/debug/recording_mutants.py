@@ -66,7 +66,7 @@ def _other(value: Any, draw: random.Random) -> Any:
 
 
 class TooLongError(Exception):
-    """A mutant has taken more than `SECONDS`."""
+    """A mutant has taken more than `SECONDS` of the processor."""
 
 
 def outcome(data: bytes, number: int, seed: int, right: str = "") -> str:
@@ -79,8 +79,8 @@ def outcome(data: bytes, number: int, seed: int, right: str = "") -> str:
     draw = random.Random(seed * 1_000_003 + number)
     forged = number % 2 == 0
     change = with_values_changed if forged else with_bytes_changed
-    before = signal.signal(signal.SIGALRM, _too_long)
-    signal.alarm(SECONDS)
+    before = signal.signal(signal.SIGPROF, _too_long)
+    signal.setitimer(signal.ITIMER_PROF, SECONDS)
     try:
         with resume(decode(change(data, draw), "mutant")) as session:
             if right and not forged and session.state_hash() != right:
@@ -90,8 +90,8 @@ def outcome(data: bytes, number: int, seed: int, right: str = "") -> str:
     except Exception as error:
         return f"mutant {number}, seed {seed}: {type(error).__name__}: {error}"
     finally:
-        signal.alarm(0)
-        signal.signal(signal.SIGALRM, before)
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)
     return ""
 
 

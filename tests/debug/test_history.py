@@ -574,3 +574,15 @@ def test_a_run_in_the_past_completes_a_single_step_that_it_stops_after() -> None
     story = of_story("trap_counter")
     for seed in (8115, 35):
         assert not walk(story, "run", seed)
+
+
+def test_a_run_goes_on_where_a_branch_ended_behind_a_step() -> None:
+    """The SM stayed in single-step mode there: `continue` was one instruction."""
+    with gpudbg.open(FIRST, engine="run") as session:
+        session.step(4)
+        session.goto(2)
+        session.warp().R[0, 0] = 5
+        session.step()
+        session.branch(1)
+        assert session.tick == 4
+        assert session.cont().kind == "exited"

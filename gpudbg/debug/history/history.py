@@ -107,7 +107,7 @@ class LaunchHistory(Attached["Inferior"]):
             self._travel(self.replay.at)
         if self.replay.in_past:
             # What its user saw here, however the launch has come here now.
-            self.replay.show_words()
+            self._show_words()
         self.replay.note_stop()
 
     # ---- going somewhere ---------------------------------------------------------------
@@ -238,7 +238,7 @@ class LaunchHistory(Attached["Inferior"]):
             yield
         finally:
             self._travel(here)
-            self.replay.show_words()
+            self._show_words()
 
     def stand_at_end(self) -> Stop:
         """Move the launch to its present."""
@@ -288,8 +288,13 @@ class LaunchHistory(Attached["Inferior"]):
         if after is not None and warp is not None:
             # The stop may be another warp's trap: a step forward is this one's all the same.
             self._inferior.focus = chosen
-        replay.show_words()
+        self._show_words()
         return stop
+
+    def _show_words(self) -> None:
+        """The words of the SMs as the user saw them where the launch stands."""
+        if self.replay.show_words():
+            self._runner.stands_after_step()
 
     # ---- the pieces --------------------------------------------------------------------
     def _require(self) -> None:

@@ -509,13 +509,17 @@ class Replay:
         else:
             set_words(self.grid, last.left)
 
-    def show_words(self) -> None:
-        """The words that the user saw here before, where that was a stop."""
+    def show_words(self) -> bool:
+        """The words that the user saw here before, where that was a stop; whether it was one
+        behind a step."""
         at = self.present()
-        if at.moves and not self._is_apart():
-            left = self.moves[at.moves - 1].left
-            if left is not None:
-                set_words(self.grid, left)
+        if not at.moves or self._is_apart():
+            return False
+        last = self.moves[at.moves - 1]
+        if last.left is None:
+            return False
+        set_words(self.grid, last.left)
+        return last.kind != "run"
 
     def _round(self, move: Move, to: int | None) -> StopEvent:
         """A step of several warps, or more of it: `_left` are those whose turn is to come."""

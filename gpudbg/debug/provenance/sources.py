@@ -53,6 +53,8 @@ _OF_ALL: Final = frozenset("VOTE VOTEU MATCH REDUX CREDUX".split())
 """Instructions whose result comes from what every lane that executes them has."""
 _OF_LANES: Final = frozenset("VOTE VOTEU MATCH ELECT".split())
 """Instructions whose result says which lanes execute them, too."""
+_FOR_SOME: Final = ("MOV", "MOV32I")
+"""Instructions that may be for some lanes of each quad."""
 _INTO_SOME: Final = ("R2P", "UR2UP")
 """Instructions that write those predicates that a mask says."""
 _STATES: Final = {
@@ -200,10 +202,8 @@ def visit(inferior: Inferior, history: LaunchHistory, hit: Hit, lane: int) -> Vi
 
 def sources_of(insn: Instruction, seen: Visit, place: AskedPlace, lane: int) -> list[ReadSource]:
     """What an instruction read that made the value of a place of a lane."""
-    out = [
-        *(_matrices if takes_part(insn) else _plain)(insn, seen, place, lane),
-        *_predicates(insn, seen, place, lane),
-    ]
+    made = _matrices if takes_part(insn) else _kept if _keeps(insn, lane) else _plain
+    out = [*made(insn, seen, place, lane), *_predicates(insn, seen, place, lane)]
     different: dict[tuple[object, ...], ReadSource] = {}
     for source in out:
         what = source.what if source.place is None else source.place.text
@@ -218,6 +218,17 @@ def _plain(insn: Instruction, seen: Visit, place: AskedPlace, lane: int) -> Iter
     yield from _shared_files(insn, seen)
     yield from _constants(insn, seen, place, lane)
     yield from _others(insn, seen, place, lane)
+
+
+def _keeps(insn: Instruction, lane: int) -> bool:
+    """Whether a lane keeps what it has: MOV may be for some lanes of each quad alone."""
+    mask = insn.o.get("imm") if insn.op in _FOR_SOME and not has_modifier(insn, "64") else None
+    return isinstance(mask, Imm) and not mask.value >> (lane & 3) & 1
+
+
+def _kept(insn: Instruction, seen: Visit, place: AskedPlace, lane: int) -> Iterator[ReadSource]:
+    """What was there stays."""
+    yield ReadSource("rest", register_place(place.space, place.numbers, seen.key, lane), lane)
 
 
 def _matrices(insn: Instruction, seen: Visit, place: AskedPlace, lane: int) -> Iterator[ReadSource]:

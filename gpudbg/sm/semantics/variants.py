@@ -74,6 +74,13 @@ VARIANTS = (
         _UNUSED,
     ),
     Variant(("IADD", "UIADD"), ".XOR", "IADD.X.XOR RZ, P1, ~R9, R10, RZ, !PT", "sm_100", _UNKNOWN),
+    Variant(
+        ("IADD3", "UIADD3"),
+        ".64 with carries",
+        "UIADD3.64 UR44, UP4, UR6, UR52, UR4",
+        "sm_75",
+        _UNUSED,
+    ),
     Variant(("RPCMOV",), ".64", "RPCMOV.64 Rpc, UR4", "sm_90", _UNKNOWN),
     Variant(("MOVM",), ".M832, .M864, .U4TO8", "MOVM.16.M832 R24, R17", "sm_75", _UNUSED),
     Variant(

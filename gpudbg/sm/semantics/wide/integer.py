@@ -70,6 +70,8 @@ def _sum_of_two(m: WideMachine, i: WideInsn, a: Value | None, b: Value | None) -
 def iadd3(m: WideMachine, i: WideInsn) -> None:
     """a + b + c, `.X` + two carries; P: the sum has 33 bits or more, Q: 34 (measured)."""
     if "64" in i.m:
+        if "X" in i.m or wanted(i, "p") or wanted(i, "q"):
+            m.gap(f"{i.op}.64 with carries")
         total64 = m.wadd(m.wadd(_wide(m, i.o["a"]), _wide(m, i.o["b"])), _wide(m, i.o["c"]))
         write_pair(m, i, total64)
         return
