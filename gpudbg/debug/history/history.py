@@ -275,7 +275,7 @@ class LaunchHistory(Attached["Inferior"]):
             note: lines of the stop.
         """
         arrived = self._travel(target.at)
-        replay, grid = self.replay, self.replay.grid
+        grid = self.replay.grid
         warp: WarpState | None = None
         if target.warp is not None:
             warp = next((w for w in grid.warps() if (w.cta.number, w.index) == target.warp), None)
