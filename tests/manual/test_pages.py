@@ -8,7 +8,14 @@ import pytest
 
 from tests.doc_blocks import ANY, PLAYED_ALONE, ROOT, refreshed
 
-PAGES = sorted(p for folder in PLAYED_ALONE for p in (ROOT / "docs" / folder).glob("*.md"))
+WITH_TRITON = "triton-kernel"
+"""`test_triton_page.py` plays it."""
+PAGES = sorted(
+    p
+    for folder in PLAYED_ALONE
+    for p in (ROOT / "docs" / folder).glob("*.md")
+    if p.stem != WITH_TRITON
+)
 PLAYED = [page for page in PAGES if ANY.search(page.read_text(encoding="utf-8"))]
 COSTLY = ("checker", "clusters")
 """Pages that compile, or begin processes: what they do the pages on plugins and CI do, too."""
