@@ -311,6 +311,53 @@ def engines() -> Drawing:
     return d
 
 
+def clusters() -> Drawing:
+    """Two blocks of a cluster: who stores, waits and loads when, and from whose memory."""
+    page = (ROOT / "docs" / "explanation" / "clusters.md").read_text(encoding="utf-8")
+    text = page.partition("<!-- file: swap.cu -->\n```cuda\n")[2].partition("```")[0]
+    out = np.zeros(2, np.int32)
+    session = gpudbg.compile(text, arch="sm_90").launch("swap", 2, 1, [out])
+    with session.trace("instruction", "access") as log:
+        session.run()
+    words = session.buffer(0)[::-1]
+    shown = [e for e in log if _of_cluster(e)]
+    d = Drawing("Two blocks of a cluster that read each other's word", 760, 80 + 22 * len(shown))
+    d.text(20, 26, "swap, sm_90: instructions in their order, from the top down", "head")
+    for rank in range(2):
+        d.text(40 + rank * 440, 50, f"block {rank}, its word becomes {words[rank]}", "head")
+    stores: dict[int, float] = {}
+    waits: dict[int, float] = {}
+    for row, entry in enumerate(shown):
+        rank, y = entry.block[0], 60 + 22 * row
+        x = 40 + rank * 440
+        if rank in waits and "UCGABAR" not in entry.text:
+            since = waits.pop(rank)
+            d.box(x - 12, since, 6, y - since, "c4")
+        kind = {"shared": "c2", "cluster": "c0", "global": "c3"}.get(entry.space, "box")
+        label = entry.text
+        if entry.space == "shared":
+            stores[rank] = y
+            label += f"   {words[rank]}"
+        elif entry.space == "cluster":
+            other = entry.addresses[0] >> 24
+            label += f"   {words[other]}, of block {other}"
+            edge = 40 + other * 440 + (0 if other else 250)
+            d.line([(edge, stores[other] + 9), (x + (0 if rank else 250), y + 9)])
+        d.box(x, y, 250, 18, kind)
+        d.text(x + 8, y + 13, label[:34], "on" if kind != "box" else "")
+        if "UCGABAR_WAIT" in entry.text:
+            waits[rank] = y
+    d.text(20, 70 + 22 * len(shown), "A bar: the block waits. A line: whose word is read.", "note")
+    return d
+
+
+def _of_cluster(entry: gpudbg.TraceEntry) -> bool:
+    """Accesses, the barriers of the cluster, and the end."""
+    if entry.event == "access":
+        return True
+    return entry.text.startswith(("UCGABAR", "EXIT"))
+
+
 DRAWINGS: dict[str, Callable[[], Drawing]] = {
     "divergence": divergence,
     "lane-shapes": lane_shapes,
@@ -319,6 +366,7 @@ DRAWINGS: dict[str, Callable[[], Drawing]] = {
     "control-words": control_words,
     "traps": traps,
     "engines": engines,
+    "clusters": clusters,
 }
 """File -> what draws it."""
 

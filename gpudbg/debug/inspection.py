@@ -50,7 +50,7 @@ class Memory:
         return np.frombuffer(self.data[:whole], kind)
 
     def lines(self) -> list[str]:
-        """A hexdump."""
+        """A hexdump: 16 bytes a line, each with its address and its characters."""
         from gpudbg.debug.views.text import hexdump
 
         return hexdump(self.data, self.address)

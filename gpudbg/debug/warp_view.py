@@ -403,12 +403,12 @@ class LaneView:
 
     @property
     def thread(self) -> Dim3:
-        """threadIdx."""
+        """threadIdx of the lane: x, y, z."""
         return thread_of(self._view.state, self.index)
 
     @property
     def block(self) -> Dim3:
-        """blockIdx."""
+        """blockIdx of the lane's block: x, y, z."""
         return self._view.block
 
     def evaluate(self, text: str) -> Any:
@@ -474,7 +474,7 @@ class WarpView:
 
     @property
     def sm(self) -> int:
-        """SM index."""
+        """Index of the SM that it is on."""
         return self.state.sm
 
     @property
@@ -591,7 +591,11 @@ class WarpView:
         return fixed(np.asarray(self.state.tid).T.copy())
 
     def lane(self, index: int) -> LaneView:
-        """One lane."""
+        """One lane of it.
+
+        Args:
+            index: 0 to 31.
+        """
         return LaneView(self, index)
 
     def context(self) -> Any:

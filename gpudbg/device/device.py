@@ -365,7 +365,7 @@ class DeviceBuffer:
 
     @property
     def nbytes(self) -> int:
-        """Bytes."""
+        """Size in bytes, as asked for."""
         return self.allocation.size
 
     @property

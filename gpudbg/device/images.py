@@ -179,11 +179,28 @@ class DeviceImage(DeviceBuffer):
         return found
 
     def layout(self, level: int = 0) -> SurfaceLayout:
-        """The layout of a mip level."""
+        """The layout of a mip level: where each texel lies, in bytes from the level's first one.
+
+        Args:
+            level: 0 is the largest.
+        """
         return layout_of(self.header, level)
 
     def array(self, level: int = 0, view: View = "vm") -> Array:
-        """A copy of the texels now, in natural order."""
+        """A copy of the texels now, in natural order.
+
+        The shape is (layers or depth, height, width, channels), without the axes that the image
+        does not have; a level is half as wide, high and deep as the one before.  The type is that
+        of the array the image was made of.
+
+        Args:
+            level: of the mip levels, 0 the largest.
+            view: order of bytes in a GOB of a block-linear image: "vm", as the SM addresses them,
+                or "raw16bx2".
+
+        Raises:
+            UsageError: it was freed.
+        """
         self.require_live()
         layout = self.layout(level)
         raw = np.ascontiguousarray(layout.read(self.allocation.data, view))
@@ -192,8 +209,13 @@ class DeviceImage(DeviceBuffer):
     def write(self, array: npt.ArrayLike, level: int = 0) -> None:
         """Replace the texels of a level.
 
+        Args:
+            array: texels in natural order, converted to the image's type; of any shape with as
+                many bytes as `array(level)` has.
+            level: of the mip levels, 0 the largest.
+
         Raises:
-            UsageError: the array has another number of bytes.
+            UsageError: the array has another number of bytes, or the image was freed.
         """
         self.require_live()
         layout = self.layout(level)
@@ -217,11 +239,14 @@ class DeviceImage(DeviceBuffer):
         self._gpu.images.remove(self.index, sampler)
 
     def disable(self) -> None:
-        """Disable the surface: updates are dropped silently, loads read 0."""
+        """Disable the surface: from now on updates are dropped silently, and loads read 0.
+
+        The texels stay as they are; `enable` undoes it.
+        """
         self._gpu.images.disabled.add(self.index)
 
     def enable(self) -> None:
-        """Undo `disable`."""
+        """Undo `disable`: loads and updates reach the texels again."""
         self._gpu.images.disabled.discard(self.index)
 
     def _shape(self, layout: SurfaceLayout) -> tuple[int, ...]:

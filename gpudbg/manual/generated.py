@@ -80,6 +80,10 @@ GENERATED: dict[str, GeneratedPage] = {
             "data_formats:json_answers",
         ),
         GeneratedPage(
+            "recording", "Recording files", "what is inside of a .gpurec file",
+            "recording_file:recording_file",
+        ),
+        GeneratedPage(
             "exit-codes", "Exit codes", "what the command line ends with",
             "command_line:exit_codes",
         ),

@@ -33,11 +33,11 @@ class CheckReport(CheckResults):
         return json.document(self)
 
     def to_sarif(self) -> dict[str, Any]:
-        """SARIF 2.1.0."""
+        """The findings as SARIF 2.1.0, for code scanning: one run, a result for each finding."""
         return sarif.document(self)
 
     def to_junit(self) -> str:
-        """JUnit's XML."""
+        """The findings as JUnit's XML, for test reports of CI: a case for each program."""
         return junit.document(self)
 
     def to_github(self) -> str:

@@ -109,6 +109,7 @@ def check(
         volatile: "relaxed" is PTX's rule; "data": volatile accesses race as others do.
         schedules: how many schedules to run; findings of all are reported, and the shortest one
             is looked for that leaves other results than the first (`report.schedule`).
+        seed: of the first schedule; 0 lets warps run in turn.
         suppressions: a file of rules, or rules.
         baseline: a file of fingerprints that are known.
         max_instructions: warp instructions of a launch after which it counts as not ending.

@@ -76,7 +76,14 @@ class Observer:
         return NOTHING
 
     def instruction(self, warp: WarpState, pc: int, instruction: Any, lanes: int) -> None:
-        """Before an instruction; `lanes` is the mask of executing lanes (0: guarded off)."""
+        """Before an instruction is executed; the run takes the step engine for it.
+
+        Args:
+            warp: that executes it; registers are as before it.
+            pc: its code address, in bytes.
+            instruction: it, as `gpudbg.decode` gives one.
+            lanes: mask of the lanes that execute it, bit 0 for lane 0; 0 where all are guarded off.
+        """
 
     def instructions(self, batch: Batch) -> None:
         """Instructions that have been executed, many at a time: arrays of pc, lanes, CTA, warp.
@@ -89,7 +96,15 @@ class Observer:
     def access(
         self, warp: WarpState, space: str, kind: str, address: Any, lanes: int, size: int
     ) -> None:
-        """Before a load, store or atomic (`kind`), once per space.
+        """Before a load, store or atomic, once per space; the run takes the step engine for it.
+
+        Args:
+            warp: that makes it.
+            space: "global", "shared", "local", …: the address space.
+            kind: "load", "store" or "atomic".
+            address: byte addresses.
+            lanes: mask of the lanes that make it.
+            size: bytes for each lane.
 
         `address` has an element per lane or one for all; for shared and local memory it is the
         offset.  Shared memory of another CTA is the space `cluster`: its rank stands above bit 24.
@@ -123,22 +138,39 @@ class Observer:
         a record of `sm/asynchronous/events.py`."""
 
     def barrier(self, warp: WarpState, arrival: Arrival, released: list[WarpState]) -> None:
-        """After a BAR; `released` are the warps it set free."""
+        """After a barrier instruction (`BAR`).
+
+        Args:
+            warp: that has come.
+            arrival: the instruction: mode, number of the barrier, threads that it counts.
+            released: the warps that it set free; empty while others are waited for.
+        """
 
     def trap(self, warp: WarpState, mode: str, imm: int) -> None:
-        """A BPT stops the warp."""
+        """A breakpoint instruction (`BPT`) stops the warp.
+
+        Args:
+            warp: that executed it.
+            mode: of the instruction, such as "TRAP" or "PAUSE".
+            imm: its immediate.
+        """
 
     def fault(self, warp: WarpState, fault: WarpFault) -> None:
-        """A warp error; the instruction had no effect."""
+        """A warp error: the instruction had no effect; the launch ends or enters its trap handler.
+
+        Args:
+            warp: whose error it is; it stands at the instruction.
+            fault: the error's code, the guilty lanes, and the address where there is one.
+        """
 
     def warp_begin(self, warp: WarpState) -> None:
-        """A warp has been set up on its SM."""
+        """A warp has been set up on its SM, before its first instruction."""
 
     def warp_end(self, warp: WarpState) -> None:
-        """The last lane of a warp has exited."""
+        """The last lane of a warp has exited; its CTA is there until `cta_end`."""
 
     def cta_begin(self, cta: Cta) -> None:
-        """A CTA has become resident, its warps set up."""
+        """A CTA has become resident: its warps are set up, its shared memory is allocated."""
 
     def cta_end(self, cta: Cta) -> None:
         """The last warp of a CTA has exited; its shared memory still exists."""

@@ -17,7 +17,7 @@ PAGES = sorted(
     if p.stem != WITH_TRITON
 )
 PLAYED = [page for page in PAGES if ANY.search(page.read_text(encoding="utf-8"))]
-COSTLY = ("checker", "clusters")
+COSTLY = ("checker", "clusters", "ptx-to-sass")
 """Pages that compile, or begin processes: what they do the pages on plugins and CI do, too."""
 
 

@@ -30,7 +30,7 @@ KEY = re.compile(r"\bkeys? `([^`]+)`|\b[Pp]ress(?:es)? `([^`]+)`")
 SHELL_FENCE = re.compile(r"^```(?:sh|console|yaml)$")
 OTHERS = frozenset(
     "pip jupyter make gcc man dmesg cuobjdump nvdisasm python pytest docker git ln const float int "
-    "unsigned for never stop session import if else def cd export eval".split()
+    "cuda-gdb unsigned for never stop session import if else def cd export eval".split()
 )
 """First words of code that is not the debugger's."""
 VERB_TOPICS = frozenset(("isa", "schema", *TOPICS))

@@ -99,7 +99,7 @@ class Breakpoint:
         return f"{word} {self.number} at {where}{'' if same else ': ' + self.location}{condition}"
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data."""
+        """Plain data: the row that `info breakpoints --json` has for it."""
         found: dict[str, Any] = record_data(breakpoint_row(self))
         return found
 

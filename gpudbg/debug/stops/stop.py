@@ -23,6 +23,11 @@ StopKind = Literal[
     "interrupted",
     "opened",
 ]
+"""Words for the kinds of stops, as `Stop.kind` and every `--json` answer have them: the launch
+ended ("exited"), came to a breakpoint or watchpoint ("breakpoint"), has executed what it was asked
+to ("step"), met a warp error ("warp_error"), a trap instruction or a gap of the model ("trap"), can
+never go on ("deadlock"), reached a limit of instructions ("limit"), was interrupted
+("interrupted"), or has not begun ("opened")."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -176,7 +181,7 @@ class FaultStop(Stop):
 
     @property
     def failed(self) -> bool:
-        """Always."""
+        """Always True: a warp error ended the launch."""
         return True
 
 
@@ -188,7 +193,7 @@ class TrapStop(Stop):
 
     @property
     def failed(self) -> bool:
-        """Always."""
+        """Always True: it is none of the stops that a session expects."""
         return True
 
 
@@ -200,17 +205,17 @@ class DeadlockStop(Stop):
 
     @property
     def finished(self) -> bool:
-        """Always."""
+        """Always True: nothing can run any more, unless memory is changed."""
         return True
 
     @property
     def faulted(self) -> bool:
-        """Always."""
+        """Always True: a deadlock is an error of the kernel."""
         return True
 
     @property
     def failed(self) -> bool:
-        """Always."""
+        """Always True: `gpudbg run` leaves with exit code 3."""
         return True
 
 
@@ -223,7 +228,7 @@ class ExitStop(Stop):
 
     @property
     def finished(self) -> bool:
-        """Always."""
+        """Always True: nothing is left to run."""
         return True
 
 

@@ -147,7 +147,15 @@ class TraceLog(Sequence[TraceEntry]):
 
     # ---- writing -------------------------------------------------------------------------
     def note(self, what: What, warp: WarpState, pc: int, lanes: int, more: int = 0) -> None:
-        """Add an entry."""
+        """Add an entry; the observers of a trace call it.
+
+        Args:
+            what: event, kind, space and size in bytes; "" and 0 where the event has none.
+            warp: whose event it is.
+            pc: code address of its instruction, in bytes.
+            lanes: mask of the lanes that take part, bit 0 for lane 0.
+            more: number of the row with its addresses or its detail.
+        """
         place = warp.sm << 40 | warp.slot << 20 | warp.index
         at = self._count * _WORDS.size
         if at == len(self._words):
@@ -164,19 +172,35 @@ class TraceLog(Sequence[TraceEntry]):
         return found
 
     def note_access(self, what: What, warp: WarpState, lanes: int, address: Any) -> None:
-        """Add an access by the warp's present instruction; addresses of 32 lanes or one for all."""
+        """Add an access by the warp's present instruction.
+
+        Args:
+            what: as for `note`.
+            warp: whose access it is; its pc is taken.
+            lanes: mask of the lanes that take part.
+            address: byte addresses, an element for each of 32 lanes or one for all.
+        """
         row = len(self._addresses)
         self._addresses.add(address, lanes)
         self.note(what, warp, warp.quads[rec.PC], lanes, row)
 
     def note_instructions(self, batch: Batch) -> None:
-        """Add many instructions."""
+        """Add many instructions, an entry for each row of a batch.
+
+        Args:
+            batch: as `gpudbg.Observer.instructions` gets it: arrays of one length.
+        """
         words = self._rows_of(batch)
         words[:, 0], words[:, 5] = self._number(("instruction", "", "", 0)), 0
         self._extend(words)
 
     def note_accesses(self, batch: AccessBatch) -> None:
-        """Add many accesses."""
+        """Add many accesses, an entry for each row of a batch.
+
+        Args:
+            batch: as `gpudbg.Observer.accesses` gets it: arrays of one length, with addresses of
+                32 lanes in each row.
+        """
         codes = batch.what
         for code in set(codes[self._codes[codes] < 0].tolist()):
             self._codes[code] = self._number(("access", *kind_of(code)))
@@ -201,7 +225,13 @@ class TraceLog(Sequence[TraceEntry]):
         self._count += len(words)
 
     def note_detail(self, event: str, warp: WarpState, pc: int, lanes: int, detail: str) -> None:
-        """Add an entry with a detail."""
+        """Add an entry with a detail, which is its text in `TraceEntry.detail`.
+
+        Args:
+            event: "trap", "fault", … as in `gpudbg.Observer`.
+            warp, pc, lanes: as for `note`.
+            detail: the name of a trap or fault.
+        """
         self._details.append(detail)
         self.note((event, "", "", 0), warp, pc, lanes, len(self._details) - 1)
 
@@ -236,11 +266,19 @@ class TraceLog(Sequence[TraceEntry]):
         return f"<trace of {len(self)} entries>"
 
     def count(self, value: object) -> int:
-        """How many entries equal one."""
+        """How many entries equal one.
+
+        Args:
+            value: a `TraceEntry`; anything else equals none.
+        """
         return sum(entry == value for entry in self)
 
     def index(self, value: object, start: int = 0, stop: int | None = None) -> int:
         """Position of the first entry that equals one.
+
+        Args:
+            value: a `TraceEntry`.
+            start, stop: positions to look from and up to, as for a list.
 
         Raises:
             ValueError: there is none.
@@ -257,7 +295,7 @@ class TraceLog(Sequence[TraceEntry]):
 
     @property
     def nbytes(self) -> int:
-        """Bytes of memory that the entries take."""
+        """Bytes of memory that the entries take; the log grows by blocks."""
         return len(self._words) + self._addresses.nbytes
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:

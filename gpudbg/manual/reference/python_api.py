@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import re
+from importlib import import_module
+from typing import get_args
 
 import gpudbg
-from gpudbg.manual.markdown import anchor, label, plain, section, table
+from gpudbg.manual.markdown import anchor, code, label, plain, section, table
 
 GROUPS: tuple[tuple[str, str], ...] = (
     ("Programs and devices", "load open compile assemble_program LoadedProgram Kernel Global "
@@ -28,6 +31,8 @@ GROUPS: tuple[tuple[str, str], ...] = (
 
 
 OTHERS = "Others"
+DATA = {"StopKind": "gpudbg.debug.stops.stop"}
+"""Public names that are neither classes nor functions -> the module they are written in."""
 
 
 def names() -> list[str]:
@@ -58,7 +63,7 @@ def overview() -> str:
     ]
     for title, public in grouped().items():
         if public:
-            rows = [[f"[`{n}`](#python-{anchor(n)})", _first(getattr(gpudbg, n))] for n in public]
+            rows = [[f"[`{n}`](#python-{anchor(n)})", _first(n)] for n in public]
             parts += [
                 section(2, f"[{title}]({slug(title)}.md)"),
                 table(("name", "what it is"), rows),
@@ -71,7 +76,10 @@ def group(title: str) -> str:
     parts = []
     for name in grouped()[title]:
         thing = getattr(gpudbg, name)
-        kind = "class" if inspect.isclass(thing) else "function" if callable(thing) else "data"
+        if name in DATA:
+            parts += [label("python", name), section(2, code(name), _data(name) + "\n")]
+            continue
+        kind = "class" if inspect.isclass(thing) else "function"
         members = "\n   :members:" if kind == "class" else ""
         parts += [
             label("python", name),
@@ -82,8 +90,27 @@ def group(title: str) -> str:
     return "\n".join(parts)
 
 
+def _data(name: str) -> str:
+    """What stands below the assignment of a name, and its values."""
+    body = ast.parse(inspect.getsource(import_module(DATA[name]))).body
+    at = next(
+        n
+        for n, part in enumerate(body)
+        if isinstance(part, ast.Assign) and ast.unparse(part.targets[0]) == name
+    )
+    said = body[at + 1]
+    assert isinstance(said, ast.Expr)
+    assert isinstance(said.value, ast.Constant)
+    values = ", ".join(code(repr(value)) for value in get_args(getattr(gpudbg, name)))
+    return plain(" ".join(str(said.value.value).split())) + (
+        f"\n\nValues: {values}." if values else ""
+    )
+
+
 def in_text(name: str) -> str:
     """A public name for the terminal: signature, docstring, and the first lines of its methods."""
+    if name in DATA:
+        return _data(name) + "\n"
     thing = getattr(gpudbg, name)
     lines = [f"    {name}{_signature(thing)}", "", inspect.getdoc(thing) or "", ""]
     if inspect.isclass(thing):
@@ -106,6 +133,7 @@ def first_sentence(thing: object) -> str:
     return " ".join((inspect.getdoc(thing) or "").partition("\n\n")[0].split())
 
 
-def _first(thing: object) -> str:
-    documented = inspect.isclass(thing) or inspect.isfunction(thing)
-    return plain(first_sentence(thing)) if documented else ""
+def _first(name: str) -> str:
+    if name in DATA:
+        return _data(name).partition(":")[0] + "."
+    return plain(first_sentence(getattr(gpudbg, name)))
