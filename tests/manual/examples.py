@@ -80,6 +80,7 @@ def _line(text: str, place: int) -> int:
 
 
 BY_OTHERS = {
+    "make check": "Makefile",
     "make test": "Makefile", "make fuzz": "Makefile", "make bench": "Makefile",
     "make demo": "tests/sessions/test_stories.py",
     "gpudbg demo spin_lock": "tests/sessions/test_stories.py",

@@ -9,12 +9,12 @@ import pytest
 from tests.doc_blocks import ANY, PLAYED_ALONE, ROOT, refreshed
 
 WITH_TRITON = "triton-kernel"
-"""`test_triton_page.py` plays it."""
+"""`test_triton_page.py` plays it, `test_notebook.py` what `make docs` makes a page of."""
 PAGES = sorted(
     p
     for folder in PLAYED_ALONE
     for p in (ROOT / "docs" / folder).glob("*.md")
-    if p.stem != WITH_TRITON
+    if p.stem != WITH_TRITON and not p.with_suffix(".ipynb").is_file()
 )
 PLAYED = [page for page in PAGES if ANY.search(page.read_text(encoding="utf-8"))]
 COSTLY = ("checker", "clusters", "ptx-to-sass")

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from gpudbg.frontends.tui.actions import ACTIONS, LOCAL_ACTIONS
+from gpudbg.frontends.tui.keys import keys_text
 from tests.doc_blocks import ROOT
 from tests.manual.words import mistakes, written_pages
 from tests.variants import rows
@@ -37,3 +39,14 @@ def test_what_is_not_there_is_found(text: str, what: str, tmp_path: Path) -> Non
     found = list(mistakes(page))
     assert [m.line for m in found] == [4 if "```" in text else 3]
     assert what in found[0].what
+
+
+def test_keys_have_the_names_that_stand_on_them() -> None:
+    """No name of Textual's, such as `EQUALS_SIGN`, is left over for people."""
+    shown = {
+        key
+        for action in (*ACTIONS, *LOCAL_ACTIONS)
+        for key in keys_text(action.keys, 9).split()
+        if "_" in key
+    }
+    assert shown == set()

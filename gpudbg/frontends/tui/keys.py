@@ -34,6 +34,7 @@ _NAMES = {
     "colon": ":",
     "slash": "/",
     "plus": "+",
+    "equals_sign": "=",
     "minus": "-",
     "tab": "Tab",
     "escape": "Esc",
