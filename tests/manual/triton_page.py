@@ -52,8 +52,8 @@ class StoredKernel:
             function = driver.utils.load_binary(self._name, cubin, 0, 0)[1]
             source = SimpleNamespace(signature=self._kinds)
             launch = driver.launcher_cls(source, SimpleNamespace(num_warps=num_warps))
-            sizes = (*grid, 1, 1)[:3]
-            launch(*sizes, None, function, None, None, None, None, *args)
+            x, y, z = (*grid, 1, 1)[:3]
+            launch(x, y, z, None, function, None, None, None, None, *args)
 
         return call
 
@@ -104,7 +104,7 @@ def main() -> None:
             text = match["content"]
             Path(match["file"]).write_text(text, encoding="utf-8")
             driver_of_triton.Utilities.load_binary = (  # type: ignore[method-assign]
-                lambda *args, text=text: keep(*args, text=text)  # type: ignore[misc]
+                lambda *args, text=text: keep(*args, text=text)
             )
             script = str(Path(folder) / match["file"])
             exec(compile(text, script, "exec"), {"__name__": "__main__"})
