@@ -215,6 +215,7 @@ def _shift(shadow: Shadow, insn: Any, index: int) -> Rows | None:
     text = insn.text()
     if insn.op == "SHL":
         made = bits << np.uint32(count)
+        derived |= _multiplied(made, count)
     elif ".U32" in text:
         made = bits >> np.uint32(count)
     else:
@@ -298,7 +299,15 @@ def _funnel(shadow: Shadow, insn: Any, index: int) -> Rows | None:
         made = (c.view(np.int32) >> np.int32(n)).view(np.uint32)
     else:
         made = c >> n
-    return {index: (made, low[1] | high[1], np.where(a != 0, low[2], high[2]))}
+    derived = low[1] | high[1]
+    if "L" in name:
+        derived |= _multiplied(made, int(count.value))
+    return {index: (made, derived, np.where(a != 0, low[2], high[2]))}
+
+
+def _multiplied(made: Any, count: int) -> int:
+    """Lanes for which a shift to the left is a product: `x * 2`; by whole bytes it packs them."""
+    return lanes_with(made) if count % 8 else 0
 
 
 def _extract(shadow: Shadow, insn: Any, index: int) -> Rows | None:

@@ -125,10 +125,11 @@ class RaceReports:
             self._side(made, others[0] if others else lane, number, ""),
         )
         text = _sentence(sides, relation, verdict)
+        fix = verdict.fix or _fix(space, relation, verdict.cause)
         allocation = self._memory.describe(4 * number) if space == "global" else ""
         return CheckFinding(
             "race", verdict.severity, verdict.cause, space, relation, sides,
-            allocation=allocation, where=text, fix=verdict.fix or _fix(space, relation),
+            allocation=allocation, where=text, fix=fix,
         )  # fmt: skip
 
     def _side(self, record: AccessRecord, lane: int, number: int, state: str) -> FindingAccess:
@@ -143,7 +144,9 @@ class RaceReports:
         )  # fmt: skip
 
 
-def _fix(space: str, relation: str) -> str:
+def _fix(space: str, relation: str, cause: str) -> str:
+    if cause == "scope":
+        return _WIDER
     return _IN_CLUSTER if (space, relation) == ("shared", "blocks") else _FIXES.get(relation, "")
 
 
@@ -186,6 +189,7 @@ _FIXES: Final = {
     "warps": "__syncthreads() between the two, or an atomic",
     "blocks": "two launches, an atomic, or a flag with fences (__threadfence) on both sides",
 }
+_WIDER: Final = "a scope that both threads are in, for each of the two (gpu: of the device)"
 _IN_CLUSTER: Final = "barrier.cluster between the two, or an atomic"
 _VERBS: Final = {
     "load": "reads", "store": "writes", "atomic": "atomically updates", "copy_read": "copies from",
@@ -199,7 +203,6 @@ _WHO: Final = {
 }  # fmt: skip
 _ENDS: Final = {
     "same_value": " (both the same value)",
-    "scope": ", ordered for too small a scope",
     "mixed_size": ", accesses of different sizes",
     "read_only_path": ", through the path of memory that nobody writes",
 }
@@ -220,4 +223,6 @@ def _sentence(sides: tuple[FindingAccess, FindingAccess], relation: str, verdict
     if verdict.cause == "pending":
         which = "latter" if a.agent == "thread" and b.agent != "thread" else "first"
         return f"{text}, and nothing says that the {which} is complete"
+    if verdict.cause == "scope":
+        return f"{text}, ordered for too small a scope"
     return f"{text}, in no order" + _ENDS.get(verdict.cause, "")

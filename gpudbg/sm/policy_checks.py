@@ -48,6 +48,14 @@ CHECK_POLICIES: tuple[Policy, ...] = (
         "atomicExch_block compiles to the instruction of atomicExch before sm_70.",
     ),
     Policy(
+        "check-moved-values",
+        "modelled",
+        "Copies, selections, masks, shifts to the right and by whole bytes move a value that "
+        "nobody has written, and say nothing; a shift to the left by any other count is a "
+        "product, whose result is reported where it is stored.",
+        "x * 2 is one shift for sm_70 and later, and an addition before.",
+    ),
+    Policy(
         "check-copy-window",
         "documented",
         "A copy or a product reads and writes from its issue until its end is known to the "
