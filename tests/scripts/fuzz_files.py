@@ -15,7 +15,9 @@ from typing import Any
 from unittest import mock
 
 import gpudbg
+from gpudbg.debug.script import host
 from gpudbg.debug.session import DebugSession
+from gpudbg.debug.values.evaluation import evaluate
 from gpudbg.errors import GpudbgError
 from tests.launching import FIRST
 
@@ -45,16 +47,16 @@ def trouble(session: DebugSession, path: Path, text: str) -> str:
     path.write_bytes(text.encode("utf-8", "surrogateescape"))
     left = 3000
 
-    def tested(expression: str) -> Any:
+    def tested(inferior: Any, expression: str) -> Any:
         # A `while` without end ends as Ctrl-C ends it.
         nonlocal left
         left -= 1
         if left < 0:
             session.interrupt()
-        return DebugSession.evaluate(session, expression)
+        return evaluate(inferior, expression)
 
     try:
-        with mock.patch.object(session, "evaluate", tested):
+        with mock.patch.object(host, "evaluate", tested):
             session.command(f"source {path}")
     except GpudbgError as error:
         said = str(error)
