@@ -8,6 +8,7 @@ compiler has left nothing of it.
 
 from __future__ import annotations
 
+import itertools
 import struct
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -70,6 +71,15 @@ class DebugVariable:
     frame_offset: int | None = None
     symbol: str = ""
     constant: int | bytes | None = None
+
+    def without_end(self, offset: int) -> list[str]:
+        """PTX registers that may still hold it: ptxas writes 0 for ends that it has lost, as for
+        the begin of what follows, which tells how long it can be at most."""
+        return [
+            row.register
+            for row, follows in itertools.pairwise(self.registers)
+            if row.high < row.low <= offset < follows.high and follows.low == 0
+        ]
 
 
 @dataclass(frozen=True, slots=True)

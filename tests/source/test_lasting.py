@@ -96,3 +96,18 @@ def test_parameters_have_come_where_a_header_stops(
     with at(line, arch) as session:
         assert session.execute(f"print {asked}")["value"] == value
         assert session.execute("backtrace")[0]["line"] == (28 if line == 28 else 32)
+
+
+@pytest.mark.parametrize("arch", ARCHS)
+def test_a_place_without_an_end_holds_until_the_next_one(arch: str) -> None:
+    """ptxas writes 0 where it has lost a label; the variable of the loop lives on."""
+    program = gpudbg.load(str(cubin("lost_ends", arch)))
+    with program.launch(
+        "lost_ends", grid=1, block=32, args=[np.zeros(64, np.int32)] * 2
+    ) as session:
+        session.break_at("lost_ends.cu:20", condition="threadIdx.x == 5")
+        found = []
+        for _ in range(3):
+            assert session.cont().kind == "breakpoint"
+            found.append(session.execute("print at")["value"])
+        assert found == [5, 10, 12]

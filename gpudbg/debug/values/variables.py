@@ -242,10 +242,17 @@ class FrameVariables:
         if variable.constant is not None:
             return _known(type_, variable.constant)
         held = [r.register for r in variable.registers if r.low <= self._offset < r.high]
+        if not held or not self._has_row(held[-1]):
+            held += filter(self._has_row, variable.without_end(self._offset))
         if not held:
             why = "it has no place at this instruction" if variable.registers else "it was dropped"
             return lost(type_, f"{why}: the compiler keeps it nowhere")
         return self._in_register(variable, type_, held[-1])
+
+    def _has_row(self, name: str) -> bool:
+        """Whether a PTX register is in one of the machine's at this instruction."""
+        rows = self._known.pieces.get(self._section.removeprefix(".text."), {}).get(name, ())
+        return any(row.low <= self._offset < row.high for row in rows)
 
     def _in_register(self, variable: DebugVariable, type_: CType, name: str) -> Result:
         """The value of a PTX register, as a variable's type."""
