@@ -12,7 +12,7 @@ from gpudbg.api.device import Device
 from gpudbg.api.programs import LoadedProgram, Source, read
 from gpudbg.architectures import real
 from gpudbg.errors import UsageError
-from gpudbg.options import DEFAULT_JOBS
+from gpudbg.options import DEFAULT_JOBS, ON_FAULT
 
 if TYPE_CHECKING:
     from gpudbg.debug.session import DebugSession
@@ -165,6 +165,7 @@ def open(  # noqa: A001 - users write gpudbg.open
     num_sms: int | None = None,
     seed: int | None = None,
     engine: str = "auto",
+    on_fault: str = "stop",
 ) -> DebugSession:
     """A session of a program with the launch table beside it, as `gpudbg PROG` begins one.
 
@@ -175,7 +176,7 @@ def open(  # noqa: A001 - users write gpudbg.open
         kernel, grid, block: win over the table.
         args: arguments in the words of `--arg`, such as "i32:4" or "x=f32[64]": all of them,
             or "NAME=VALUE" for those that differ from the table's; they may name its buffers.
-        arch, options, num_sms, seed, engine: as for `load`.
+        arch, options, num_sms, seed, engine, on_fault: as for `load`.
 
     Raises:
         LoadError, CompileError, UsageError: as `load` and `LoadedProgram.launch`.
@@ -188,6 +189,8 @@ def open(  # noqa: A001 - users write gpudbg.open
     from gpudbg.formats.launch import SmSpec
     from gpudbg.formats.launch_toml import beside, flag_launch, read_launch
 
+    if on_fault not in ON_FAULT.choices:
+        raise UsageError(f"on_fault {on_fault!r}", f"one of {', '.join(ON_FAULT.choices)}")
     if not isinstance(path, str | os.PathLike):
         raise UsageError(f"path must be a file's name, not a {type(path).__name__}")
     if isinstance(args, str) or not all(isinstance(a, str) for a in args):
@@ -217,7 +220,9 @@ def open(  # noqa: A001 - users write gpudbg.open
     program = open_program(os.fspath(path), made, real(arch), options)
     if args:
         made = flagged(parameter_names(program, made.kernel))
-    return start(program, made, engine)
+    session = start(program, made, engine)
+    session.settings.set(ON_FAULT.flag, on_fault)
+    return session
 
 
 def _dim_text(value: int | Sequence[int] | None, name: str) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import cached_property
@@ -36,6 +37,7 @@ from gpudbg.toolchain.signatures import known, names_of, signature
 
 IM2COL = ("channels", "pixels", "lower", "upper")
 _argument_of = attrgetter("arg")
+_COMMA = re.compile(r"\s*,\s*")
 SMALL_BYTES = 1 << 24
 """Argument buffers up to here are kept for a restart when a launch begins, larger ones when it is
 about to write to them."""
@@ -309,13 +311,15 @@ def _is_sass(program: Program) -> bool:
 def kernel_name(program: Program, name: str | None) -> str | None:
     """A kernel's name in the program for how a person writes it.
 
-    `scale` is `_Z5scalePf`, and `_Z5scaleILi4EEvPf` where that is the only instance.
+    `scale` is `_Z5scalePf`, and `_Z5scaleILi4EEvPf` where that is the only instance; `k<float,4>`
+    is `k<float, 4>`.
     """
     from gpudbg.formats.names import written_as
 
     if name is None or name in program.kernels:
         return name
-    found = [k for k in program.kernels if written_as(k, name)]
+    spaced = _COMMA.sub(", ", name)
+    found = [k for k in program.kernels if written_as(k, name) or written_as(k, spaced)]
     return found[0] if len(found) == 1 else name
 
 

@@ -45,7 +45,8 @@ def open_program(
         UsageError: the compiler is not installed.
     """
     if is_source(path):
-        return _compiled(path, arch or (launch.sm.arch if launch else None), options)
+        wanted = _with_instance(path, launch.kernel if launch else None, options)
+        return _compiled(path, arch or (launch.sm.arch if launch else None), wanted)
     if Path(path).suffix.lower() == SASS_SUFFIX:
         return _assembled(path, arch or (launch.sm.arch if launch else None), options)
     from gpudbg.formats.files import is_cubin, read_program
@@ -69,6 +70,16 @@ def open_program(
         return found
     _check_not_compiled(path, options)
     return program
+
+
+def _with_instance(
+    path: str | Path, kernel: str | None, options: Sequence[str] | CompileOptions
+) -> Sequence[str] | CompileOptions:
+    """Options that also make the instance of a template kernel which a launch names, `k<float>`."""
+    if kernel is None or "<" not in kernel or Path(path).suffix.lower() != ".cu":
+        return options
+    made = options if isinstance(options, CompileOptions) else word_options(options)
+    return made if kernel in made.instances else replace(made, instances=(*made.instances, kernel))
 
 
 def open_programs(

@@ -321,3 +321,12 @@ def test_an_instance_is_asked_for() -> None:
     session = loaded.launch(grid=1, block=2, args=[np.zeros(2, np.float32)])
     session.run().check()
     assert session.buffer(0).tolist() == [7, 7]
+
+
+@needs_nvrtc
+def test_a_launch_names_the_instance_that_it_wants(tmp_path: Path) -> None:
+    path = tmp_path / "k.cu"
+    path.write_text("template <class T, int N> __global__ void k(T *x) { x[threadIdx.x] = N; }\n")
+    with gpudbg.open(path, kernel="k<float,7>", block=2, args=["x=f32[2]"]) as session:
+        session.run().check()
+        assert session.buffer("x").tolist() == [7, 7]

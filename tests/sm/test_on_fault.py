@@ -73,3 +73,7 @@ def test_the_command_line_ends_with_1(capsys: pytest.CaptureFixture[str]) -> Non
     assert "dropped 1x  4-byte load" in capsys.readouterr().out
     with pytest.raises(gpudbg.UsageError, match="on_fault 'maybe'"):
         gpudbg.Device(on_fault="maybe")
+    with gpudbg.open(program, on_fault="continue") as session:
+        assert len(session.run().dropped) == 1
+    with pytest.raises(gpudbg.UsageError, match="on_fault 'maybe'"):
+        gpudbg.open(program, on_fault="maybe")
