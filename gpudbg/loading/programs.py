@@ -45,8 +45,8 @@ def open_program(
         UsageError: the compiler is not installed.
     """
     if is_source(path):
-        wanted = _with_instance(path, launch.kernel if launch else None, options)
-        return _compiled(path, arch or (launch.sm.arch if launch else None), wanted)
+        made = _with_instance(path, launch.kernel if launch else None, options)
+        return _compiled(path, arch or (launch.sm.arch if launch else None), made)
     if Path(path).suffix.lower() == SASS_SUFFIX:
         return _assembled(path, arch or (launch.sm.arch if launch else None), options)
     from gpudbg.formats.files import is_cubin, read_program
