@@ -97,7 +97,7 @@ class MemoryCheck(RunCheck):
 
         def make() -> CheckFinding:
             lane = next(iter(lanes_of(fault.lanes)))
-            there = self._memory.describe(fault.address, size)
+            there = self._memory.describe(fault.address, size) + self._maker(fault.address)
             outside = fault.space in ("global", "generic") and kind != "misaligned"
             one = self._places.access(
                 access, step.pc, step.warp, lane, address=fault.address, size=size
@@ -115,6 +115,14 @@ class MemoryCheck(RunCheck):
 
         self._findings.add((kind, cause, step.pc), make, count)
 
+    def _maker(self, address: int) -> str:
+        """Who allocated the block of the heap that an address is in, or beside; or ""."""
+        block = self._memory.find_freed(address) or self._memory.nearest(address)
+        if block is None or not block.base - _FAR <= address <= block.end + _FAR:
+            return ""
+        site = self._heap.made.get(block)
+        return f", allocated at {site.place} by {site.who}" if site is not None else ""
+
     def _freed(self, step: ExecutedInstruction, fault: MemoryFault) -> None:
         """A call of free with what it cannot free."""
         again = self._memory.find_freed(fault.address) is not None
@@ -123,8 +131,12 @@ class MemoryCheck(RunCheck):
         def make() -> CheckFinding:
             lane = next(iter(lanes_of(fault.lanes)))
             one = self._places.access("free", site, step.warp, lane, address=fault.address)
-            there = self._memory.describe(fault.address)
+            there = self._memory.describe(fault.address) + self._maker(fault.address)
             where = f"{one.place}: {fault.detail}"
+            freed = self._memory.find_freed(fault.address)
+            first = self._heap.freed.get(freed) if freed is not None else None
+            if first is not None:
+                where += f" at {first.place} by {first.who}"
             return CheckFinding(
                 kind, "error", "", "global", None, (one,), allocation=there, where=where
             )

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from gpudbg.sanitizer.findings import SEVERITIES, CheckFinding
+from gpudbg.sanitizer.findings import CHECKS, SEVERITIES, CheckFinding
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
@@ -30,11 +30,11 @@ def merged(reports: Sequence[CheckReport]) -> CheckReport:
         counted_costs=any(r.counted_costs for r in reports),
         launches_run=max(r.launches_run for r in reports),
         launches_asked=max(r.launches_asked for r in reports),
-        instructions=sum(r.instructions for r in reports),
+        instructions=max(r.instructions for r in reports),
         seconds=sum(r.seconds for r in reports),
         schedules_run=len({number for r in reports for number in r.schedule_numbers}),
         schedule_numbers=tuple(sorted({n for r in reports for n in r.schedule_numbers})),
-        checks=tuple(dict.fromkeys(name for r in reports for name in r.checks)),
+        checks=tuple(name for name in CHECKS if any(name in r.checks for r in reports)),
         gap=next((r.gap for r in reports if r.gap), ""),
         faults=_once(fault for r in reports for fault in r.faults),
         launches=max((r.launches for r in reports), key=len),

@@ -429,6 +429,7 @@ class _Run:
         """Run a launch with all checks; whether the next may follow."""
         performance = PerformanceCheck(places)
         sites = HeapSites(places, self.launches.program.device.gpu.memory)
+        sites.made |= self.heap
         members = self._members(session, places, sites)
         if self.settings.performance:
             members.append(performance)

@@ -116,6 +116,19 @@ def test_a_neighbour_is_named() -> None:
     assert report.findings[0].allocation == "left (128 B), 0 B past its end, in after"
 
 
+@pytest.mark.parametrize("kernel", ["twice", "after_free", "heap_past"])
+def test_findings_of_the_heap_say_who_allocated(kernel: str) -> None:
+    """A second free, a use after the free, an access outside."""
+    launch = next(row for row in LAUNCHES if row.kernel == kernel and row.found)
+    program = gpudbg.load(str(HERE / "memory_twins.sm_52.cubin"))
+    report = gpudbg.check(
+        program, kernel, block=launch.block, args=arguments(program, launch), checks=["memory"]
+    )
+    (finding,) = report.findings
+    assert ", allocated at memory_twins.cu:" in finding.allocation
+    assert (" freed at memory_twins.cu:" in finding.where) == (kernel == "twice")
+
+
 def build() -> None:
     """Compile the kernels."""
     from tests.kernels_own.build import nvrtc
