@@ -82,7 +82,7 @@ def shape(values: NDArray[Any], active: int, everyone: int, kind: str = "i") -> 
     if not lanes.size:
         return LaneShape("no lane", (0,) * LANES, True, 0, kind)
     exact = comparable(values, kind)
-    numbers = values.astype(np.float64)
+    numbers = _wide(values)
     finite = np.isfinite(numbers)
     good = lanes[finite[lanes]]
     strange = sum(1 << int(n) for n in lanes[~finite[lanes]])
@@ -104,11 +104,17 @@ def shape(values: NDArray[Any], active: int, everyone: int, kind: str = "i") -> 
     return LaneShape(words, levels, False, odd, kind)
 
 
+def _wide(values: NDArray[Any]) -> NDArray[np.float64]:
+    """As double-precision numbers; a signalling NaN is one of them, and no reason to warn."""
+    with np.errstate(invalid="ignore"):
+        return values.astype(np.float64)
+
+
 def comparable(values: NDArray[Any], kind: str) -> NDArray[Any]:
     """Numbers to compare bit by bit: 0 is not -0, but one NaN is like another."""
     if values.dtype.kind != "f":
         return values
-    wide = values.astype(np.float64)
+    wide = _wide(values)
     if kind != "f" and np.isfinite(wide).all():
         return wide.astype(np.int64)
     return np.where(np.isnan(wide), np.nan, wide).view(np.int64)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -136,3 +137,13 @@ def test_what_changed_is_counted_in_the_whole_buffer(elements: int) -> None:
 
 def _argument(buffer: object) -> object:
     return type("Argument", (), {"name": "data", "buffer": buffer, "output": False})()
+
+
+def test_a_signalling_nan_is_drawn_without_a_warning() -> None:
+    """NumPy warns of one that becomes a wider number."""
+    values = np.arange(32, dtype=np.float32)
+    values.view(np.uint32)[9] = 0x7F80_0001
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = shape(values, 0xFFFF_FFFF, 0xFFFF_FFFF, "f")
+    assert found.odd == 1 << 9
