@@ -273,11 +273,11 @@ def _making_specializers(of_triton: Any) -> Any:
     """The same for Triton 3.4 and older, which makes such functions in Python."""
 
     def make(more: Any) -> Any:
-        look = of_triton(more)
+        inner = of_triton(more)
 
         def specialize(value: Any, *how: Any, **named: Any) -> Any:
             seen = _Pointer(value) if isinstance(value, np.ndarray) else value
-            return look(seen, *how, **named)
+            return inner(seen, *how, **named)
 
         return specialize
 
