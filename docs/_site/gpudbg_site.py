@@ -16,6 +16,7 @@ from pygments.token import Generic, Text
 from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
+from sphinx.ext import napoleon
 from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util import logging
 
@@ -42,6 +43,17 @@ class PromptLexer(RegexLexer):
             (r".", Text),
         ]
     }
+
+
+class PropertyDocstring(napoleon.GoogleDocstring):
+    """Docstrings of properties are sentences: what stands before a colon is no type."""
+
+    def __init__(self, lines: Any, config: Any = None, app: Any = None, *rest: Any) -> None:
+        what, *more = rest or ("",)
+        super().__init__(lines, config, app, "method" if what == "property" else what, *more)
+
+
+napoleon.GoogleDocstring = PropertyDocstring  # type: ignore[misc]
 
 
 def write_reference(app: Sphinx) -> None:
