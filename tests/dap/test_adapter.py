@@ -467,3 +467,16 @@ def test_a_step_enters_the_call_that_is_meant(arch: str) -> None:
         inner, caller = client.frames(thread)
         assert (inner["name"], inner["line"]) == ("outer(c=0)", 17)
         assert client.ask("stepInTargets", frameId=caller["id"])["targets"] == []
+
+
+def test_a_client_may_count_lines_from_0_and_must_write_paths_as_the_host() -> None:
+    with Client(linesStartAt1=False) as client:
+        client.ask("launch", **CLOSURES)
+        client.event("initialized")
+        rows = [{"line": 29}]
+        found = client.ask("setBreakpoints", source={"path": SOURCE}, breakpoints=rows)
+        assert found["breakpoints"][0]["line"] == 29
+        client.ask("configurationDone")
+        frames = client.frames(client.event("stopped")["threadId"])
+        assert frames[0]["line"] == 29
+        assert "pathFormat 'uri'" in client.refused("initialize", pathFormat="uri")

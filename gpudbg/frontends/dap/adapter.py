@@ -28,6 +28,7 @@ from gpudbg.frontends.dap.protocol import (
     Unreadable,
     parsed,
     read_messages,
+    with_lines,
 )
 from gpudbg.frontends.dap.registry import LATER, RequestRow
 from gpudbg.frontends.dap.telling import stopped_body
@@ -179,7 +180,10 @@ class Adapter:
             return
         self.current = message
         try:
-            body = row.handler(self, message.arguments)
+            arguments = message.arguments
+            if self.writer.first_line != 1:
+                arguments = with_lines(arguments, 1 - self.writer.first_line)
+            body = row.handler(self, arguments)
         except Exception as error:
             self.afterwards.clear()
             why = str(error_for_user(error))

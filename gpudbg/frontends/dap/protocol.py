@@ -110,8 +110,12 @@ def parsed(body: bytes) -> ClientRequest | Unreadable:
     """A message's body as a request."""
     try:
         found = json.loads(body)
-    except (ValueError, RecursionError) as error:
-        return Unreadable(f"a message is no JSON: {error}")
+    except json.JSONDecodeError as error:
+        return Unreadable(f"a message is no JSON from its character {error.pos} on")
+    except ValueError:
+        return Unreadable("a message is no JSON: its text is not UTF-8, or a number too long")
+    except RecursionError:
+        return Unreadable("a message nests too deeply")
     if not isinstance(found, dict):
         return Unreadable("a message is no object")
     seq, command = found.get("seq"), found.get("command")
@@ -136,16 +140,41 @@ def framed(message: Body) -> bytes:
     return b"Content-Length: %d\r\n\r\n" % len(data) + data
 
 
+LINES = ("line", "endLine")
+"""What line numbers stand under, in all messages."""
+
+
+def with_lines(value: Any, by: int) -> Any:
+    """A message's content with other line numbers; 0, for none, stays."""
+    if isinstance(value, list):
+        return [with_lines(each, by) for each in value]
+    if not isinstance(value, dict):
+        return value
+    return {
+        key: each + by
+        if key in LINES and type(each) is int and each + (by > 0) > 0
+        else with_lines(each, by)
+        for key, each in value.items()
+    }
+
+
 class MessageWriter:
-    """Numbers and sends messages; any thread may ask it to."""
+    """Numbers and sends messages; any thread may ask it to.
+
+    Attributes:
+        first_line: the number that the client has for a file's first line.
+    """
 
     def __init__(self, send: Callable[[bytes], None]) -> None:
         """Args: send: writes whole messages one after the other."""
         self._send = send
         self._seq = 0
+        self.first_line = 1
 
     def _put(self, message: Body) -> None:
         self._seq += 1
+        if self.first_line != 1 and "body" in message:
+            message = message | {"body": with_lines(message["body"], self.first_line - 1)}
         self._send(framed({"seq": self._seq, **message}))
 
     def event(self, name: str, body: Body | None = None) -> None:

@@ -31,8 +31,17 @@ CAPABILITIES: Body = {f"supports{name}": True for name in SUPPORTED} | {
 
 @request("initialize", running="ok")
 def initialize(adapter: Adapter, arguments: Body) -> Body:
-    """What client and adapter can do."""
+    """What client and adapter can do.
+
+    Raises:
+        CommandError: the client writes paths in another way than the host.
+    """
+    if (form := arguments.get("pathFormat") or "path") != "path":
+        raise CommandError(
+            f"paths of pathFormat {form!r} are not understood", 'they are the host\'s: "path"'
+        )
     adapter.client = arguments
+    adapter.writer.first_line = int(arguments.get("linesStartAt1") is not False)
     return dict(CAPABILITIES)
 
 
