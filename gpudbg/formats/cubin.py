@@ -174,6 +174,8 @@ def _apply(info: _Info, record: nvinfo.InfoRecord, path: str) -> None:
             info.param_bytes = size if info.param_bytes is None else info.param_bytes
         case "KPARAM_INFO":
             info.params.append(nvinfo.kparam(record, path))
+        case "KPARAM_INFO_V2":
+            info.params.append(nvinfo.large_kparam(record, path))
         case "MAX_THREADS":
             info.max_threads = nvinfo.threads(record, path)
         case "REQNTID":

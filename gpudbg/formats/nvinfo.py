@@ -157,6 +157,13 @@ def kparam(record: InfoRecord, path: str) -> Param:
     return Param(ordinal=ordinal, offset=offset, size=packed >> 18)
 
 
+def large_kparam(record: InfoRecord, path: str) -> Param:
+    """One parameter of a kernel with more than 4 KB of them (*inferred*): its size has the low half
+    of a word, above which sm_100 and later mark pointers."""
+    _, ordinal, offset, packed = _parse(_KPARAM_INFO, record, path)
+    return Param(ordinal=ordinal, offset=offset, size=packed & 0xFFFF)
+
+
 def threads(record: InfoRecord, path: str) -> tuple[int, int, int]:
     """(x, y, z) of MAX_THREADS, REQNTID and CTA_PER_CLUSTER."""
     x, y, z = _parse(_THREE_WORDS, record, path)

@@ -40,7 +40,7 @@ def constant_reads(insn: Instruction) -> Iterator[ConstantRead]:
     loaded = 4 * result.count if result is not None and insn.op in LOADS_OF_CONSTANTS else 4
     for operand in insn.operands:
         if isinstance(operand, Const) and operand.handle is None:
-            yield ConstantRead(operand.bank, operand.offset, max(4 * operand.count, loaded))
+            yield ConstantRead(operand.bank, operand.place, max(4 * operand.count, loaded))
         elif isinstance(operand, CBankAddress):
             base = None if operand.base is None or operand.base.is_zero else operand.base
             segmented = base is not None and any(has_modifier(insn, m) for m in ("IS", "ISL"))

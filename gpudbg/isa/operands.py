@@ -62,6 +62,11 @@ class Const:
     count: int = 1
     handle: Reg | None = None
 
+    @property
+    def place(self) -> int:
+        """The byte of the bank: of the 16 bits of an offset the highest is printed as a sign."""
+        return self.offset & 0xFFFF
+
 
 @dataclass(frozen=True, slots=True)
 class Imm:

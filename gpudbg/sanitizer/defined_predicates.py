@@ -106,11 +106,11 @@ def word_of(warp: WarpState, operand: Any, constants: ConstantBanks | None) -> A
     if getattr(operand, "neg", True) or getattr(operand, "abs", True):
         return None
     if isinstance(operand, Const) and operand.handle is None:
-        if constants is None or operand.offset % 4:
+        if constants is None or operand.place % 4:
             return None
-        if not 0 <= operand.offset < constants.bound(operand.bank):
+        if operand.place >= constants.bound(operand.bank):
             return None
-        return np.full(32, int(constants.word(operand.bank, operand.offset)[0]), np.uint32)
+        return np.full(32, int(constants.word(operand.bank, operand.place)[0]), np.uint32)
     if isinstance(operand, Reg) and operand.file == "R":
         row = warp.rows[operand.index]
         return np.zeros(32, np.uint32) if row is None else row

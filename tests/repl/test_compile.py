@@ -563,3 +563,18 @@ def test_a_kernel_without_parameters_has_its_launch_words(arch: str) -> None:
     with program.launch("k", grid=1, block=3) as session:
         assert session.run().kind == "exited"
     assert program.read_symbol("got")[0] == 3
+
+
+@rows("arch", ["sm_75", "sm_80", "sm_90", "sm_120"])
+def test_parameters_of_more_than_4_kb(arch: str) -> None:
+    """Offsets from 0x8000 on are written with a sign."""
+    text = "struct P { int v[8100]; };\n"
+    text += 'extern "C" __global__ void k(P p, int *o) {\n'
+    text += "    o[threadIdx.x] = p.v[8095] + p.v[8000] * 3 + p.v[threadIdx.x + 7900]; }"
+    v = np.arange(8100, dtype=np.int32) * 7 + 1
+    for engine in ("step", "run"):
+        program = gpudbg.compile(text, arch=arch, engine=engine)
+        out = program.device.buffer(np.zeros(32, np.int32))
+        with program.launch("k", grid=1, block=32, args=[v.tobytes(), out]) as session:
+            session.run().check()
+        assert np.array_equal(out.array(), v[8095] + v[8000] * 3 + v[7900:7932])

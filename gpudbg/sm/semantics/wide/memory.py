@@ -33,6 +33,8 @@ SPACES: dict[str, Space] = {
 OPERATIONS = (
     "ADD", "MIN", "MAX", "INC", "DEC", "AND", "OR", "XOR", "EXCH", "CAS", "CAST", "ARRIVE",
 )  # fmt: skip
+_BANK = 0xFFFF
+"""Offsets in a constant bank have 16 bits."""
 _SCALES = {"X4": 2, "X8": 3, "X16": 4}
 ALL_64 = 0xFFFF_FFFF_FFFF_FFFF
 
@@ -134,6 +136,20 @@ def store(m: WideMachine, i: WideInsn) -> None:
     m.store(SPACES[i.op], address_of(m, i), size, read_registers(m, data, max(1, size // 4)))
 
 
+def _offset(m: WideMachine, place: Const | CBankAddress) -> Value:
+    """Where in a bank: the highest of an offset's 16 bits is printed as a sign, and is one only if
+    the sum with a register is not below 0."""
+    if isinstance(place, Const) and place.handle is not None:
+        return place.offset & ALL_ONES
+    base = place.base if isinstance(place, CBankAddress) else None
+    if base is None or base.index == RZ:
+        return place.offset & _BANK
+    total = m.add(raw(m, base), place.offset & ALL_ONES)
+    if place.offset >= 0:
+        return total
+    return m.select(m.ult(total, ALL_ONES - _BANK // 2), total, m.and_(total, _BANK))
+
+
 @register_wide("LDC", "ULDC", "LDCU")
 def ldc(m: WideMachine, i: WideInsn) -> None:
     """A constant."""
@@ -141,9 +157,7 @@ def ldc(m: WideMachine, i: WideInsn) -> None:
     place = i.o.get("cbank") or i.o.get("a")
     if not isinstance(place, Const | CBankAddress):
         m.gap(f"{i.op} of an address without a bank")
-    offset: Value = place.offset & ALL_ONES
-    if isinstance(place, CBankAddress) and place.base is not None and place.base.index != RZ:
-        offset = m.add(raw(m, place.base), offset)
+    offset = _offset(m, place)
     if isinstance(place, Const) and place.handle is not None:
         values = m.bindless_load(m.ureg_pair(place.handle.index), offset, size, signed)
     else:

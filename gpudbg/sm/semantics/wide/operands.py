@@ -56,7 +56,7 @@ def raw(m: WideMachine, operand: Source) -> Value:
     if isinstance(operand, Const):
         if operand.handle is not None:
             return bindless(m, operand, 4)[0]
-        return m.const(operand.bank, operand.offset)
+        return m.const(operand.bank, operand.place)
     return operand.value & ALL_ONES
 
 
@@ -75,7 +75,7 @@ def raw_pair(m: WideMachine, operand: Source) -> Wide:
         if operand.handle is not None:
             low, high = bindless(m, operand, 8)
             return m.wide(low, high)
-        return m.const_pair(operand.bank, operand.offset)
+        return m.const_pair(operand.bank, operand.place)
     return operand.value & 0xFFFF_FFFF_FFFF_FFFF
 
 
