@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import random
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -82,6 +83,12 @@ def test_walks_over_stops_that_execute_nothing(story: str, seed: int) -> None:
 def test_walks_over_clusters_copies_and_warp_groups(number: int) -> None:
     """As the others, of sm_90."""
     assert not walk(modern()[number], ("step", "run")[number % 2], number)
+
+
+def test_a_change_in_a_branch_leaves_the_words_of_another_as_they_were() -> None:
+    """Branches have the same moves up to where they part: words of the SMs at the last of these
+    are those that the user saw on each."""
+    assert not walk(random.Random(77008).choice(modern()), "run", 77008)
 
 
 @pytest.mark.in_turn(1)

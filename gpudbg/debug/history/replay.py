@@ -10,6 +10,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right, insort
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from time import process_time
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -223,8 +224,8 @@ class Replay:
         if before is not None and before.grid is not self.grid:
             before = None
         if needed and at == self.end and at.moves and self.moves[-1].left is not None:
-            # Words of the SMs may be what was changed.
-            self.moves[-1].left = words_of(self.grid)
+            # Words of the SMs may be what was changed. Other branches keep the move as it was.
+            self.moves[-1] = replace(self.moves[-1], left=words_of(self.grid))
         begun = process_time()
         insort(self.marks, Mark(at, GridCheckpoint(self.grid, before), needed), key=_place)
         self.log.settle(self.grid)
@@ -505,7 +506,7 @@ class Replay:
             return
         last = self.moves[-1]
         if last.left is None or self.log.edited(self.grid):
-            last.left = words_of(self.grid)
+            self.moves[-1] = replace(last, left=words_of(self.grid))
         else:
             set_words(self.grid, last.left)
 
