@@ -75,6 +75,7 @@ def open_session(
         session = start(program, launch, engine, jobs)
     session.opening = opening
     session.settings.set(ON_FAULT.flag, getattr(args, ON_FAULT.name, "stop"))
+    session.settings.set("record-on-fault", getattr(args, "record_on_fault", None) or "")
     return session
 
 

@@ -214,6 +214,10 @@ class Inferior:
         """Drop an interrupt that came when nothing ran, so that it does not stop the next run."""
         self.grid.forget_interrupt()
 
+    def record_failure(self) -> str:
+        """What is done where the launch has failed, as a line of the stop; "" for nothing."""
+        return ""
+
     def note_write(self, space: str, address: int, size: int) -> None:
         """Keep which memory a user's assignment has changed, by generic address."""
         layout = self.grid.gpu.layout

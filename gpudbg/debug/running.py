@@ -306,6 +306,8 @@ class Runner(Attached["Inferior"]):
     def _record(self, stop: Stop) -> Stop:
         inferior = self._inferior
         inferior.stop = stop
+        if stop.failed and (line := inferior.record_failure()):
+            inferior.stop = stop = replace(stop, recorded=line, card=(*stop.card, f"  {line}"))
         inferior.frame_level = 0
         inferior.list_state = None
         inferior.stops.append(stop)

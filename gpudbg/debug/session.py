@@ -49,7 +49,7 @@ from gpudbg.debug.values import access, evaluation
 from gpudbg.debug.values.context import WarpContext
 from gpudbg.debug.values.returned import give, words_of
 from gpudbg.debug.warp_view import WarpView, code_html
-from gpudbg.errors import UsageError
+from gpudbg.errors import CommandError, UsageError
 from gpudbg.expr import Result
 from gpudbg.public import public_names
 from gpudbg.sm.events import StopEvent
@@ -426,6 +426,16 @@ class DebugSession(Inferior):
         from gpudbg.debug.recording.taking import save
 
         return save(self, path)
+
+    def record_failure(self) -> str:
+        """Write the recording that `set record-on-fault FILE` asks for; a line that says so."""
+        path = self.settings.shown("record-on-fault")
+        if not path or self.history.in_past:
+            return ""
+        try:
+            return f"recorded in {path}: {self.save_recording(path):,} bytes"
+        except CommandError as error:
+            return f"not recorded: {error}"
 
     def state_hash(self) -> str:
         """All that is architectural, as one number: equal states have equal ones.

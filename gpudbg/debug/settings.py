@@ -263,6 +263,7 @@ ROWS = (
     SettingRow("max-instructions", "0", (), "warp instructions `run` and `continue` may take"),
     SettingRow(JOBS.name, str(JOBS.default), (), JOBS.help),
     SettingRow(ON_FAULT.flag, "stop", ON_FAULT.choices, ON_FAULT.help),
+    SettingRow("record-on-fault", "", (), "file for a recording where the kernel fails", text=True),
     SettingRow(
         "timeline",
         "auto",

@@ -135,7 +135,7 @@ def test_a_fault_is_recorded_and_opens_elsewhere(
     words = ["run", str(home / FAULTY.name), "--record-on-fault", "f.gpurec", "--jobs", "2"]
     assert main(words) == 3
     said = capsys.readouterr().err
-    assert "f.gpurec: " in said
+    assert "  recorded in f.gpurec: " in said
     assert "takes one host thread" in said
     shutil.rmtree(home)
     assert main(["run", "f.gpurec"]) == 3
@@ -145,6 +145,31 @@ def test_a_fault_is_recorded_and_opens_elsewhere(
     said = capsys.readouterr().out
     assert "out[i] = 0.25f * left" in said
     assert "LDG.E R0, [R2]" in said
+
+
+def test_a_session_records_where_it_fails(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """By a flag, a setting, and once: stops of the past write nothing."""
+    flagged, chosen = tmp_path / "a.gpurec", tmp_path / "b.gpurec"
+    words = ["--batch", "--record-on-fault", str(flagged), "-ex", "run", str(FAULTY)]
+    assert main(words) == 3
+    assert f"recorded in {flagged}: " in capsys.readouterr().out
+    with gpudbg.open(FAULTY) as session:
+        session.command(f"set record-on-fault {chosen}")
+        stop = session.run()
+        assert stop.recorded == f"recorded in {chosen}: {chosen.stat().st_size:,} bytes"
+        assert stop.card[-1] == f"  {stop.recorded}"
+        chosen.unlink()
+        session.reverse_step(3)
+        assert session.cont().faulted
+        assert not chosen.exists()
+        session.command(f"set record-on-fault {tmp_path}/no/x.gpurec")
+        session.restart()
+        assert session.run().recorded.startswith("not recorded: ")
+    for path in (flagged,):
+        with gpudbg.open(path) as again:
+            assert again.faulted
 
 
 def test_the_verb_and_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -274,6 +274,7 @@ reads: what the instruction reads
 ready: warps that can go on
 reason: why
 record: bytes of a warp's record; address of it
+recorded: which recording was written where the launch failed; empty without one
 recorded_from: first tick that was recorded, or null
 recording: whether what warps execute is being recorded
 register: register name

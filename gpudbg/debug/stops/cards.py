@@ -131,4 +131,5 @@ class StopCard:
             lines += self.stop.detail
         if self.code is not None:
             lines.append(f"=> {self.code.offset:04x}  {self.code.text}")
-        return [*lines, *self.spins, *self.outputs]
+        recorded = [f"  {self.stop.recorded}"] if self.stop.recorded else []
+        return [*lines, *self.spins, *self.outputs, *recorded]

@@ -51,7 +51,8 @@ class Stop:
     `hang` tells a deadlock of warps that run in circles, none of which can change anything, from
     one of warps that all wait; after it the launch can go on, once memory has been changed.
     `dropped` are accesses that must not have happened and that the launch went on without
-    (`on-fault continue`), the first of each instruction.
+    (`on-fault continue`), the first of each instruction.  `recorded` says which recording was
+    written (`record-on-fault`).
 
     >>> session.stop.kind, session.stop.pc, session.stop.thread, session.stop.finished
     ('step', 8, (0, 0, 0), False)
@@ -91,6 +92,7 @@ class Stop:
     arrived_threads: int = 0
     hang: bool = False
     dropped: tuple[ErrorRecord, ...] = ()
+    recorded: str = ""
 
     clean: ClassVar[bool] = False
     """Whether nothing is wrong where a launch stops like this without errors."""

@@ -44,9 +44,8 @@ def main(argv: list[str]) -> int:
         # A recording may stand at the launch's end already.
         last = session.stop if session.finished or session.faulted else None
         stop = last or session.run(max_instructions=args.max_instructions)
-    if stop.failed and args.record_on_fault:
-        size = session.save_recording(args.record_on_fault)
-        print(f"gpudbg: {args.record_on_fault}: {size:,} bytes", file=sys.stderr)
+    if args.quiet and stop.recorded:
+        print(f"gpudbg: {stop.recorded}", file=sys.stderr)
     trouble = engine_trouble(session)
     if trouble and (args.engine == "run" or args.jobs > 1):
         print(f"gpudbg: {trouble}", file=sys.stderr)
