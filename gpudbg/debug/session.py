@@ -140,7 +140,7 @@ class DebugSession(Inferior):
         context dispatch displays examine_state focused forget_interrupt frame_level grid
         halted history integer interpreter killed lane last_line launching list_state location_text
         note_write observing opening origin ownership plain_command plan provenance
-        quit_code
+        quit_code record_failure
         quit_requested require_here require_launchable require_launched require_open require_stopped
         run_to_stop runner running scope scripting shown_pc shows_code_addresses
         skipped_inline sources special special_names symbols timeline traps use_settings
