@@ -19,7 +19,7 @@ from gpudbg.formats.reading import RECORDING_MAGIC, RECORDING_SUFFIX
 from gpudbg.launch.flags import add_launch_flags, launch_parser, parameter_names, read_table
 from gpudbg.launch.opening import Opening
 from gpudbg.loading.programs import SASS_SUFFIX, open_members, open_program, open_programs
-from gpudbg.options import DEFAULT_JOBS, JOBS, ON_FAULT
+from gpudbg.options import DEFAULT_JOBS, JOBS, ON_FAULT, RECORD_ON_FAULT
 from gpudbg.toolchain.options import flag_options
 
 if TYPE_CHECKING:
@@ -75,7 +75,8 @@ def open_session(
         session = start(program, launch, engine, jobs)
     session.opening = opening
     session.settings.set(ON_FAULT.flag, getattr(args, ON_FAULT.name, "stop"))
-    session.settings.set("record-on-fault", getattr(args, "record_on_fault", None) or "")
+    recording = getattr(args, RECORD_ON_FAULT.name, None)
+    session.settings.set(RECORD_ON_FAULT.flag, recording or "")
     return session
 
 

@@ -14,7 +14,7 @@ from gpudbg.debug.breakpoints.watchpoints import Watchpoints
 from gpudbg.debug.focus.focus import Focus, first_lane
 from gpudbg.debug.inferior import AGAIN
 from gpudbg.debug.inlined import skipped_at_breakpoint
-from gpudbg.debug.stops.maker import entry_stop, make_stop, opened_stop
+from gpudbg.debug.stops.maker import entry_stop, make_stop, opened_stop, with_card
 from gpudbg.debug.stops.stop import EVERY_STOP, ExitStop
 from gpudbg.debug.values.backtrace import call_depth
 from gpudbg.debug.values.lane_groups import RUNNING, group_of
@@ -307,7 +307,7 @@ class Runner(Attached["Inferior"]):
         inferior = self._inferior
         inferior.stop = stop
         if stop.failed and (line := inferior.record_failure()):
-            inferior.stop = stop = replace(stop, recorded=line, card=(*stop.card, f"  {line}"))
+            inferior.stop = stop = with_card(inferior, replace(stop, recorded=line))
         inferior.frame_level = 0
         inferior.list_state = None
         inferior.stops.append(stop)

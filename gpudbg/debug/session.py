@@ -51,6 +51,7 @@ from gpudbg.debug.values.returned import give, words_of
 from gpudbg.debug.warp_view import WarpView, code_html
 from gpudbg.errors import CommandError, UsageError
 from gpudbg.expr import Result
+from gpudbg.options import RECORD_ON_FAULT
 from gpudbg.public import public_names
 from gpudbg.sm.events import StopEvent
 from gpudbg.validation import function, maybe_whole, one_of, whole
@@ -429,7 +430,7 @@ class DebugSession(Inferior):
 
     def record_failure(self) -> str:
         """Write the recording that `set record-on-fault FILE` asks for; a line that says so."""
-        path = self.settings.shown("record-on-fault")
+        path = self.settings.shown(RECORD_ON_FAULT.flag)
         if not path or self.history.in_past:
             return ""
         try:

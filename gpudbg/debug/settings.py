@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from gpudbg.dataclass import dataclass
 from gpudbg.debug.views.format import parse_int
 from gpudbg.errors import CommandError
-from gpudbg.options import FLAGS, JOBS, ON_FAULT
+from gpudbg.options import FLAGS, JOBS, ON_FAULT, RECORD_ON_FAULT
 
 if TYPE_CHECKING:
     from gpudbg.sm.gpu import Gpu
@@ -263,7 +263,7 @@ ROWS = (
     SettingRow("max-instructions", "0", (), "warp instructions `run` and `continue` may take"),
     SettingRow(JOBS.name, str(JOBS.default), (), JOBS.help),
     SettingRow(ON_FAULT.flag, "stop", ON_FAULT.choices, ON_FAULT.help),
-    SettingRow("record-on-fault", "", (), "file for a recording where the kernel fails", text=True),
+    SettingRow(RECORD_ON_FAULT.flag, "", (), RECORD_ON_FAULT.help, text=True),
     SettingRow(
         "timeline",
         "auto",

@@ -14,6 +14,8 @@ URZ = 255
 PT = 7
 
 WINDOW_BITS = 0xFFFFFFFF
+BANK_OFFSETS = 0xFFFF
+"""Bits of an offset in a constant bank."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +67,7 @@ class Const:
     @property
     def place(self) -> int:
         """The byte of the bank: of the 16 bits of an offset the highest is printed as a sign."""
-        return self.offset & 0xFFFF
+        return self.offset & BANK_OFFSETS
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,8 +20,8 @@ from gpudbg.options.verbs import VERB_OPTIONS
 
 __all__ = [
     "CHECK_OPTIONS", "COMPILERS", "COMPILER_WORDS", "DEFAULT_JOBS", "ENGINES", "FLAGS", "JOBS",
-    "LAUNCHING", "MAX_INTEGER", "MAX_SEED", "ON_FAULT", "OPTIONS", "OptionKind", "OptionScope",
-    "OptionSpec",
+    "LAUNCHING", "MAX_INTEGER", "MAX_SEED", "ON_FAULT", "OPTIONS", "RECORD_ON_FAULT",
+    "OptionKind", "OptionScope", "OptionSpec",
     "add_compiler_options", "add_launch_options", "add_verb_options", "check_option", "keys",
     "option",
 ]  # fmt: skip
@@ -108,3 +108,4 @@ _BY_NAME = {row.name: row for row in FLAGS}
 _CHECKS = {row.name: row for row in CHECK_OPTIONS if row.scope is OptionScope.CHECK}
 JOBS = _BY_NAME["jobs"]
 ON_FAULT = _BY_NAME["on_fault"]
+RECORD_ON_FAULT = next(row for row in VERB_OPTIONS if row.name == "record_on_fault")

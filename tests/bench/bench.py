@@ -365,6 +365,8 @@ def main() -> int:
     peers = [peer for peer in asked if peer not in skipped]
     kernels = list(suite.NAMES if options.suite == "nine" else wide.PROBLEMS)
     kernels = options.kernels.split(",") if options.kernels else kernels
+    if unknown := [name for name in kernels if name not in {*suite.NAMES, *wide.PROBLEMS}]:
+        parser.error(f"no kernels: {', '.join(unknown)}")
     results = {}
     for kernel in kernels:
         rounds: dict[str, list[dict[str, Any]]] = {peer: [] for peer in ("run", *peers)}

@@ -110,12 +110,15 @@ def make_stop(
     stop = _located(inferior, made, message, **extra)
     if words := arrival_words(stop):
         stop = replace(stop, message=f"{stop.message}; {words}")
-    if stop.failed:
-        from gpudbg.debug.stops.cards import StopCard
+    return with_card(inferior, stop) if stop.failed else stop
 
-        # Now, while the warp stands there: `Stop.check` may be asked when the session is gone.
-        stop = replace(stop, card=tuple(StopCard.of(inferior, stop).lines()))
-    return stop
+
+def with_card(inferior: Inferior, stop: Stop) -> Stop:
+    """The stop with its card: made now, while the warp stands there, since `Stop.check` may be
+    asked when the session is gone."""
+    from gpudbg.debug.stops.cards import StopCard
+
+    return replace(stop, card=tuple(StopCard.of(inferior, stop).lines()))
 
 
 def _class(kind: StopKind, event: StopEvent, watch: tuple[Trigger, ...]) -> type[Stop]:

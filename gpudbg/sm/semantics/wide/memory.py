@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import cast
 
-from gpudbg.isa.operands import PT, RZ, Address, CBankAddress, Const, Imm, Reg
+from gpudbg.isa.operands import BANK_OFFSETS, PT, RZ, Address, CBankAddress, Const, Imm, Reg
 from gpudbg.sm.semantics.machine import Mask, Space, Value, Wide, WideMachine
 from gpudbg.sm.semantics.operands import ALL_ONES, check_aligned
 from gpudbg.sm.semantics.rows import register_wide
@@ -33,8 +33,6 @@ SPACES: dict[str, Space] = {
 OPERATIONS = (
     "ADD", "MIN", "MAX", "INC", "DEC", "AND", "OR", "XOR", "EXCH", "CAS", "CAST", "ARRIVE",
 )  # fmt: skip
-_BANK = 0xFFFF
-"""Offsets in a constant bank have 16 bits."""
 _SCALES = {"X4": 2, "X8": 3, "X16": 4}
 ALL_64 = 0xFFFF_FFFF_FFFF_FFFF
 
@@ -143,11 +141,11 @@ def _offset(m: WideMachine, place: Const | CBankAddress) -> Value:
         return place.offset & ALL_ONES
     base = place.base if isinstance(place, CBankAddress) else None
     if base is None or base.index == RZ:
-        return place.offset & _BANK
+        return place.offset & BANK_OFFSETS
     total = m.add(raw(m, base), place.offset & ALL_ONES)
     if place.offset >= 0:
         return total
-    return m.select(m.ult(total, ALL_ONES - _BANK // 2), total, m.and_(total, _BANK))
+    return m.select(m.ult(total, ALL_ONES - BANK_OFFSETS // 2), total, m.and_(total, BANK_OFFSETS))
 
 
 @register_wide("LDC", "ULDC", "LDCU")

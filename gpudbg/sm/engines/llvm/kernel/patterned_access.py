@@ -183,27 +183,26 @@ class PatternedAccess:
                 return False
             if space == "global" and all(None not in piece.words for piece in pieces):
                 return False
+        where, mask, rows = self.regular.to_store(space, address, values)
+        ends = min(pattern), max(pattern) + size
+        site, good, place, add = self._found(space, where, pattern, size, *ends, writes=True)
 
-        def words() -> None:
+        def write() -> None:
             if site:
-                marks.lie(marks.of_site(site))
+                self.moves.marks.lie(self.moves.marks.of_site(site))
             if steps:
                 self._scatter(ir.at(place, add + min(pattern)), steps, rows)
                 return
             for piece in pieces or ():
                 self._store_words(ir.at(place, add + piece.offset), piece, rows)
 
-        where, mask, rows = self.regular.to_store(space, address, values)
-        ends = min(pattern), max(pattern) + size
-        site, good, place, add = self._found(space, where, pattern, size, *ends, writes=True)
-        marks = self.moves.marks
         if not good:
-            words()
+            write()
             return True
         fast, slow, done = ir.fresh("fast"), ir.fresh("slow"), ir.fresh("done")
         ir.choose(good, fast, slow, LIKELY)
         ir.label(fast)
-        words()
+        write()
         ir.br(done)
         ir.label(slow)
         self._nobody(mask, done)
