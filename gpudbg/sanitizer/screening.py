@@ -30,6 +30,7 @@ from gpudbg.sanitizer.facts import GPU, facts_of
 from gpudbg.sanitizer.hand_over import masks_of_converged
 from gpudbg.sm.engines.llvm import build
 from gpudbg.sm.engines.llvm.runtime import screening as code
+from gpudbg.sm.engines.llvm.runtime import screening_words as words
 from gpudbg.sm.launch import limits_of, system_shared
 from gpudbg.sm.observer import Observer
 
@@ -134,8 +135,8 @@ def _pages(session: DebugSession) -> tuple[int, int]:
     found = list(session.grid.gpu.memory.allocations())
     if not found:
         return 0, 0
-    low = min(a.base for a in found) >> code.PAGE_SHIFT
-    return low, (max(a.end for a in found) >> code.PAGE_SHIFT) + 1 - low
+    low = min(a.base for a in found) >> words.PAGE_SHIFT
+    return low, (max(a.end for a in found) >> words.PAGE_SHIFT) + 1 - low
 
 
 def screening_of(
@@ -209,7 +210,7 @@ class Screening(Observer):
         slots = limits_of(grid.gpu.arch).warps
         all_slots = slots * len(grid.launched.sms)
         first, count = _pages(session)
-        stride = code.GRANULE_BYTES * ((config.shared_bytes + 3) // 4)
+        stride = words.GRANULE_BYTES * ((config.shared_bytes + 3) // 4)
         high, low, start = LocalMemory.ranges(config.local_bytes, config.local_low)
         local = 32 * ((high + low + 3) // 4)
         threads = config.block[0] * config.block[1] * config.block[2]
@@ -284,7 +285,7 @@ class Screening(Observer):
             self._set("found", self._field("found") | 1 << code.REASONS.index("barrier"))
 
     def _give_pages(self) -> None:
-        size = code.PAGE_BYTES * _CHUNK
+        size = words.PAGE_BYTES * _CHUNK
         begin = self._table(size)
         self._set("pool", begin)
         self._set("pool_end", begin + size)

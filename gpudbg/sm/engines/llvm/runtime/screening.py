@@ -5,12 +5,9 @@ It answers "cannot be" or "may be": an exact check of the same launch follows th
 knows few orders (program order, lanes that are active together, barriers of whole CTAs, lanes after
 `__syncwarp`), and forgets details of accesses rather than keep lists of them.
 
-Beside every four bytes of memory that is touched lie three words: the last write, the last reads
-and the last strong accesses (atomics).  A word holds, from the lowest bit, when (24 bits: a count
-of the CTA), the CTA (24), who (11: a lane of a warp; many lanes of a warp; many warps; many CTAs),
-whether it read through the path of memory that nobody writes (1), and which bytes (4; of a strong
-access, the size).  A later access that is not ordered after the earlier one, and does not conflict
-with it, widens who it was.
+Beside every four bytes of memory that is touched lie three words (`screening_words`): the last
+write, the last reads and the last strong accesses (atomics).  A later access that is not ordered
+after the earlier one, and does not conflict with it, widens who it was.
 """
 
 from __future__ import annotations
@@ -22,6 +19,25 @@ from typing import Final
 from gpudbg.dataclass import dataclass
 from gpudbg.sm.engines.llvm.ir.builder import Builder
 from gpudbg.sm.engines.llvm.ir.typed import Int, TypedPointer, Variable
+from gpudbg.sm.engines.llvm.runtime import screening_lanes
+from gpudbg.sm.engines.llvm.runtime.screening_lanes import EightLanes, Judged
+from gpudbg.sm.engines.llvm.runtime.screening_words import (
+    ATOMIC,
+    CTA_SHIFT,
+    CTAS_MANY,
+    GRANULE_BYTES,
+    LANES,
+    MASK_SHIFT,
+    MOMENT,
+    PAGE_BYTES,
+    PAGE_SHIFT,
+    READ,
+    RO_BIT,
+    WARPS_MANY,
+    WHO_MASK,
+    WHO_SHIFT,
+    WRITE,
+)
 from gpudbg.sm.trace import ACCESS_BYTES, KINDS, SPACES, SYNCS, WORDS
 
 FUNCTION: Final = "gpudbg_screen"
@@ -57,10 +73,6 @@ ALL_LANES: Final = 8
 """Flags of an instruction: its accesses are strong for the whole GPU; it reads through the path of
 memory that nobody writes; its atomics are not strong for the whole GPU; it asks for all lanes."""
 
-PAGE_SHIFT: Final = 12
-GRANULE_BYTES: Final = 24
-PAGE_BYTES: Final = GRANULE_BYTES << PAGE_SHIFT - 2
-WRITE, READ, ATOMIC = 0, 8, 16
 WARP_BYTES: Final = 16
 CTA_BYTES: Final = 56 + 32 * WARP_BYTES
 """Of a resident CTA: its number + 1, its count, the count at its last barrier, who has arrived,
@@ -71,11 +83,7 @@ _NUMBER, _COUNT, _BARRIER, _ARRIVED, _PC, _SHARED, _UNWRITTEN, _WARPS = range(0,
 _LAST, _BEGAN, _TOGETHER, _SYNCED = range(0, 16, 4)
 
 LATEST: Final = (1 << 24) - 64
-_CTA_SHIFT, _WHO_SHIFT, _RO_BIT, _MASK_SHIFT = 24, 48, 59, 60
-_SIZES: Final = (15 << _MASK_SHIFT) - (1 << 64)
-_MOMENT: Final = (1 << _WHO_SHIFT) - 1
-_WHO_MASK: Final = (1 << 11) - 1
-_LANES, _WARPS_MANY, _CTAS_MANY = 1024, 1056, 1057
+_SIZES: Final = (15 << MASK_SHIFT) - (1 << 64)
 
 
 @dataclass(slots=True)
@@ -288,6 +296,11 @@ class Screen:
         local_space = space.equals(SPACES.index("local"))
         generic = space.equals(SPACES.index("generic"))
         left = Variable(ir, 32, few)
+        plain = shared_space | space.equals(SPACES.index("global"))
+        atomic = kind.equals(KINDS.index("atomic"))
+        plain = plain & ~uniform & row.strong.equals(atomic)
+        with self._when(plain & self._races & row.size.equals(4)):
+            self._eights(row, rows, shared_space, left)
         with ir.loop() as (_, done):
             lanes = left.get()
             ir.unless(str(lanes.equals(0).ref), done)
@@ -310,6 +323,31 @@ class Screen:
             ir.br(on)
             ir.label(on)
 
+    def _eights(self, row: _Row, rows: TypedPointer, shared: Int, left: Variable) -> None:
+        """Judge eight lanes at a time those that are plainly right; the others are left."""
+        made = row.made
+        assert made is not None
+        own = made.whole.select(made.many, row.warp << 5)
+        judged = Judged(
+            row.cta, row.warp, row.writes, row.read_only, row.strong, shared,
+            self._lock_step & row.together,
+            made.whole, own, made.me, made.count, made.barrier,
+            ~self._definedness | (~shared & self._field("undefined_count").equals(0)),
+        )  # fmt: skip
+        EightLanes(self.ir, judged).each(
+            rows.at(8 * WORDS), left, made.shared, self._field("shared_bytes"),
+            self._field("system_shared"), self._page_of,
+        )  # fmt: skip
+
+    def _page_of(self, address: Int) -> Int:
+        """Where the words of a page of memory are; 0: nowhere yet."""
+        page = (address >> PAGE_SHIFT) - self._field("first_page")
+        found = Variable(self.ir, 64, 0)
+        with self._when(page < self._field("page_count")):
+            pages = self.ir.op(f"inttoptr i64 {self._field('pages').ref} to ptr")
+            found.set(TypedPointer(self.ir, pages).at(page << 3).load(64))
+        return found.get()
+
     def _uniform(self, row: _Row, rows: TypedPointer) -> tuple[Int, Int]:
         """Whether lanes read one place, and the lanes that are judged: then the first of them."""
         ir = self.ir
@@ -329,10 +367,10 @@ class Screen:
         state, own = row.state, row.own
         count = state.load(64, _COUNT)
         return _Made(
-            count, row.cta << _CTA_SHIFT | count, state.load(64, _BARRIER),
+            count, row.cta << CTA_SHIFT | count, state.load(64, _BARRIER),
             own.load(32, _TOGETHER).zext(64), own.load(32, _BEGAN).zext(64),
-            own.load(32, _SYNCED).zext(64), row.warp + _LANES,
-            uniform | (self._lock_step & row.together), self._code(row.size) << _MASK_SHIFT,
+            own.load(32, _SYNCED).zext(64), row.warp + LANES,
+            uniform | (self._lock_step & row.together), self._code(row.size) << MASK_SHIFT,
             state.load(64, _SHARED), uniform,
         )  # fmt: skip
 
@@ -447,14 +485,14 @@ class Screen:
     ) -> None:  # fmt: skip
         """Of an access, whether it reads unwritten memory, and which bytes it writes."""
         write = self._held(cell.load(64, WRITE), row, shared)
-        missing = bits & ~(write >> _MASK_SHIFT)
+        missing = bits & ~(write >> MASK_SHIFT)
         with self._when(missing.differs(0)):
             with self._when(reads & self._definedness):
                 self._undefined(row, shared, number, bits)
             with self._when(row.writes):
                 assert row.made is not None
-                held = write & (15 << _MASK_SHIFT) - (1 << 64)
-                cell.store(64, row.made.me | bits << _MASK_SHIFT | held, WRITE)
+                held = write & (15 << MASK_SHIFT) - (1 << 64)
+                cell.store(64, row.made.me | bits << MASK_SHIFT | held, WRITE)
                 with self._when(shared):
                     count = self.ir.op(f"call i64 @llvm.ctpop.i64(i64 {missing.ref})")
                     left = row.state.load(64, _UNWRITTEN) - Int(self.ir, 64, count)
@@ -470,17 +508,17 @@ class Screen:
         raw = cell.load(64, READ)
         with self._when(~row.writes & ~row.strong):
             # The same has been read since the CTA last wrote anything: that was looked at.
-            who = raw >> _WHO_SHIFT & _WHO_MASK
-            alike = (raw & _MOMENT).equals(made.me) & (who.equals(mine) | (who >= _WARPS_MANY))
-            alike = alike & (bits & ~(raw >> _MASK_SHIFT)).equals(0)
-            alike = alike & (row.read_only.zext(64) & ~(raw >> _RO_BIT)).equals(0)
+            who = raw >> WHO_SHIFT & WHO_MASK
+            alike = (raw & MOMENT).equals(made.me) & (who.equals(mine) | (who >= WARPS_MANY))
+            alike = alike & (bits & ~(raw >> MASK_SHIFT)).equals(0)
+            alike = alike & (row.read_only.zext(64) & ~(raw >> RO_BIT)).equals(0)
             ir.unless(str(alike.ref), known)
         write, read, atomic = (
             self._held(word, row, shared)
             for word in (cell.load(64, WRITE), raw, cell.load(64, ATOMIC))
         )
         with self._when(self._definedness & reads):
-            missing = (bits & ~(write >> _MASK_SHIFT)).differs(0) & atomic.equals(0)
+            missing = (bits & ~(write >> MASK_SHIFT)).differs(0) & atomic.equals(0)
             with self._when(missing):
                 self._undefined(row, shared, number, bits)
         self._conflicts(row, (write, read, atomic), bits, lane, number)
@@ -493,7 +531,7 @@ class Screen:
         cell.store(64, self._joined(atomic, row, lane, mine) | size, ATOMIC)
         ir.br(after)
         ir.label(plain)
-        here = bits << _MASK_SHIFT
+        here = bits << MASK_SHIFT
         stores, loads = ir.fresh("stores"), ir.fresh("loads")
         ir.choose(str(row.writes.ref), stores, loads)
         ir.label(stores)
@@ -501,8 +539,8 @@ class Screen:
         cell.store(64, self._joined(write, row, lane, mine) | here | held, WRITE)
         ir.br(after)
         ir.label(loads)
-        held = read & (31 << _RO_BIT) - (1 << 64)
-        path = row.read_only.zext(64) << _RO_BIT
+        held = read & (31 << RO_BIT) - (1 << 64)
+        path = row.read_only.zext(64) << RO_BIT
         cell.store(64, self._joined(read, row, lane, mine) | here | held | path, READ)
         ir.br(after)
         ir.label(after)
@@ -512,17 +550,17 @@ class Screen:
     ) -> None:
         """Hold an access against the last write, reads and strong accesses."""
         write, read, atomic = words
-        meets = (write >> _MASK_SHIFT & bits).differs(0)
+        meets = (write >> MASK_SHIFT & bits).differs(0)
         self._race_unless(meets, write, row, lane, number)
         # Strong accesses of another size, or to the same bytes as plain ones.
         assert row.made is not None
-        sized = row.strong & (atomic >> _MASK_SHIFT).equals(row.made.code >> _MASK_SHIFT)
+        sized = row.strong & (atomic >> MASK_SHIFT).equals(row.made.code >> MASK_SHIFT)
         self._race_unless(atomic.differs(0) & ~sized, atomic, row, lane, number)
-        read_meets = row.writes & (read >> _MASK_SHIFT & bits).differs(0)
+        read_meets = row.writes & (read >> MASK_SHIFT & bits).differs(0)
         self._race_unless(read_meets, read, row, lane, number)
         # Through the path of memory that nobody writes: no order helps.
         path = row.read_only & (meets | atomic.differs(0))
-        path = path | (read_meets & (read >> _RO_BIT & 1).differs(0))
+        path = path | (read_meets & (read >> RO_BIT & 1).differs(0))
         with self._when(path & self._races):
             self._found("race", row.pc, number << 2)
 
@@ -534,7 +572,7 @@ class Screen:
 
     def _held(self, word: Int, row: _Row, shared: Int) -> Int:
         """What a word says; nothing where it is of a CTA that was there before."""
-        other = (word >> _CTA_SHIFT & 0xFFFFFF).differs(row.cta)
+        other = (word >> CTA_SHIFT & 0xFFFFFF).differs(row.cta)
         return (shared & other).select(Int(self.ir, 64, 0), word)
 
     def _code(self, size: Int) -> Int:
@@ -542,8 +580,8 @@ class Screen:
         return size >> 2
 
     def _same_cta(self, word: Int, row: _Row) -> Int:
-        who = word >> _WHO_SHIFT & _WHO_MASK
-        return (word >> _CTA_SHIFT & 0xFFFFFF).equals(row.cta) & who.differs(_CTAS_MANY)
+        who = word >> WHO_SHIFT & WHO_MASK
+        return (word >> CTA_SHIFT & 0xFFFFFF).equals(row.cta) & who.differs(CTAS_MANY)
 
     def _before_barrier(self, word: Int, row: _Row) -> Int:
         """i1: the CTA has met at a barrier since."""
@@ -555,11 +593,11 @@ class Screen:
         made = row.made
         assert made is not None
         count = word & 0xFFFFFF
-        who = word >> _WHO_SHIFT & _WHO_MASK
+        who = word >> WHO_SHIFT & WHO_MASK
         one = who.equals((row.warp << 5) + lane) & ~made.uniform
-        single = who < _LANES
-        warp = single.select(who >> 5, who - _LANES)
-        same_warp = (who < _WARPS_MANY) & warp.equals(row.warp)
+        single = who < LANES
+        warp = single.select(who >> 5, who - LANES)
+        same_warp = (who < WARPS_MANY) & warp.equals(row.warp)
         # Lanes that are together are ordered after all that the warp has done before.
         earlier = ~(row.writes & count.equals(made.count))
         phases = (
@@ -579,18 +617,18 @@ class Screen:
         assert made is not None
         result = Variable(ir, 64, mine)
         with self._when(old.differs(0) & ~self._before_barrier(old, row)):
-            who_before = old >> _WHO_SHIFT & _WHO_MASK
+            who_before = old >> WHO_SHIFT & WHO_MASK
             same_cta = self._same_cta(old, row)
-            single = who_before < _LANES
-            warp = single.select(who_before >> 5, who_before - _LANES)
-            same_warp = (who_before < _WARPS_MANY) & warp.equals(row.warp) & same_cta
+            single = who_before < LANES
+            warp = single.select(who_before >> 5, who_before - LANES)
+            same_warp = (who_before < WARPS_MANY) & warp.equals(row.warp) & same_cta
             now = (old & 0xFFFFFF).equals(made.count)
             # Of one instruction: many lanes; of what is ordered: this one; else wider.
             instruction = who_before.equals(mine).select(mine, made.many)
-            wider = same_cta.select(Int(ir, 64, _WARPS_MANY), Int(ir, 64, _CTAS_MANY))
+            wider = same_cta.select(Int(ir, 64, WARPS_MANY), Int(ir, 64, CTAS_MANY))
             who = self._ordered(old, row, lane).select(mine, wider)
             result.set((same_warp & now).select(instruction, who))
-        return made.me | result.get() << _WHO_SHIFT
+        return made.me | result.get() << WHO_SHIFT
 
     def _undefined(self, row: _Row, shared: Int, number: Int, bits: Int) -> None:
         """Bytes that this launch has not written."""
@@ -625,6 +663,7 @@ def screen_text() -> str:
             "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)",
             "declare i32 @llvm.cttz.i32(i32, i1)",
             "declare i64 @llvm.ctpop.i64(i64)",
+            *screening_lanes.DECLARED,
             Screen().text(),
         ]
     )

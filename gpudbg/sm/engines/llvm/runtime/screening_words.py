@@ -1,0 +1,22 @@
+"""The words that `screening` keeps beside memory, three for every four bytes that are touched.
+
+A word holds, from the lowest bit, when (24 bits: a count of the CTA), the CTA (24), who (11: a lane
+of a warp; many lanes of a warp; many warps; many CTAs), whether it read through the path of memory
+that nobody writes (1), and which bytes (4; of a strong access, the size).
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+PAGE_SHIFT: Final = 12
+GRANULE_BYTES: Final = 24
+"""Of shadow memory for four bytes."""
+PAGE_BYTES: Final = GRANULE_BYTES << PAGE_SHIFT - 2
+WRITE, READ, ATOMIC = 0, 8, 16
+"""Where the words of four bytes are: the last write, the last reads, the last strong accesses."""
+CTA_SHIFT, WHO_SHIFT, RO_BIT, MASK_SHIFT = 24, 48, 59, 60
+MOMENT: Final = (1 << WHO_SHIFT) - 1
+WHO_MASK: Final = (1 << 11) - 1
+LANES, WARPS_MANY, CTAS_MANY = 1024, 1056, 1057
+"""The first number of who is many lanes of a warp; many warps of a CTA; many CTAs."""
