@@ -119,13 +119,15 @@ class _Resumed:
         for name, value in machine.trap_options.items():
             gpu.trap_options.set(name, value)
         gpu.special = make_special(machine.special)
-        if self._of.segments:
-            gpu.memory.next_address = min(self._of.segments.values())
-        loaded = device.adopt(self._program())
-        for name, allocation in loaded.module.segments.items():
-            if self._of.segments.get(name) != allocation.base:
-                raise self._error(f"has no place for segment {name}")
-        return loaded
+        return device.adopt(self._program(), lambda name, size: self._segment(gpu, name, size))
+
+    def _segment(self, gpu: Gpu, name: str, size: int) -> Allocation:
+        """Memory of a program's variables, where it was."""
+        base = self._of.segments.get(name)
+        known = next((each for each in self._of.allocations if each.base == base), None)
+        if base is None or known is None or known.size != size:
+            raise self._error(f"has no place for segment {name}")
+        return gpu.memory.place(base, size, known.name, tag=known.tag)
 
     def _program(self) -> Program:
         data, raw = self._recording.section("program"), self._of.raw
@@ -178,9 +180,9 @@ class _Resumed:
                 raise self._error(f"{each.content}: {len(content)} bytes, not {each.size}")
             made = found.get(each.base)
             if made is None:
-                memory.next_address = each.base
-                made = found[each.base] = memory.allocate(each.size, each.name, each.tag)
-            if (made.base, made.size) != (each.base, each.size):
+                made = memory.place(each.base, each.size, each.name, tag=each.tag)
+                found[each.base] = made
+            elif made.size != each.size:
                 raise self._error(f"{each.name} has no place at 0x{each.base:x}")
             made.writable()[:] = np.frombuffer(content, np.uint8)
             if each.written is not None:

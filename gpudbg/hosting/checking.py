@@ -10,9 +10,9 @@ from gpudbg.hosting.launching import (
     FAILED,
     ILLEGAL_ADDRESS,
     HostLaunch,
-    begin,
     code_of,
     is_assert,
+    require_possible,
     session_of,
 )
 from gpudbg.sanitizer.launch_plan import LaunchPlan
@@ -56,9 +56,7 @@ class CheckedRuns:
     def __call__(self, process: HostProcess, request: LaunchRequest) -> None:
         """Run and check a kernel; a fault is what later calls of the process get."""
         loaded = request.function.module.loaded
-        # What cannot begin is the program's mistake, and no launch.
-        begin(request).dispose()
-        loaded.device.gpu.launches -= 1
+        require_possible(request)
         made: list[DebugSession] = []
 
         def session(_: LoadedProgram) -> DebugSession:

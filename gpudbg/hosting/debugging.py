@@ -6,7 +6,13 @@ from typing import TYPE_CHECKING
 
 from gpudbg.errors import UsageError
 from gpudbg.hosting.cuda_errors import CudaError
-from gpudbg.hosting.launching import HostLaunch, begin, code_of, is_assert, session_of
+from gpudbg.hosting.launching import (
+    HostLaunch,
+    code_of,
+    is_assert,
+    require_possible,
+    session_of,
+)
 
 if TYPE_CHECKING:
     from gpudbg.debug.session import DebugSession
@@ -52,9 +58,7 @@ class HostLaunches:
         while (found := server.serve()) is not None:
             process, request = found
             try:
-                # What cannot begin is the program's mistake, and no launch.
-                begin(request).dispose()
-                self._execution.machine.device.gpu.launches -= 1
+                require_possible(request)
             except CudaError as error:
                 server.complete(error.code)
                 continue
@@ -93,6 +97,9 @@ class HostLaunches:
             stop = session.stop
             if not session.finished and not session.faulted:
                 stop = session.run()
+                if stop.failed:
+                    # Nobody has been shown it.
+                    self._execution.runs.stops.append(stop)
             # The session keeps its launch: the answer is all that the program waits for.
             if self._launch is not None:
                 assert stop is not None

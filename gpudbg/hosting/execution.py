@@ -54,6 +54,7 @@ class Execution:
         debug: bool = False,
         check: CheckSettings | None = None,
         captured: bool = False,
+        recording: str = "",
     ) -> None:
         """Start a program.
 
@@ -64,6 +65,7 @@ class Execution:
             check: launches run with these checks (`gpudbg.hosting.checking`).
             captured: what the program prints goes where the device's output goes, and it has no
                 standard input: a front end has both.
+            recording: file for a recording of the first launch that fails.
 
         Raises:
             UsageError: no such program or architecture, or nothing to build the library with.
@@ -71,9 +73,10 @@ class Execution:
         found_program(words[0])
         library = built_library()
         device = Device(real(arch), num_sms=sms, engine=engine, on_fault=on_fault)
-        device.gpu.marking = debug
-        self.machine = HostDevice(device, marking=debug or check is not None)
-        self.runs = Runs()
+        device.gpu.marking = debug or bool(recording)
+        marking = device.gpu.marking or check is not None
+        self.machine = HostDevice(device, marking=marking)
+        self.runs = Runs(recording)
         self.checks = None if check is None else _checked_runs(check)
         self.notices: list[str] = []
         self.server = HostServer(
@@ -121,7 +124,8 @@ class Execution:
             return f"{self.runs.gaps[0]}"
         if self.stops:
             stop = self.stops[0]
-            return f"{stop.message} (`gpudbg exec --debug` stops there)"
+            then = stop.recorded or "`gpudbg exec --debug` stops there"
+            return f"{stop.message} ({then})"
         if self.program.crash:
             return f"{self.program.path} was ended by {self.program.crash}, not by a kernel"
         if self.notices and self.program.code:

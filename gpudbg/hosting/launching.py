@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Final
 
 from gpudbg.debug.stops.cuda_exceptions import ASSERT, exception_of
 from gpudbg.errors import GpudbgError, UsageError
+from gpudbg.formats.launch import Launch
 from gpudbg.hosting.cuda_errors import COOPERATIVE_TOO_LARGE, OUT_OF_RESOURCES, CudaError
 from gpudbg.launch.beginnings import Beginnings
 from gpudbg.launch.prepare import Argument
+from gpudbg.options import RECORD_ON_FAULT
 from gpudbg.sm.repeated import RepeatedLaunches
 
 if TYPE_CHECKING:
@@ -112,6 +114,24 @@ class HostLaunch:
         """What is launched."""
         return self.request.function.kernel
 
+    @property
+    def params(self) -> bytes:
+        """The parameter bytes."""
+        return self.request.params
+
+    @cached_property
+    def table(self) -> Launch:
+        """What was asked for as a launch table says it: recordings hold that."""
+        asked = self.request
+        return Launch(
+            kernel=self.kernel.name,
+            grid=asked.grid,
+            block=asked.block,
+            cluster=asked.cluster,
+            shared_bytes=asked.shared,
+            source=self.program.path,
+        )
+
     @cached_property
     def arguments(self) -> tuple[Argument, ...]:
         """The parameters' values; what points into an allocation is named after it."""
@@ -147,17 +167,22 @@ class Runs:
     """Carries launches out to their end, without a debugger.
 
     Attributes:
+        recording: file for a recording of the first launch that fails; "" for none.
         stops: what ended launches before their end: the first of each process.
         gaps: what could not be run.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, recording: str = "") -> None:
+        self.recording = recording
         self.stops: list[Stop] = []
         self.gaps: list[str] = []
         self._again = RepeatedLaunches()
 
     def __call__(self, process: HostProcess, request: LaunchRequest) -> None:
         """Run a kernel; a fault is what later calls of the process get."""
+        if self.recording and not self.stops:
+            self._run_recorded(process, request)
+            return
         grid, again = self._begin(request)
         session: list[DebugSession] = []
 
@@ -186,6 +211,21 @@ class Runs:
             elif not self._again.keep(_module_of(request), again, request.cluster):
                 grid.dispose()
 
+    def _run_recorded(self, process: HostProcess, request: LaunchRequest) -> None:
+        """Run a kernel in a session of its own, which knows how the launch began."""
+        session = opened(process, request)
+        session.settings.set(RECORD_ON_FAULT.flag, self.recording)
+        try:
+            stop = session.run()
+            process.sticky = code_of(stop, is_assert(stop))
+            if stop.kind != "exited":
+                self.stops.append(stop)
+        except GpudbgError as error:
+            self.gaps.append(f"{request.function.kernel.name}: {error}")
+            process.sticky = FAILED
+        finally:
+            session.close()
+
     def _begin(self, request: LaunchRequest) -> tuple[Grid, RepeatedLaunch | None]:
         """`begin`, by the grid of an earlier launch of its kind where there is one."""
         shape = request.function.kernel.name, request.grid, request.block, request.params
@@ -198,6 +238,22 @@ class Runs:
 def is_assert(event: StopEvent | Stop) -> bool:
     """Whether a run was ended by a failed assertion of the program."""
     return any("assert" in line.lower() for line in event.detail)
+
+
+def opened(process: HostProcess, request: LaunchRequest) -> DebugSession:
+    """A session of a launch that is asked for.
+
+    Raises:
+        CudaError: it cannot begin: that is the program's mistake, and no launch.
+    """
+    require_possible(request)
+    return session_of(HostLaunch(process, request))
+
+
+def require_possible(request: LaunchRequest) -> None:
+    """CudaError where a launch cannot begin: that is the program's mistake, and no launch."""
+    begin(request).dispose()
+    _module_of(request).gpu.launches -= 1
 
 
 def session_of(launch: HostLaunch) -> DebugSession:

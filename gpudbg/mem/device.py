@@ -25,6 +25,8 @@ from gpudbg.mem.windows import AddressLayout
 
 GUARD_BYTES = 1 << 20
 ALIGN_BYTES = 1 << 12
+MOST_ADDRESS = 1 << 56
+"""Behind the last address that an allocation can have: a host's own are among them."""
 MOST_FREED = 1024
 """Freed allocations that are remembered for messages."""
 _EMPTY = np.empty(0, np.uint8)
@@ -193,14 +195,31 @@ class DeviceMemory:
         return made
 
     def place(
-        self, base: int, size: int, name: str, padded: npt.NDArray[np.uint8], tag: str = "buffer"
+        self,
+        base: int,
+        size: int,
+        name: str,
+        padded: npt.NDArray[np.uint8] | None = None,
+        tag: str = "buffer",
     ) -> Allocation:
         """An allocation at an address of one's choosing, where `allocate` puts none.
 
         Args:
-            padded: its storage, which somebody else may see, too.
+            padded: its storage, which somebody else may see, too; None: new.
+
+        Raises:
+            UsageError: no such address, or another allocation is there.
         """
-        made = Allocation(base, size, name, tag, self.journal, padded)
+        if base <= 0 or size < 0 or base + size > MOST_ADDRESS:
+            raise UsageError(f"device memory has no {size} bytes at 0x{base:x}")
+        last = bisect_right(self._bases, base + max(size, 1) - 1)
+        before = next((a for a in reversed(self._allocations[:last]) if not a.freed), None)
+        if before is not None and before.end > base:
+            raise UsageError(f"device memory: 0x{base:x} is {self.describe(base, size)}")
+        try:
+            made = Allocation(base, size, name, tag, self.journal, padded)
+        except MemoryError as error:
+            raise UsageError(f"cannot allocate {size} bytes: host memory is full") from error
         self._enter(made)
         return made
 

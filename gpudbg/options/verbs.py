@@ -70,7 +70,7 @@ FLAGS_OF_RUNS = (
     _flag("export", "max-instructions", WHOLE, least=1, metavar="N"),
     _flag("run", "check", TEXTS, "watch for mistakes; ", metavar="NAME"),
     _flag(
-        "run,tui,repl", "record-on-fault", TEXT,
+        "run,exec,tui,repl", "record-on-fault", TEXT,
         "where the kernel fails, write a recording that `gpudbg FILE.gpurec` opens",
         metavar="FILE.gpurec",
     ),

@@ -20,8 +20,11 @@ import gpudbg
 from tests import kernel_cases as kc
 from tests.engine import machines
 
-MOST = {"run": 5_000_000, "step": 20_000}
+MOST = {"run": 5_000_000, "step": 100_000}
 """Warp instructions of a launch that are looked at, by engine."""
+PIECES = 24
+"""Checkpoints of a launch, at random places: the ways back are short, so that a thousand positions
+take a minute on the step engine; `--pieces 0`: none but those that the session takes by itself."""
 
 
 BENCH = Path("tests/bench").resolve()
@@ -51,12 +54,31 @@ def benchmarks(size: str) -> Iterator[Opened]:
         yield name, partial(launch, name)
 
 
-def wrong_positions(launch: Opened, engine: str, count: int, seed: int) -> tuple[int, list[int]]:
+def _length(opened: Callable[[str], Any], engine: str) -> int:
+    """Warp instructions of a launch that are looked at."""
+    with opened("run") as session:
+        session.run(max_instructions=MOST[engine])
+        return int(session.tick)
+
+
+def _run_in_pieces(session: Any, length: int, pieces: int, draw: random.Random) -> None:
+    """Run a launch, with a checkpoint behind each of so many runs."""
+    replay = session.history.replay
+    for tick in [*sorted(draw.sample(range(1, length), min(pieces, length - 1))), length]:
+        if session.faulted or session.finished:
+            return
+        session.run(max_instructions=tick - session.tick)
+        replay.mark(replay.end)
+
+
+def wrong_positions(
+    launch: Opened, engine: str, count: int, seed: int, pieces: int = PIECES
+) -> tuple[int, list[int]]:
     """How many positions were gone to, and those that had another state."""
     name, opened = launch
     draw = random.Random(f"{name} {engine} {seed}")
     with opened(engine) as straight, opened(engine) as session:
-        session.run(max_instructions=MOST[engine])
+        _run_in_pieces(session, _length(opened, engine), pieces, draw)
         ticks = sorted(draw.sample(range(session.tick + 1), min(count, session.tick)))
         hashes = {}
         for tick in ticks:
@@ -81,6 +103,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--positions", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--pieces", type=int, default=PIECES)
     parser.add_argument("--kernel", nargs="*")
     parser.add_argument("--seconds", type=int, help="begin no other kernel after so long")
     parser.add_argument("--bench", choices=("small", "tiny"))
@@ -95,7 +118,9 @@ def main() -> int:
             break
         for engine in ("run", "step"):
             try:
-                count, wrong = wrong_positions(launch, engine, options.positions, options.seed)
+                count, wrong = wrong_positions(
+                    launch, engine, options.positions, options.seed, options.pieces
+                )
             except gpudbg.GpudbgError as error:
                 count, wrong = 0, [0]
                 print(f"{name}, engine {engine}: {error}")

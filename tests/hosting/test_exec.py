@@ -10,9 +10,16 @@ from pathlib import Path
 
 import pytest
 
+import gpudbg
+from gpudbg.api.recordings import resume
+from gpudbg.debug.recording.taking import take
 from gpudbg.errors import UsageError
+from gpudbg.formats.recording import decode, encode
 from gpudbg.hosting.build import built_library
 from gpudbg.hosting.checking import CheckedRuns
+from gpudbg.hosting.execution import Execution
+from gpudbg.hosting.launching import Runs, code_of, is_assert, opened
+from gpudbg.hosting.process import HostProcess, LaunchRequest
 from gpudbg.hosting.program import found_program
 from gpudbg.sanitizer import CheckSettings
 from gpudbg.toolchain.installed import runtime_headers
@@ -123,15 +130,70 @@ def test_a_runtime_that_is_linked_in_is_led_here(tmp_path: Path) -> None:
     assert "WRONG" not in done.stdout
 
 
-def test_launches_are_places_to_stop(runtime: Path) -> None:
-    commands = ["break speak", "continue", "info breakpoints", "delete", "continue"]
-    words = [word for command in commands for word in ("-ex", command)]
-    done = run_exec("--batch", *words, runtime, "fault")
+def test_launches_are_places_to_stop_and_recorded(runtime: Path, tmp_path: Path) -> None:
+    """Of any launch, and of the one that faults; without the program and its memory."""
+    kept, fault = tmp_path / "kept.gpurec", tmp_path / "fault.gpurec"
+    commands = ["break speak", "continue", f"record save {kept}", "info breakpoints", "delete"]
+    words = [word for command in [*commands, "continue"] for word in ("-ex", command)]
+    done = run_exec("--batch", "--record-on-fault", fault, *words, runtime, "fault")
     assert done.returncode == 5
     assert "sticky       ok" in done.stdout
     assert "Breakpoint 1 at speak" in done.stderr
     assert "breakpoint 1 at speak" in done.stderr
     assert "at the entry of wild" in done.stderr
+    with gpudbg.open(kept) as session:
+        assert (session.kernel.name, session.tick) == ("_Z5speaki", 0)
+        assert session.run().kind == "exited"
+        assert "block 1 says 5" in session.output.text
+    (line,) = done.stderr.splitlines()[-1:]
+    assert f"(recorded in {fault}: " in line
+    assert fault.exists()
+
+
+def test_a_program_s_fault_is_recorded(runtime: Path, tmp_path: Path) -> None:
+    path = tmp_path / "fault.gpurec"
+    done = run_exec("--record-on-fault", path, runtime, "fault")
+    assert done.returncode == 5
+    assert "sticky       ok" in done.stdout
+    (line,) = done.stderr.splitlines()
+    assert f"(recorded in {path}: " in line
+    with gpudbg.open(path) as session:
+        assert session.kernel.name == "_Z4wildPi"
+        assert session.faulted
+        end = session.state_hash()
+        assert session.reverse_step().kind == "step"
+        assert session.step().kind == "warp_error"
+        assert session.state_hash() == end
+    assert run_exec("--check", "--record-on-fault", path, runtime).returncode == 2
+
+
+@pytest.mark.full(instead="test_a_program_s_fault_is_recorded")
+@pytest.mark.parametrize(
+    ("source", "words"),
+    [
+        ("runtime.cu", ()), ("runtime.cu", ("fault",)), ("images.cu", ()), ("graphs.cu", ()),
+        ("handles.cu", ()), ("ends.cu", ()),
+    ],
+)  # fmt: skip
+def test_every_launch_of_a_program_opens_as_a_recording(
+    source: str, words: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Managed, pinned and registered memory, textures, surfaces, modules loaded on the way."""
+    program, seen = host_program(source, tmp_path / "program", "-lcuda"), []
+
+    def run(_: Runs, process: HostProcess, request: LaunchRequest) -> None:
+        with opened(process, request) as session:
+            stop = session.run()
+            process.sticky = code_of(stop, is_assert(stop))
+            with resume(decode(encode(take(session)), "recording")) as again:
+                seen.append((session.tick, session.state_hash()))
+                assert (again.tick, again.state_hash()) == seen[-1]
+                assert again.stop is not None
+                assert again.stop.kind == stop.kind
+
+    monkeypatch.setattr(Runs, "__call__", run)
+    Execution([str(program), *words], arch="sm_80").run()
+    assert seen
 
 
 def test_the_doctor_says_what_is_here(capsys: pytest.CaptureFixture[str]) -> None:
@@ -191,7 +253,7 @@ def test_code_for_other_architectures(tmp_path: Path) -> None:
     assert older.returncode == 0, older.stdout + older.stderr
 
 
-@pytest.mark.full(instead="test_launches_are_places_to_stop")
+@pytest.mark.full(instead="test_launches_are_places_to_stop_and_recorded")
 def test_an_mi_client_starts_the_program_again(tmp_path: Path) -> None:
     program = host_program("checked.cu", tmp_path / "mi")
     with subprocess.Popen(
@@ -227,7 +289,7 @@ def test_an_mi_client_starts_the_program_again(tmp_path: Path) -> None:
         assert "^exit" in client.stdout.read()
 
 
-@pytest.mark.full(instead="test_launches_are_places_to_stop")
+@pytest.mark.full(instead="test_launches_are_places_to_stop_and_recorded")
 def test_the_terminal_ui_shows_a_launch_and_what_the_program_prints(tmp_path: Path) -> None:
     import pexpect  # type: ignore[import-untyped]
 

@@ -11,7 +11,7 @@ import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeGuard
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeGuard, runtime_checkable
 
 import numpy as np
 
@@ -35,7 +35,6 @@ from gpudbg.formats.recording import (
     Recording,
     encode,
 )
-from gpudbg.launch.prepare import ProgramLaunch
 from gpudbg.sm import state_edits
 from gpudbg.sm.state_hash import parts, state_hash
 from gpudbg.sm.trap.options import OPTION_NAMES
@@ -43,12 +42,30 @@ from gpudbg.sm.trap.options import OPTION_NAMES
 if TYPE_CHECKING:
     from gpudbg.debug.history.replay import Mark
     from gpudbg.debug.session import DebugSession
+    from gpudbg.formats.launch import Launch
     from gpudbg.sm.gpu import Gpu
     from gpudbg.sm.grid import Grid
     from gpudbg.sm.moves import Move
     from gpudbg.sm.trap.handler import Handler
 
 _NOT_YET: Final = "recordings do not hold {}"
+
+
+@runtime_checkable
+class RecordableLaunch(Protocol):
+    """What a recording needs of a launch beyond what a session does."""
+
+    @property
+    def table(self) -> Launch:
+        """Its kernel, its dimensions, what it shows at the end."""
+
+    @property
+    def params(self) -> bytes:
+        """The parameter bytes."""
+
+    @property
+    def next_address(self) -> int:
+        """Where what the launch makes for itself in device memory begins."""
 
 
 def save(session: DebugSession, path: str | os.PathLike[str]) -> int:
@@ -80,8 +97,8 @@ def take(session: DebugSession) -> Recording:
 def require_recordable(session: DebugSession) -> None:
     """CommandError where a launch has what recordings do not hold."""
     replay = session.history.replay
-    if not isinstance(session.launch, ProgramLaunch):
-        raise CommandError(_NOT_YET.format("launches that were not made from a launch table"))
+    if not isinstance(session.launch, RecordableLaunch):
+        raise CommandError(_NOT_YET.format("launches of another kind than programs' own"))
     if session.grid.gpu.jobs > 1 and any(mark.needed for mark in replay.marks):
         raise CommandError(
             _NOT_YET.format("changes in a launch that runs on several host threads (`--jobs`)"),
@@ -147,7 +164,7 @@ class _Taker:
     def take(self) -> Recording:
         """The recording, from the launch's beginning to its present."""
         session, replay, launch = self._session, self._replay, self._session.launch
-        assert isinstance(launch, ProgramLaunch)
+        assert isinstance(launch, RecordableLaunch)
         program, table = session.program, launch.table
         buffers = {a.name for a in launch.arguments if _is_buffer(a.buffer)}
         self._section("program", program.data)

@@ -20,6 +20,7 @@ from gpudbg.frontends.mi.parser import MiError
 from gpudbg.frontends.mi.server import Server, interrupts
 from gpudbg.frontends.mi.ui import Kind, Ui
 from gpudbg.launch import program_first
+from gpudbg.options import RECORD_ON_FAULT
 
 if TYPE_CHECKING:
     from gpudbg.debug import DebugSession
@@ -46,6 +47,7 @@ VALUES = {
     **dict.fromkeys(("d", "directory"), "directory"),
     **dict.fromkeys(("mi-listen",), "listen"),
     **dict.fromkeys(("annotate",), "annotate"),
+    **dict.fromkeys((RECORD_ON_FAULT.flag,), "recording"),
     **dict.fromkeys(("data-directory", "D", "sysroot", "l", "baud"), "ignored"),
 }
 """gdb's options with a value -> what they set."""
@@ -128,8 +130,15 @@ def _take(out: CommandLine, what: str, value: str) -> None:
         out.early.append(f"tty {value}")
     elif what == "directory":
         out.early.append(f"directory {value}")
+    elif what == "recording":
+        out.early.append(record_line(value))
     elif what == "cd":
         os.chdir(Path(value))
+
+
+def record_line(path: str) -> str:
+    """The console line that has failing launches recorded."""
+    return f"set {RECORD_ON_FAULT.flag} {path}"
 
 
 def startup_lines(args: CommandLine) -> list[str]:

@@ -195,4 +195,5 @@ def _exception_words(session: DebugSession, stop: Stop, reason: Fields) -> list[
     out += [f"{line}\n" for line in stop.detail]
     if stop.errors and stop.errors[0].detail and stop.errors[0].detail not in stop.detail:
         out.append(f"{stop.errors[0].detail}\n")
+    out += [f"{stop.recorded}\n"] if stop.recorded else []
     return out

@@ -11,7 +11,7 @@ from gpudbg.arguments import Parser
 from gpudbg.errors import UsageError
 from gpudbg.frontends.verbs.common import has_screen
 from gpudbg.hosting import found_program, is_program_source
-from gpudbg.options import add_compiler_options, add_verb_options
+from gpudbg.options import RECORD_ON_FAULT, add_compiler_options, add_verb_options
 from gpudbg.toolchain import flag_options
 
 if TYPE_CHECKING:
@@ -45,6 +45,10 @@ def main(argv: list[str]) -> int:
     debug = any(asked)
     if args.check and debug:
         raise UsageError("--check runs launches without stops", "leave out one of the two")
+    if args.check and args.record_on_fault:
+        raise UsageError(
+            "--check goes on behind faults", "--record-on-fault without it records one"
+        )
     for flag in ("report", "checks", "suppressions"):
         if getattr(args, flag) and not args.check:
             raise UsageError(f"--{flag} is of --check", "add --check")
@@ -74,6 +78,7 @@ def _executed(args: argparse.Namespace, words: list[str], debug: bool) -> int:
         debug=debug,
         check=_settings(args) if args.check else None,
         captured=screen,
+        recording="" if args.check else args.record_on_fault or "",
     )
     if screen:
         return _drawn(execution, args)
@@ -116,7 +121,7 @@ def _said(execution: Execution, args: argparse.Namespace) -> str:
 
 def _served(args: argparse.Namespace, words: list[str]) -> int:
     """GDB/MI: a client that starts the program, as often as it likes."""
-    from gpudbg.frontends.mi.main import CommandLine, interpreter_of, serve
+    from gpudbg.frontends.mi.main import CommandLine, interpreter_of, record_line, serve
     from gpudbg.hosting import Execution, open_host_program
 
     made: list[Execution] = []
@@ -140,13 +145,19 @@ def _served(args: argparse.Namespace, words: list[str]) -> int:
     kind, version = interpreter_of(args.interpreter)
     steps = [t if k == "-ex" else f"source {t}" for k, t in args.script or []]
     program = [found_program(words[0]), *words[1:]]
-    line = CommandLine(batch=args.batch, late=steps, program=program)
+    early = [record_line(args.record_on_fault)] if args.record_on_fault else []
+    line = CommandLine(batch=args.batch, early=early, late=steps, program=program)
     try:
         serve(line, kind, version, opened)
     finally:
         for execution in made:
             execution.close()
     return 0
+
+
+def _record_failures(session: DebugSession, args: argparse.Namespace) -> None:
+    """Have the session write a recording where a launch fails, if the flags say so."""
+    session.settings.set(RECORD_ON_FAULT.flag, args.record_on_fault or "")
 
 
 def _drawn(execution: Execution, args: argparse.Namespace) -> int:
@@ -160,6 +171,7 @@ def _drawn(execution: Execution, args: argparse.Namespace) -> int:
         if session is None:
             sys.stdout.write(execution.machine.device.gpu.output.text)
             return execution.program.code
+        _record_failures(session, args)
         steps = [t if k == "-ex" else f"source {t}" for k, t in args.script or []]
         code = run_app(session, steps)
         return execution.program.code if launches.over else code
@@ -181,6 +193,7 @@ def _debugged(execution: Execution, args: argparse.Namespace) -> int:
         session = launches.first()
         if session is None:
             return execution.program.code
+        _record_failures(session, args)
         console = Console(session, out=sys.stderr, err=sys.stderr)
         for kind, text in args.script or []:
             done = console.try_file(Path(text)) if kind == "-x" else console.execute(text)
