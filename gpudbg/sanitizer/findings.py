@@ -341,14 +341,14 @@ class CheckResults:
 
     @property
     def status(self) -> Status:
-        """Findings explain more than the fault they lead to."""
-        if self.gap:
-            return "gap"
+        """Findings tell more than the fault they lead to, or than what could not be judged."""
         if self.counted:
             return "findings"
+        if self.gap:
+            return "gap"
         return "fault" if self.faults else "clean"
 
     @property
     def exit_code(self) -> int:
-        """0 clean, 1 findings, 3 a fault that no finding explains, 4 could not judge."""
+        """0 clean, 1 findings, 3 a fault that no finding explains, 4 could not judge the rest."""
         return EXIT_CODES[self.status]

@@ -109,6 +109,17 @@ def test_a_fault_is_not_clean() -> None:
     assert CheckReport(gap="no semantics").exit_code == 4
 
 
+def test_findings_stand_though_the_rest_could_not_be_judged() -> None:
+    found = CheckFinding("leak", "error", "", where="64 bytes")
+    report = CheckReport(findings=(found,), gap="no semantics")
+    assert (report.status, report.exit_code) == ("findings", 1)
+    assert "1 finding (1 error), and could not judge the rest;" in report.lines()[-1]
+    assert not report.to_sarif()["runs"][0]["invocations"][0]["executionSuccessful"]
+    assert Xml.fromstring(report.to_junit()).get("errors") == "1"
+    note = CheckReport(findings=(CheckFinding("leak", "note", "", where="64 bytes"),), gap="no")
+    assert (note.status, note.exit_code) == ("gap", 4)
+
+
 # ---- suppressions, baselines -----------------------------------------------------------------
 def test_a_rule_suppresses(tmp_path: Path) -> None:
     case = next(c for c in cases() if c.id == "shift-no_barrier")

@@ -31,8 +31,9 @@ from gpudbg.sanitizer import (
 )
 from gpudbg.toolchain import flag_options
 
-_WORST: Final = (4, 1, 3, 0)
-"""Exit codes of programs, the one that counts for all first."""
+_WORST: Final = (1, 4, 3, 0)
+"""Exit codes of programs, the one that counts for all first: what was found stands, whatever else
+could not be judged."""
 
 
 def main(argv: list[str]) -> int:

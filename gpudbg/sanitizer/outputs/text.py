@@ -42,6 +42,7 @@ def summary(report: CheckResults) -> str:
     if shown:
         parts = [_plural(counts[s], s) for s in SEVERITIES if counts[s]]
         text = f"{_plural(len(shown), 'finding')} ({', '.join(parts)})"
+        text += ", and could not judge the rest" * bool(report.gap)
     elif report.gap:
         text = "could not judge"
     elif report.faults:
