@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpudbg.device.hostdata import converted, host_array
-from gpudbg.device.views import DeviceView, make_view
+from gpudbg.device.views import BufferElements, DeviceView, make_view
 from gpudbg.errors import UsageError
 from gpudbg.mem.device import Allocation
 from gpudbg.options import DEFAULT_JOBS, ENGINES, ON_FAULT
@@ -398,11 +398,11 @@ class DeviceBuffer:
         return self.array() if dtype is None else self.array().astype(dtype)
 
     def __getitem__(self, index: Any) -> Any:
-        """Elements as they are now, a read-only copy; `buffer[index] = values` writes."""
-        found = self.array()[index]
-        if isinstance(found, np.ndarray):
-            found.flags.writeable = False
-        return found
+        """Elements as they are now, a read-only copy; `buffer[index] = values` writes.
+
+        A slice as a kernel's argument is that part of the buffer itself, as `view` gives it.
+        """
+        return BufferElements.taken(self, self.array(), index)
 
     def __setitem__(self, index: Any, values: npt.ArrayLike) -> None:
         """Write elements.

@@ -35,6 +35,9 @@ def host_value(value: Any, what: object) -> Any:
     """
     if isinstance(value, np.ndarray) and type(value) is not np.ndarray:
         _refuse_masked(value, what)
+        found = getattr(value, "device_view", None)
+        if found is not None:
+            return found
     if isinstance(value, memoryview) and value.format not in _BYTES:
         return _elements(value, what)
     if isinstance(value, np.ndarray | np.generic | int | float | bytes | bytearray | memoryview):

@@ -84,6 +84,46 @@ class DeviceView:
         return text if self.strides == dense else f"{text}, strides {self.strides}"
 
 
+class BufferElements(np.ndarray[Any, Any]):
+    """Elements of a buffer as they were when they were asked for, a read-only copy; as a kernel's
+    argument they are the view of the buffer that they were taken from (`device_view`)."""
+
+    _of: tuple[ViewStorage, npt.NDArray[Any]] | None = None
+
+    @classmethod
+    def taken(cls, base: ViewStorage, whole: npt.NDArray[Any], index: Any) -> Any:
+        """`whole[index]`, where `whole` is a copy of the buffer."""
+        found = whole[index]
+        if not isinstance(found, np.ndarray):
+            return found
+        if found.base is not None:
+            part = found.view(cls)
+            part._of = base, whole
+            found = part
+        found.flags.writeable = False
+        return found
+
+    def __array_finalize__(self, obj: Any) -> None:
+        self._of = getattr(obj, "_of", None)
+
+    @property
+    def device_view(self) -> DeviceView | None:
+        """The same elements in device memory; None for what was computed from them."""
+        if self._of is None:
+            return None
+        base, whole = self._of
+        place, start = (a.__array_interface__["data"][0] for a in (self, whole))
+        if not start <= place < start + max(whole.nbytes, 1) or not whole.flags.c_contiguous:
+            return None
+        return DeviceView(base, self.shape, self.strides, place - start, self.dtype)
+
+    def __repr__(self) -> str:
+        return repr(self.view(np.ndarray))
+
+    def __reduce__(self) -> Any:
+        return self.copy().view(np.ndarray).__reduce__()
+
+
 def _dense(shape: Sequence[int], itemsize: int) -> tuple[int, ...]:
     strides, step = [], itemsize
     for size in reversed(shape):

@@ -19,6 +19,7 @@ from gpudbg.api.programs import LoadedProgram, Source
 from gpudbg.architectures import is_wide
 from gpudbg.dataclass import dataclass
 from gpudbg.debug.stops.stop import DeadlockStop, ExitStop, InterruptStop
+from gpudbg.device.hostdata import host_value
 from gpudbg.errors import ModelGap, UsageError
 from gpudbg.sanitizer.async_races import AsyncRaceCheck
 from gpudbg.sanitizer.barriers import BarrierCheck
@@ -645,24 +646,39 @@ class NumpyStorage:
 
     def __init__(self, program: LoadedProgram) -> None:
         self._program = program
-        self._made: dict[int, tuple[Any, DeviceBuffer]] = {}
+        self._made: dict[tuple[int, int, bool], tuple[Any, DeviceBuffer]] = {}
 
     def given(self, args: Sequence[object]) -> list[object]:
-        """Arguments with views of device memory in place of parts of NumPy arrays."""
-        return [self._view(a) if isinstance(a, np.ndarray) else a for a in args]
+        """Arguments with views of device memory in place of parts of host arrays."""
+        return [self._given(a, f"argument {n}") for n, a in enumerate(args)]
+
+    def _given(self, value: Any, what: str) -> object:
+        if not isinstance(value, np.ndarray):
+            # What another library calls an array; errors are the launch's.
+            if not hasattr(value, "__dlpack__") and not hasattr(value, "__array_interface__"):
+                return value
+            if hasattr(value, "address"):
+                return value
+        found = host_value(value, what)
+        return self._view(found) if isinstance(found, np.ndarray) else found
 
     def _view(self, array: Any) -> object:
-        if array.dtype.hasobject or not array.size:
+        if array.dtype.hasobject:
             return array
         outer = storage_of(array)
         whole = outer is None
         outer = array if outer is None else outer
-        held = self._made.get(id(outer))
+        if not outer.size:
+            return array
+        start = outer.__array_interface__["data"][0]
+        # A whole array in Fortran's order is packed anew, as a launch does it.
+        key = start, outer.nbytes, outer.flags.c_contiguous
+        held = self._made.get(key)
         if held is None:
-            held = self._made[id(outer)] = (outer, self._program.device.buffer(outer))
+            held = self._made[key] = (outer, self._program.device.buffer(outer))
         if whole:
             return held[1]
-        offset = array.__array_interface__["data"][0] - outer.__array_interface__["data"][0]
+        offset = array.__array_interface__["data"][0] - start
         return held[1].view(array.shape, array.strides, offset, array.dtype)
 
     def write_back(self) -> None:

@@ -264,12 +264,44 @@ _VERBS: Final[dict[str, Any]] = {"load": "reads", "store": "writes", "atomic": "
 
 
 def storage_of(array: npt.NDArray[Any]) -> npt.NDArray[Any] | None:
-    """The outermost array that a NumPy view is part of; None: it is no view of a larger one."""
+    """The outermost array that an array is part of, as it lies in memory; None: it is no part of a
+    larger one.
+
+    Of arrays of other libraries (DLPack) only the elements are known: then it is what lies from the
+    first to the last of them.
+    """
     outer: Any = array
     while isinstance(outer.base, np.ndarray):
         outer = outer.base
-    if outer is array or not outer.flags.c_contiguous:
-        return None
+    if not outer.flags.c_contiguous:
+        outer = outer.T
+    if not outer.flags.c_contiguous:
+        return _span_of(array)
     if array.nbytes == outer.nbytes and array.flags.c_contiguous:
         return None
+    if outer is array or (array.nbytes == outer.nbytes and array.flags.f_contiguous):
+        return None
     return outer if isinstance(outer, np.ndarray) else None
+
+
+def _span_of(array: npt.NDArray[Any]) -> npt.NDArray[Any] | None:
+    """The bytes from an array's first element to its last."""
+    if not array.size:
+        return None
+    ends = [(n - 1) * s for n, s in zip(array.shape, array.strides, strict=True)]
+    low, high = sum(e for e in ends if e < 0), sum(e for e in ends if e > 0)
+    place = array.__array_interface__["data"][0] + low
+    size = high - low + array.itemsize
+    made: Any = np.asarray(_Span(array, place, size))
+    return made if isinstance(made, np.ndarray) else None
+
+
+class _Span:
+    """Memory of an array, which is kept as long as this is."""
+
+    def __init__(self, array: npt.NDArray[Any], place: int, size: int) -> None:
+        self._array = array
+        self.__array_interface__ = {
+            "version": 3, "typestr": "|u1", "shape": (size,),
+            "data": (place, not array.flags.writeable),
+        }  # fmt: skip

@@ -100,8 +100,34 @@ def cubin(file: str, arch: str) -> bytes:
     return lzma.decompress((FOLDER / f"{file}.{arch}.cubin.xz").read_bytes())
 
 
-def argument(program: Any, row: dict[str, Any]) -> Any:
-    """What an argument's description is: a buffer, a view, a tensor map, or a number."""
+class Exported:
+    """An array as another library gives it."""
+
+    def __init__(self, array: Any) -> None:
+        self._array = array
+
+    def __dlpack__(self, **options: Any) -> Any:
+        return self._array.__dlpack__(**options)
+
+    def __dlpack_device__(self) -> Any:
+        return self._array.__dlpack_device__()
+
+
+def sliced(program: Any, row: dict[str, Any], kept: dict[Any, Any]) -> Any:
+    """A part of an array: NumPy's, another library's by DLPack, or of a buffer of the device."""
+    shape, by = row["of"], row["by"]
+    key = (by, *shape)
+    if key not in kept:
+        made = np.arange(math.prod(shape), dtype=row["dtype"]).reshape(shape)
+        if by == "fortran":
+            made = np.asfortranarray(made)
+        kept[key] = program.device.buffer(made) if by == "buffer" else made
+    part = kept[key][tuple(slice(*one) for one in row["slice"])]
+    return Exported(part) if by == "dlpack" else part
+
+
+def argument(program: Any, row: dict[str, Any], kept: dict[Any, Any]) -> Any:
+    """What an argument's description is: a buffer, a view, a tensor map, an image or a number."""
     dtype = np.dtype(row["dtype"])
     if "value" in row:
         return dtype.type(row["value"])
@@ -114,6 +140,12 @@ def argument(program: Any, row: dict[str, Any]) -> Any:
     if "map" in row:
         data = np.arange(math.prod(row["map"])).astype(dtype).reshape(row["map"])
         return program.device.tensor_map(program.device.buffer(data), box=tuple(row["box"]))
+    if "surface" in row or "texture" in row:
+        make = program.device.surface if "surface" in row else program.device.texture
+        data = np.zeros(row.get("surface") or row["texture"], dtype)
+        return make(data, row.get("dim"), layout=row.get("layout", "block_linear"))
+    if "slice" in row:
+        return sliced(program, row, kept)
     made = np.zeros(row["zeros"], dtype)
     if "view" in row:
         view = row["view"]
@@ -125,7 +157,8 @@ def checked(pair: Pair, arch: str, twin: int) -> Any:
     """The report of one of the two."""
     data, kernel = pair.data, pair.kernel(twin)
     program = gpudbg.load(cubin(pair.file, arch))
-    args = [argument(program, row) for row in data["args"]]
+    kept: dict[Any, Any] = {}
+    args = [argument(program, row, kept) for row in data["args"]]
     settings = ("portability", "volatile", "init", "schedules", "checks")
     given = {key: data[key] for key in settings if key in data}
     if "launches" not in data:
