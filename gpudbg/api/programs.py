@@ -86,38 +86,19 @@ class LoadedProgram(LoadedModule):
         >>> session.buffer(1)
         array([73], dtype=int32)
         """
-        if kernel is not None:
-            given.text(kernel, "kernel", next(iter(self.kernels), "saxpy"))
-        if isinstance(args, str | np.ndarray | Mapping) or not isinstance(args, Sequence):
-            raise UsageError(
-                f"args must be a list of arguments, not a {type(args).__name__}",
-                "one for each parameter, in order",
-            )
-        from gpudbg.formats.launch import python_launch
-        from gpudbg.launch.prepare import ArgumentPlace
-
-        program, places = self.program, list[object]()
-        values: list[object] = []
-        for index, value in enumerate(args):
-            place = ArgumentPlace((program, kernel, index, len(args)))
-            home = getattr(value, "device", None)
-            if isinstance(home, EmulatedDevice) and home is not self.device:
-                raise UsageError(f"{place} is in another device's memory")
-            places.append(place)
-            values.append(host_value(value, place))
-        args = values
-        table = python_launch(kernel, grid, block, args, shared_bytes, cluster, places)
+        table, args = table_of(self, kernel, grid, block, args, shared_bytes, cluster)
         if coverage is not None:
             each = coverage if isinstance(coverage, list | tuple) else [coverage]
             masks = [given.whole(mask, "coverage", 0, 0xFFFFFFFF) for mask in each]
             pixel = {"shader_type": "pixel", "coverage": masks}
             table = table.replaced(special=make_special(pixel))
         session = self.launch_table(table)
-        for argument, value in zip(session.launch.arguments, args, strict=False):
-            # A launch table knows scalar types; structures and complex numbers are bytes there.
-            if isinstance(value, np.ndarray) and value.ndim and argument.buffer is not None:
-                argument.buffer.dtype = value.dtype.newbyteorder("<")
-                argument.buffer.shape = value.shape
+        if table.buffers:
+            for argument, value in zip(session.launch.arguments, args, strict=False):
+                # A launch table knows scalar types; structures and complex numbers are bytes there.
+                if isinstance(value, np.ndarray) and value.ndim and argument.buffer is not None:
+                    argument.buffer.dtype = value.dtype.newbyteorder("<")
+                    argument.buffer.shape = value.shape
         return session
 
     def launch_table(self, table: Launch) -> DebugSession:
@@ -139,6 +120,38 @@ class LoadedProgram(LoadedModule):
 
     def __repr__(self) -> str:
         return f"<LoadedProgram {self.program.path}, {self.program.arch}>"
+
+
+def table_of(
+    loaded: LoadedProgram,
+    kernel: str | None,
+    grid: int | Sequence[int],
+    block: int | Sequence[int],
+    args: Sequence[object],
+    shared_bytes: int = 0,
+    cluster: int | Sequence[int] | None = None,
+) -> tuple[Launch, Sequence[object]]:
+    """What `LoadedProgram.launch` launches, and its arguments as NumPy's; errors as there."""
+    from gpudbg.formats.launch import python_launch
+    from gpudbg.launch.prepare import ArgumentPlace
+
+    if kernel is not None:
+        given.text(kernel, "kernel", next(iter(loaded.kernels), "saxpy"))
+    if isinstance(args, str | np.ndarray | Mapping) or not isinstance(args, Sequence):
+        raise UsageError(
+            f"args must be a list of arguments, not a {type(args).__name__}",
+            "one for each parameter, in order",
+        )
+    program, places = loaded.program, list[object]()
+    values: list[object] = []
+    for index, value in enumerate(args):
+        place = ArgumentPlace((program, kernel, index, len(args)))
+        home = getattr(value, "device", None)
+        if isinstance(home, EmulatedDevice) and home is not loaded.device:
+            raise UsageError(f"{place} is in another device's memory")
+        places.append(place)
+        values.append(host_value(value, place))
+    return python_launch(kernel, grid, block, values, shared_bytes, cluster, places), values
 
 
 Source = str | os.PathLike[str] | bytes | bytearray | memoryview | Program | LoadedProgram

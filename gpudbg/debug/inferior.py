@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Protocol
+from weakref import WeakKeyDictionary
 
 from gpudbg.debug.focus.focus import Focus
 from gpudbg.debug.ownership import Ownership
@@ -77,6 +78,19 @@ class Launchable(Protocol):
         """Give back what the launch has on its device; the session has ended."""
 
 
+_SYMBOLS: WeakKeyDictionary[Any, dict[str, Symbols]] = WeakKeyDictionary()
+"""A program on its device -> kernel -> its names and lines, which its launches share."""
+
+
+def symbols_of(launch: Launchable) -> Symbols:
+    """Names and lines of a launch's program, seen from its kernel."""
+    kept, kernel = _SYMBOLS.setdefault(launch.loaded, {}), launch.kernel
+    found = kept.get(kernel.name)
+    if found is None or found.image is not launch.image or found.kernel is not kernel:
+        found = kept[kernel.name] = Symbols(launch.program, launch.image, kernel)
+    return found
+
+
 class Inferior:
     """A launch, and where its user stands: what questions about the stopped machine are asked of.
 
@@ -101,7 +115,7 @@ class Inferior:
         self.launch = launch
         self.program = program = launch.program
         self.kernel = launch.kernel
-        self.symbols = Symbols(program, launch.image, launch.kernel)
+        self.symbols = symbols_of(launch)
         self.sources = SourcePath(os.path.dirname(program.path) or ".", program.sources)
         self.scope = scope
         self.settings = Settings()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from gpudbg.dataclass import dataclass
 from gpudbg.debug.views.format import parse_int
@@ -321,12 +321,16 @@ ROWS = (
 """Every setting."""
 
 
+_BY_NAME: Final = {row.name: row for row in ROWS}
+_DEFAULTS: Final = {row.name: row.default for row in ROWS}
+
+
 class Settings:
     """Current values."""
 
     def __init__(self) -> None:
-        self.rows = {r.name: r for r in ROWS}
-        self._values = {r.name: r.default for r in ROWS}
+        self.rows = dict(_BY_NAME)
+        self._values = dict(_DEFAULTS)
         self._effects: dict[str, Callable[[str], None]] = {}
         self._shown: dict[str, Callable[[], str]] = {}
 

@@ -13,7 +13,6 @@ from gpudbg.hosting.cuda_errors import COOPERATIVE_TOO_LARGE, OUT_OF_RESOURCES, 
 from gpudbg.launch.beginnings import Beginnings
 from gpudbg.launch.prepare import Argument
 from gpudbg.options import RECORD_ON_FAULT
-from gpudbg.sm.repeated import RepeatedLaunches
 
 if TYPE_CHECKING:
     from gpudbg.api.programs import LoadedProgram
@@ -176,7 +175,6 @@ class Runs:
         self.recording = recording
         self.stops: list[Stop] = []
         self.gaps: list[str] = []
-        self._again = RepeatedLaunches()
 
     def __call__(self, process: HostProcess, request: LaunchRequest) -> None:
         """Run a kernel; a fault is what later calls of the process get."""
@@ -208,7 +206,7 @@ class Runs:
         finally:
             if session:
                 session[0].close()
-            elif not self._again.keep(_module_of(request), again, request.cluster):
+            elif not _keep(request, again):
                 grid.dispose()
 
     def _run_recorded(self, process: HostProcess, request: LaunchRequest) -> None:
@@ -230,9 +228,16 @@ class Runs:
         """`begin`, by the grid of an earlier launch of its kind where there is one."""
         shape = request.function.kernel.name, request.grid, request.block, request.params
         try:
-            return self._again.launch(_module_of(request), *shape, request.shared, request.cluster)
+            module = _module_of(request)
+            return module.gpu.repeated.launch(module, *shape, request.shared, request.cluster)
         except UsageError as error:
             raise _refused(request, error) from error
+
+
+def _keep(request: LaunchRequest, again: RepeatedLaunch | None) -> bool:
+    """Keep a launch that has ended for others of its kind; whether that can be."""
+    module = _module_of(request)
+    return module.gpu.repeated.keep(module, again, request.cluster)
 
 
 def is_assert(event: StopEvent | Stop) -> bool:

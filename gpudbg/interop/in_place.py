@@ -130,6 +130,8 @@ _FOLLOWING: weakref.WeakKeyDictionary[DebugSession, ArraysInPlace] = weakref.Wea
 
 
 def _at_stop(stop: Stop) -> None:
+    if not _FOLLOWING:
+        return
     for session, arrays in list(_FOLLOWING.items()):
         if session.stop is stop:
             arrays.copy_back()

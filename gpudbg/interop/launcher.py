@@ -84,11 +84,22 @@ def run(launch: ReadyLaunch) -> Stop:
     Raises:
         KernelError: a fault, a trap or a deadlock; the message is the fault card.
     """
-    session = debug(launch)
+    from gpudbg.api.alone import run_alone
+    from gpudbg.api.programs import table_of
+
+    held, args = launch.placed()
     try:
-        return session.run().check()
+        sizes = launch.grid, launch.block
+        row = *sizes, args, launch.shared_bytes, launch.cluster
+        table, _ = table_of(launch.program, launch.kernel, *row)
+        stop, free = run_alone(launch.program, table)
+        try:
+            held.copy_back()
+            return stop.check()
+        finally:
+            free()
     finally:
-        session.close()
+        held.free()
 
 
 def checked(launch: ReadyLaunch, settings: Mapping[str, Any]) -> CheckReport:

@@ -19,12 +19,18 @@ class Beginnings:
         next_address: where what the launch makes for itself in device memory begins.
     """
 
-    def __init__(self, gpu: Gpu, grid: Grid | None = None) -> None:
+    def __init__(
+        self,
+        gpu: Gpu,
+        grid: Grid | None = None,
+        retire: Callable[[Grid], None] | None = None,
+    ) -> None:
         """Args:
         gpu: whose memory it is.
         grid: launched before; given back with the others.
+        retire: gives back what `begin` has launched; None: `Grid.dispose`.
         """
-        self._gpu, self._grid = gpu, grid
+        self._gpu, self._grid, self._retire = gpu, grid, retire
         self.checkpoint: Checkpoint | None = None
         self._heap: frozenset[Allocation] = frozenset()
         self._others: list[Grid] = []
@@ -80,12 +86,16 @@ class Beginnings:
     def end(self) -> None:
         """Give the grids back, and what would be restored."""
         self._dispose()
-        self.checkpoint = None
+        self.checkpoint = self._retire = None
 
     def _dispose(self) -> None:
-        for grid in (self._grid, *self._others):
-            if grid is not None:
-                grid.dispose()
+        grid = self._grid
+        if grid is not None and self._retire is not None and not self._others:
+            self._retire(grid)
+        elif grid is not None:
+            grid.dispose()
+        for other in self._others:
+            other.dispose()
         self._others.clear()
         self._grid = None
 

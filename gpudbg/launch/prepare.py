@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from gpudbg.device.module import LoadedModule
     from gpudbg.device.subscription import Subscription
     from gpudbg.sm.gpu import Grid
+    from gpudbg.sm.repeated import RepeatedLaunch
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +100,9 @@ class ProgramLaunch:
         self.params = params
         self.subscriptions: set[Subscription] = set()
         self._made = made
-        self.beginnings = Beginnings(loaded.device.gpu)
+        self.beginnings = Beginnings(loaded.device.gpu, retire=self._retire)
+        self._repeats: RepeatedLaunch | None = None
+        self._ready: Grid | None = None
 
     @cached_property
     def arguments(self) -> tuple[Argument, ...]:
@@ -127,7 +130,13 @@ class ProgramLaunch:
 
     def begin(self) -> Grid:
         """A new grid; the first call launches, later ones restore device memory first."""
-        return self.beginnings.begin(self._launched, self._copy_small)
+        ready, self._ready = self._ready, None
+        return ready or self.beginnings.begin(self._begun, self._copy_small)
+
+    def begin_before_session(self) -> Grid:
+        """A new grid, which `begin` gives once more to a session that is made for it later."""
+        self._ready = self.begin()
+        return self._ready
 
     def begin_again(self, now: Grid) -> Grid:
         """The grid as `begin` gave it last, beside the one there is: `Beginnings.begin_again`."""
@@ -138,6 +147,28 @@ class ProgramLaunch:
         for argument in self._given:
             if argument.buffer is not None and argument.buffer.nbytes <= SMALL_BYTES:
                 argument.buffer.allocation.writable()
+
+    def _begun(self) -> Grid:
+        """A grid, by one that an earlier launch of this kind has left where there is one."""
+        grid, self._repeats = self.loaded.module.gpu.repeated.launch(
+            self.loaded.module,
+            self.kernel.name,
+            self.table.grid,
+            self.table.block,
+            self.params,
+            self.table.shared_bytes,
+            self.table.cluster,
+        )
+        return grid
+
+    def _retire(self, grid: Grid) -> None:
+        """Keep the grid for later launches of this kind, where nobody can tell it from a new one;
+        else take it apart."""
+        repeats, self._repeats = self._repeats, None
+        if not self.loaded.module.gpu.repeated.keep(
+            self.loaded.module, repeats, self.table.cluster
+        ):
+            grid.dispose()
 
     def _launched(self) -> Grid:
         table = self.table

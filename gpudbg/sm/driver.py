@@ -22,6 +22,10 @@ STOP = int(DbgrControl0.STOP_TRIGGER)
 RUN = int(DbgrControl0.RUN_TRIGGER)
 STEP = int(DbgrControl0.SINGLE_STEP_MODE)
 DEBUG = int(DbgrControl0.DEBUGGER_MODE)
+LOCKED_DOWN = int(DbgrStatus0.LOCKED_DOWN)
+IN_TRAP_MODE = int(DbgrStatus0.SM_IN_TRAP_MODE)
+FORWARDED = int(TpcException.SM)
+SERIOUS = ~int(IGNORED_FOR_LOCKDOWN)
 
 
 class SmDriver:
@@ -76,16 +80,16 @@ class SmDriver:
 
     def locked(self, sm: int) -> bool:
         """Poll one SM: locked down, or nothing pending that needs it."""
-        if self.port.read(sm, "DBGR_STATUS0") & DbgrStatus0.LOCKED_DOWN:
+        if self.port.read(sm, "DBGR_STATUS0") & LOCKED_DOWN:
             return True
-        serious = self.port.read(sm, "HWW_GLOBAL_ESR") & ~int(IGNORED_FOR_LOCKDOWN)
+        serious = self.port.read(sm, "HWW_GLOBAL_ESR") & SERIOUS
         return not serious and not self.port.read(sm, "HWW_WARP_ESR")
 
     def fully_stopped(self) -> bool:
         """Every SM with warps is in trap mode and all its warps pause."""
         for sm in self._busy():
             port = self.port
-            if not port.read(sm, "DBGR_STATUS0") & DbgrStatus0.SM_IN_TRAP_MODE:
+            if not port.read(sm, "DBGR_STATUS0") & IN_TRAP_MODE:
                 return False
             for half in ("LO", "HI"):
                 valid = port.read(sm, f"WARP_VALID_MASK_{half}")
@@ -103,12 +107,12 @@ class SmDriver:
 
     def resume(self) -> None:
         """Let every SM run; single-step mode is left unless it is held."""
-        port = self.port
-        for number in self._busy():
+        port, busy = self.port, self._busy()
+        for number in busy:
             self.clear(number)
         port.broadcast("BPT_PAUSE_MASK_LO", 0)
         port.broadcast("BPT_PAUSE_MASK_HI", 0)
-        port.broadcast("TPC_EXCEPTION_EN", int(TpcException.SM))
+        port.broadcast("TPC_EXCEPTION_EN", FORWARDED)
         if not self.hold_step:
             for number in sorted(self._stepping):
                 control = port.read(number, "DBGR_CONTROL0")
@@ -118,7 +122,7 @@ class SmDriver:
             if sm.trap.control & STOP:
                 port.write(sm.index, "DBGR_CONTROL0", sm.trap.control & ~STOP)
         # The words of the SMs may differ, so RUN_TRIGGER goes to each that has warps.
-        for number in self._busy():
+        for number in busy:
             control = self.grid.sms[number].trap.control
             port.write(number, "DBGR_CONTROL0", control | RUN)
         for sm in self.grid.sms:

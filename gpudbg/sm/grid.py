@@ -569,6 +569,12 @@ class Grid:
         self._interrupt.clear()
         self._pause = self.limit = None
 
+    def let_go(self) -> None:
+        """Forget who had it run: it has come to its end and waits for `begin_again`."""
+        self.log = None
+        self.traps.on_event = lambda sm, text: None
+        self.flow.stop_on_entry = True
+
     def abandon(self) -> None:
         """Give the launch up: no CTA is left, none begins."""
         self._residency.clear()

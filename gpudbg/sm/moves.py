@@ -43,6 +43,10 @@ class MoveListener(Protocol):
     def paused(self) -> None:
         """A run has paused there."""
 
+    @property
+    def is_one_run(self) -> bool:
+        """Whether all that the launch was made to do is one run, from its beginning to its end."""
+
     def begins_here(self) -> None:
         """The launch begins in the state it has now, its trap handler included."""
 

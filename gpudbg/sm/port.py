@@ -34,7 +34,12 @@ if TYPE_CHECKING:
 
 LOG_ENTRIES = 4096
 _U32 = 0xFFFF_FFFF
-_KEPT = ~int(DbgrControl0.RUN_TRIGGER) & _U32
+# Plain numbers: every run and step writes these bits.
+_RUN = int(DbgrControl0.RUN_TRIGGER)
+_STOP = int(DbgrControl0.STOP_TRIGGER)
+_LOCKED_DOWN = int(DbgrStatus0.LOCKED_DOWN)
+_IN_TRAP_MODE = int(DbgrStatus0.SM_IN_TRAP_MODE)
+_KEPT = ~_RUN & _U32
 """RUN_TRIGGER is a pulse: it reads 0."""
 
 
@@ -108,7 +113,9 @@ class DebugPort:
         Raises:
             UsageError: no such SM or register.
         """
-        value = self._reader(register)(self._sm(sm))
+        found = _READS.get(register)
+        target = self._sm(sm)
+        value = self._reader(register)(target) if found is None else found(self, target)
         self._note("read", sm, register, value)
         return value
 
@@ -218,12 +225,10 @@ class DebugPort:
 
     def status(self, sm: Sm) -> int:
         """DBGR_STATUS0."""
-        word = 0
-        if sm.trap.frozen:
-            word |= DbgrStatus0.LOCKED_DOWN
+        word = _LOCKED_DOWN if sm.trap.frozen else 0
         if self._parts(sm) or any(w.in_trap for w in sm.resident()):
-            word |= DbgrStatus0.SM_IN_TRAP_MODE
-        return int(word)
+            word |= _IN_TRAP_MODE
+        return word
 
     def pause_mask(self, sm: Sm) -> int:
         """BPT_PAUSE_MASK: without a handler every warp of a stopped SM counts as paused."""
@@ -236,12 +241,12 @@ class DebugPort:
     def write_control(self, sm: Sm, value: int) -> None:
         """DBGR_CONTROL0."""
         trap = sm.trap
-        asked = value & DbgrControl0.STOP_TRIGGER and not trap.control & DbgrControl0.STOP_TRIGGER
+        asked = value & _STOP and not trap.control & _STOP
         trap.control = value & _KEPT
         if asked and not trap.frozen:
             self.grid.traps.request_stop(sm)
             trap.frozen = self.grid.traps.handler is None
-        elif value & DbgrControl0.RUN_TRIGGER and not value & DbgrControl0.STOP_TRIGGER:
+        elif value & _RUN and not value & _STOP:
             trap.frozen = False
 
 

@@ -51,6 +51,12 @@ class MoveLog:
         self._grid = grid
         self._edits = _edits(grid)
 
+    @property
+    def is_one_run(self) -> bool:
+        """Whether there was one run alone; see `gpudbg.sm.moves.MoveListener`."""
+        first = self.moves[0] if len(self.moves) == 1 else None
+        return first is not None and first.kind == "run" and not first.before
+
     def begins_here(self) -> None:
         """The launch begins as it is; see `gpudbg.sm.moves.MoveListener`."""
         replay = self._replay()

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from gpudbg.debug.inferior import Inferior
     from gpudbg.debug.stops.records import Trigger
     from gpudbg.errors import UsageError
+    from gpudbg.formats.program import Kernel, Program
     from gpudbg.sm.events import StopEvent, StopKind, WarpFault
     from gpudbg.sm.on_fault import DroppedAccess
 
@@ -93,8 +94,7 @@ def make_stop(
         "watch": watch,
     }
     if inferior.focus is None or kind == "exited":
-        name = inferior.symbols.kernel_name
-        message = f"{name} ended after {event.total:,} warp instructions"
+        message = _ended(inferior.program, inferior.kernel, event)
         dropped, rows = _dropped(inferior)
         if dropped:
             times = sum(held.times for held in _places_of(inferior))
@@ -111,6 +111,16 @@ def make_stop(
     if words := arrival_words(stop):
         stop = replace(stop, message=f"{stop.message}; {words}")
     return with_card(inferior, stop) if stop.failed else stop
+
+
+def ended_stop(program: Program, kernel: Kernel, event: StopEvent) -> ExitStop:
+    """The stop after a launch that came to its end, where no session has looked at it."""
+    message = _ended(program, kernel, event)
+    return ExitStop(message, kernel=kernel.name, instructions=event.total, detail=event.detail)
+
+
+def _ended(program: Program, kernel: Kernel, event: StopEvent) -> str:
+    return f"{program.shown(kernel.name)} ended after {event.total:,} warp instructions"
 
 
 def with_card(inferior: Inferior, stop: Stop) -> Stop:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import fields
 from enum import IntEnum
-from typing import Final
+from operator import attrgetter
+from typing import Any, Final
 
 from gpudbg.dataclass import dataclass
 from gpudbg.regs.port import DbgrControl0
@@ -82,6 +85,10 @@ class SmTrap:
     entries: int = 0
     returns: int = 0
 
+    def copy(self) -> SmTrap:
+        """The same words."""
+        return SmTrap(*_read(self))
+
     @property
     def stepping(self) -> bool:
         """Whether single-step mode is on."""
@@ -91,3 +98,6 @@ class SmTrap:
     def stop_requested(self) -> bool:
         """Whether the host asks the SM to stop."""
         return bool(self.control & _STOP)
+
+
+_read: Final[Callable[[SmTrap], tuple[Any, ...]]] = attrgetter(*(f.name for f in fields(SmTrap)))

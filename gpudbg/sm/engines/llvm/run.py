@@ -112,6 +112,11 @@ class RunEngine:
         """Drop the workers, which keep the launch."""
         del self.workers
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether nothing was asked of a run but to come to the launch's end."""
+        return not (self._conditions or self._refused or self._tests or self._stops)
+
     def report(self) -> EngineReport:
         """How the launch has run so far."""
         program = self.program

@@ -1,0 +1,78 @@
+"""Launches that nobody looks at while they run: to their end, without a session.
+
+A session is made where there is something to look at: a fault, a deadlock, a dropped access.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gpudbg.api.console import commands
+from gpudbg.debug.stops.maker import ended_stop
+from gpudbg.debug.stops.stop import EVERY_STOP
+from gpudbg.launch.prepare import prepare
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from gpudbg.api.programs import LoadedProgram
+    from gpudbg.debug.session import DebugSession
+    from gpudbg.debug.stops.stop import Stop
+    from gpudbg.formats.launch import Launch
+    from gpudbg.launch.prepare import ProgramLaunch
+    from gpudbg.sm.state import WarpState
+
+
+def run_alone(loaded: LoadedProgram, table: Launch) -> tuple[Stop, Callable[[], None]]:
+    """Run what a launch table describes to its end, or to what ends it before.
+
+    Returns:
+        The stop, as `DebugSession.run` gives it; what frees the launch, to be called once.
+
+    Raises:
+        UsageError: the launch does not fit the program.
+        ModelGap: an instruction that has no semantics.
+    """
+    loaded.use_machine(table)
+    loaded.device.require_open()
+    launch = prepare(loaded, table)
+    gpu = loaded.device.gpu
+    session: DebugSession | None = None
+
+    def shown() -> DebugSession:
+        nonlocal session
+        if session is None:
+            session = _session_of(loaded, launch, table)
+        return session
+
+    def free() -> None:
+        (launch.release if session is None else session.close)()
+
+    try:
+        if gpu.on_fault.goes_on or table.trap.handler is not None:
+            return shown().run(), free
+        grid = launch.begin_before_session()
+        event = grid.run(hang_check=lambda times: _hang(shown(), times))
+        if session is None and event.kind == "exited":
+            stop = ended_stop(loaded.program, launch.kernel, event)
+            for listener in EVERY_STOP:
+                listener(stop)
+            return stop, free
+        return shown().runner.end_run(event), free
+    except BaseException:
+        free()
+        raise
+
+
+def _session_of(loaded: LoadedProgram, launch: ProgramLaunch, table: Launch) -> DebugSession:
+    from gpudbg.debug.session import DebugSession
+
+    session = DebugSession(launch, commands)
+    session.traps.install_from(table)
+    return session
+
+
+def _hang(session: DebugSession, times: int) -> tuple[WarpState, tuple[str, ...]] | None:
+    from gpudbg.debug.stops.hanging import hang_of
+
+    return hang_of(session, times)
