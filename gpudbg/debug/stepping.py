@@ -412,9 +412,11 @@ def finish(runner: Runner, level: int = 0) -> Stop:
             ),
             lambda: _entries(inferior, lambda pc: chain_of(symbols, pc)[: len(inside)] != inside),
         )
+    # Compiler-made calls between two frames are left, too.
+    caller = max((f.physical for f in rows if f.physical < frame.physical), default=0)
     return run_warp(
         runner,
-        lambda w: bool(w.active & lane) and call_depth(inferior, w) < frame.physical,
+        lambda w: bool(w.active & lane) and call_depth(inferior, w) <= caller,
         lambda: _returns(inferior),
     )
 

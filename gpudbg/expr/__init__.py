@@ -2,7 +2,7 @@
 
 from gpudbg.expr.evaluation import OPTIMIZED_OUT, Context, Result, assign, evaluate
 from gpudbg.expr.parser import Node, names, parse, parse_condition
-from gpudbg.expr.types import TYPES, Array, Pointer, Scalar, Struct
+from gpudbg.expr.types import TYPES, Array, Pointer, Scalar, Struct, spelled
 
 __all__ = [
     "OPTIMIZED_OUT",
@@ -19,4 +19,5 @@ __all__ = [
     "names",
     "parse",
     "parse_condition",
+    "spelled",
 ]

@@ -23,6 +23,7 @@ from gpudbg.expr.types import (
     F32,
     F64,
     I32,
+    NOTHING,
     TYPES,
     U8,
     U32,
@@ -445,6 +446,8 @@ def load_lanes(type_: CType, space: str, addresses: NDArray[np.uint64], context:
 def dereferenced(pointer: Result, context: Context) -> Result:
     """What a pointer points at."""
     space, target, addresses = _pointer(pointer)
+    if target == NOTHING:
+        raise CommandError("Attempt to take contents of a non-pointer value.", "cast the pointer")
     return _load(space, addresses, target, pointer, context)
 
 

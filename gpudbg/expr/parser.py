@@ -18,7 +18,7 @@ from dataclasses import replace
 from gpudbg.dataclass import dataclass
 from gpudbg.errors import CommandError
 from gpudbg.expr.escapes import unescaped
-from gpudbg.expr.types import SPACES, TYPE_WORDS, TYPES, U8, Array, CType, Pointer, Scalar
+from gpudbg.expr.types import NOTHING, SPACES, TYPE_WORDS, TYPES, Array, CType, Pointer, Scalar
 
 CONST_BANK = "$_cuda_const_bank"
 MAX_DEPTH = 256
@@ -91,22 +91,22 @@ class NamedType:
     """A type that the program declares, as an expression writes it.
 
     Attributes:
-        stars: pointers to it; `extents`: of an array of those.
-        pointed: it is a pointer to all that.
+        stars: pointers to it, by the space that each points into.
+        extents: of an array of those.
+        pointed: the space of a pointer to all that; "" where there is none.
     """
 
     name: str
-    space: str = "generic"
-    stars: int = 0
+    stars: tuple[str, ...] = ()
     extents: tuple[int, ...] = ()
-    pointed: bool = False
+    pointed: str = ""
 
     def of(self, base: CType) -> CType:
         """The type, where its name is that of `base`."""
-        for _ in range(self.stars):
-            base = Pointer(self.space, base)
+        for space in self.stars:
+            base = Pointer(space, base)
         base = shaped(base, self.extents)
-        return Pointer(self.space, base) if self.pointed else base
+        return Pointer(self.pointed, base) if self.pointed else base
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,6 +241,8 @@ _BINARY = {
 
 SPACE_WORDS = dict.fromkeys(("constant", "param", "parameter"), "const")
 """Other names of address spaces."""
+QUALIFIERS = ("const", "volatile")
+_WORDS_OF_TYPES = TYPE_WORDS.union(QUALIFIERS)
 _COMPOUND = frozenset(f"{op}=" for op in ("<<", ">>", *"-+*/%&|^"))
 
 
@@ -279,10 +281,15 @@ def _tokens(text: str) -> list[_Token]:
         if previous is not None and previous.kind == "name" and t.text == "@entry":
             fixed[-1] = _Token("name", previous.text + t.text, previous.column)
             continue
+        qualifier = previous is not None and previous.text in QUALIFIERS and t.kind == "space"
         operand_before = previous is not None and (
             previous.kind in ("int", "float", "name") or previous.text in (")", "]")
         )
-        if operand_before and (t.kind == "space" or (t.kind == "name" and t.text[0] == "%")):
+        if (
+            operand_before
+            and not qualifier
+            and (t.kind == "space" or (t.kind == "name" and t.text[0] == "%"))
+        ):
             fixed.append(_Token("op", t.text[0], t.column))
             fixed.append(_Token("name", t.text[1:], t.column + 1))
         else:
@@ -415,7 +422,7 @@ class _Parser:
         self.expect("}")
         pointer: CType | NamedType
         if isinstance(type_, NamedType):
-            pointer = replace(type_, pointed=True)
+            pointer = replace(type_, pointed=space)
         else:
             pointer = Pointer(space, type_)
         return Unary("*", Cast(pointer, self.unary()))
@@ -463,21 +470,13 @@ class _Parser:
 
     def _named_type(self) -> NamedType | None:
         """`struct Node *`, `ns::Box<int>`, `Node`."""
-        space = "generic"
-        t = self.peek()
-        if t is not None and t.kind == "space" and t.text[1:] in SPACES:
-            space = self.next().text[1:]
+        space = self._space("generic")
         while (t := self.peek()) is not None and t.kind == "name" and t.text in KEYWORDS:
             self.at += 1
         if t is None or t.kind != "name" or _TYPE_NAME.fullmatch(t.text) is None:
             return None
         name = self.next().text.removeprefix("::") + self._template_arguments()
-        stars = 0
-        while self.accept("*"):
-            stars += 1
-            if stars > MAX_POINTERS:
-                raise CommandError(f"a type of more than {MAX_POINTERS} pointers")
-        return NamedType(name, space, stars)
+        return NamedType(name, self._pointers(self._space(space)))
 
     def _template_arguments(self) -> str:
         """`<int, 4>` behind a name; "", nothing read, where that is a comparison."""
@@ -512,41 +511,58 @@ class _Parser:
 
     def _type_follows(self, ahead: int) -> bool:
         t = self.peek(ahead)
+        if t is not None and t.text in QUALIFIERS:
+            return self._type_follows(ahead + 1)
         if t is not None and t.kind == "space" and t.text[1:] in SPACES:
             t = self.peek(ahead + 1)
             return t is None or t.kind != "name" or t.text in TYPE_WORDS
         return t is not None and (t.kind == "space" or (t.kind == "name" and t.text in TYPE_WORDS))
 
     def type_name(self) -> CType:
-        space = "generic"
-        t = self.peek()
-        if t is not None and t.kind == "space":
-            space = self.next().text[1:]
-            space = SPACE_WORDS.get(space, space)
-            if space not in SPACES:
-                raise _no_space(t)
+        space = self._space("generic")
         words: list[str] = []
-        while (
-            (t := self.peek()) is not None and t.kind == "name" and t.text in TYPE_WORDS | {"const"}
-        ):
+        while (t := self.peek()) is not None and t.text in _WORDS_OF_TYPES:
             word = self.next().text
-            if word != "const":
+            if word not in QUALIFIERS:
                 words.append(word)
         name = " ".join(words)
         base: CType
         if name == "void":
-            base = U8
+            base = NOTHING
         elif name in TYPES:
             base = TYPES[name]
         else:
             raise CommandError(f"unknown type {name!r}" if name else "expected a type name")
-        stars = 0
-        while self.accept("*"):
-            stars += 1
-            if stars > MAX_POINTERS:
-                raise CommandError(f"a type of more than {MAX_POINTERS} pointers")
-            base = Pointer(space, base)
+        for there in self._pointers(self._space(space)):
+            base = Pointer(there, base)
         return base
+
+    def _space(self, otherwise: str) -> str:
+        """The address space among qualifiers (`const @global`)."""
+        while (t := self.peek()) is not None:
+            if t.kind == "space":
+                otherwise = SPACE_WORDS.get(t.text[1:], t.text[1:])
+                if otherwise not in SPACES:
+                    raise _no_space(t)
+            elif t.text not in QUALIFIERS:
+                break
+            self.at += 1
+        return otherwise
+
+    def _pointers(self, space: str) -> tuple[str, ...]:
+        """The `*` behind a type: the space that each points into, that of the next one behind it
+        (`int * @local *`).
+
+        Args:
+            space: of what is pointed at.
+        """
+        found: list[str] = []
+        while self.accept("*"):
+            found.append(space)
+            if len(found) > MAX_POINTERS:
+                raise CommandError(f"a type of more than {MAX_POINTERS} pointers")
+            space = self._space("generic")
+        return tuple(found)
 
     def postfix(self) -> Node:
         node = self.primary()
@@ -561,6 +577,9 @@ class _Parser:
                 back = "-" if t.text == "++" else "+"
                 node = Binary(back, _moved(node, t.text[0]), Number(1, TYPES["int"]))
                 continue
+            if t is not None and t.text == "(" and isinstance(node, NameNode | MemberNode):
+                node = self.applied(node)
+                continue
             if not self.accept("["):
                 return node
             index = self.expression()
@@ -571,6 +590,19 @@ class _Parser:
                 self.expect("]")
             else:
                 node = Index(node, index)
+
+    def applied(self, node: NameNode | MemberNode) -> Node:
+        """`float(x)`: a cast; of all other names a call, which there is none of."""
+        name = node.text if isinstance(node, NameNode) else node.name
+        if not isinstance(node, NameNode) or name not in TYPES:
+            raise CommandError(
+                f"{name}(…): expressions call no functions of the program",
+                "a breakpoint in it and `finish` show what it returns",
+            )
+        self.expect("(")
+        operand = self.expression()
+        self.expect(")")
+        return Cast(TYPES[name], operand)
 
     def primary(self) -> Node:
         t = self.next()

@@ -11,6 +11,7 @@ from dataclasses import field, replace
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gpudbg.dataclass import dataclass
 
@@ -34,19 +35,26 @@ class Scalar:
     names: tuple[tuple[int, str], ...] = ()
 
     def enumerator(self, value: int) -> str | None:
-        """An enumeration's name for a value, flags joined by `|`; None: it has none."""
+        """An enumeration's name for a value; of one whose values are bits, those that are set:
+        `(hot | unknown: 0x8)`.  None: it has none.
+        """
         for known, name in self.names:
             if known == value:
                 return name
-        parts = [
-            (known, name) for known, name in self.names if known > 0 and known & value == known
-        ]
-        rest = value
-        for known, _ in parts:
-            rest &= ~known
-        if rest or len(parts) < 2:
+        if value <= 0 or not self._bits_apart():
             return None
-        return "(" + " | ".join(name for _, name in parts) + ")"
+        parts = [name for known, name in self.names if known and known & value == known]
+        rest = value & ~sum(known for known, _ in self.names if known & value == known)
+        return f"({' | '.join([*parts, f'unknown: 0x{rest:x}'][: len(parts) + bool(rest)])})"
+
+    def _bits_apart(self) -> bool:
+        """Whether an enumeration's values are flags: bits that no other value has."""
+        seen = 0
+        for known, _ in self.names:
+            if known < 0 or known & seen:
+                return False
+            seen |= known
+        return bool(seen)
 
     @property
     def dtype(self) -> np.dtype[np.generic]:
@@ -61,12 +69,13 @@ class Scalar:
 class Pointer:
     """A pointer into `space`; `target` is what it points at.
 
-    `text` is how sources write one to a function.
+    `text` is how sources write one to a function; `const`: what it points at is const.
     """
 
     space: str
     target: CType
     text: str = field(default="", compare=False)
+    const: bool = field(default=False, compare=False)
 
     @property
     def size(self) -> int:
@@ -74,7 +83,7 @@ class Pointer:
         return 8 if self.space in ("global", "generic", "code") else 4
 
     def __str__(self) -> str:
-        return self.text or f"(@{self.space} {self.target} *)"
+        return self.text or f"({spelled(self)})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,10 +99,7 @@ class Array:
         return self.target.size * self.count
 
     def __str__(self) -> str:
-        text, element = f"[{self.count}]", self.target
-        while isinstance(element, Array):
-            text, element = f"{text}[{element.count}]", element.target
-        return f"{element} {text}"
+        return spelled(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,11 +179,40 @@ class Struct:
 CType = Scalar | Pointer | Array | Struct
 
 
+def spelled(type_: CType, inner: str = "", qualifiers: str = "") -> str:
+    """A type around what it declares, as cuda-gdb writes it: `const @global int * @local *`.
+
+    Args:
+        inner: the declared name, with the `*` and `[4]` of what is made of this type.
+        qualifiers: of this type: `const`, and the space it lies in.
+    """
+    if isinstance(type_, Array):
+        return spelled(type_.target, f"{inner}[{type_.count}]", qualifiers)
+    if not isinstance(type_, Pointer) or type_.text:
+        return f"{qualifiers} {type_} {inner}".strip()
+    sign = f"* {qualifiers} {inner}".rstrip() if qualifiers else f"*{inner}"
+    if isinstance(type_.target, Array):
+        sign = f"({sign})"
+    return spelled(type_.target, sign, f"{'const ' * type_.const}@{type_.space}")
+
+
 def declaration(type_: CType, name: str) -> str:
     """A variable as C declares it: `int m[2][3]`."""
-    while isinstance(type_, Array):
-        name, type_ = f"{name}[{type_.count}]", type_.target
-    return f"{type_} {name}"
+    if isinstance(type_, Pointer) and "(*)" in type_.text:
+        return type_.text.replace("(*)", f"(*{name})", 1)
+    return spelled(type_, name)
+
+
+def value_bytes(type_: CType) -> NDArray[np.bool_]:
+    """Which bytes of a type belong to a value; the others are between the members of structures."""
+    found = np.ones(max(type_.size, 1), bool)
+    if isinstance(type_, Array) and type_.count:
+        return np.tile(value_bytes(type_.target), type_.count)
+    if isinstance(type_, Struct) and type_.fields:
+        found[:] = False
+        for row in type_.fields:
+            found[row.offset : row.offset + row.type.size] |= value_bytes(row.type)
+    return found
 
 
 def base_offset(derived: CType, base: CType) -> int | None:
@@ -238,6 +273,8 @@ TYPE_WORDS = frozenset(word for name in TYPES for word in name.split()) | {"void
 BOOL = TYPES["bool"]
 VOID = Scalar("void", "i", 4)
 """Of a `$name` that was never set."""
+NOTHING = Scalar("void", "u", 1)
+"""What a `void *` points at: it counts bytes, and has no value."""
 I32, U32, I64, U64 = TYPES["int"], TYPES["u32"], TYPES["long"], TYPES["u64"]
 F16, F32, F64 = TYPES["half"], TYPES["float"], TYPES["double"]
 U8 = TYPES["u8"]

@@ -9,6 +9,7 @@ compiler has left nothing of it.
 from __future__ import annotations
 
 import itertools
+import re
 import struct
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -18,7 +19,7 @@ from elftools.common.exceptions import DWARFError, ELFParseError
 
 from gpudbg.dataclass import dataclass
 from gpudbg.errors import GpudbgError
-from gpudbg.expr.types import CType
+from gpudbg.expr.types import CType, Pointer, Struct
 from gpudbg.formats.dwarf import (
     MAX_DEPTH,
     dwarf_of,
@@ -60,6 +61,7 @@ class DebugVariable:
         frame_offset: where it is in local memory, from the frame address.
         symbol: the symbol of a variable at a fixed place.
         constant: its value, of a variable that code does not keep because it is known.
+        part: the member that it is a name of, of an object without a name (structured bindings).
     """
 
     name: str
@@ -71,6 +73,22 @@ class DebugVariable:
     frame_offset: int | None = None
     symbol: str = ""
     constant: int | bytes | None = None
+    part: str = ""
+
+    def bound(self, line: str) -> tuple[DebugVariable, ...]:
+        """The names that a structured binding gives to members (`auto [m, n] = f();`): the debug
+        information has the object alone, as `__T6`.
+
+        Args:
+            line: the source line that declares it.
+        """
+        found = [re.findall(r"\w+", names) for names in _BINDING.findall(line)]
+        target = self.type.target if isinstance(self.type, Pointer) else self.type
+        fields = target.fields if isinstance(target, Struct) else ()
+        if len(found) != 1 or len(found[0]) != len(fields):
+            return ()
+        rows = zip(found[0], fields, strict=True)
+        return tuple(replace(self, name=name, part=field.name) for name, field in rows)
 
     def without_end(self, offset: int) -> list[str]:
         """PTX registers that may still hold it: ptxas writes 0 for ends that it has lost, as for
@@ -80,6 +98,11 @@ class DebugVariable:
             for row, follows in itertools.pairwise(self.registers)
             if row.high < row.low <= offset < follows.high and follows.low == 0
         ]
+
+
+_BINDING = re.compile(r"\bauto\s*&{0,2}\s*\[([\w\s,]+)\]")
+UNNAMED = re.compile(r"__T\d+")
+"""Names that the compiler gives to the objects of structured bindings."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,17 @@ from dataclasses import replace
 
 from gpudbg.errors import CommandError
 from gpudbg.expr.parser import Binary, Node, Number, parse
-from gpudbg.expr.types import I32, TYPES, U8, Array, CType, Pointer, Scalar, Struct, StructField
+from gpudbg.expr.types import (
+    I32,
+    NOTHING,
+    TYPES,
+    Array,
+    CType,
+    Pointer,
+    Scalar,
+    Struct,
+    StructField,
+)
 
 _SPACE = re.compile(r"\b(?:__device__|__constant__|__shared__|__managed__)\b")
 _QUALIFIERS = re.compile(
@@ -115,7 +125,7 @@ class Declarations:
     def _shaped(self, base: CType | None, stars: str, dims: str, size: int) -> CType | None:
         for mark in stars:
             if mark in "*&":
-                base = Pointer("generic", base if base is not None else U8)
+                base = Pointer("generic", base if base is not None else NOTHING)
         counts = [self._count(d) for d in re.findall(r"\[([^\]]*)\]", dims)]
         if base is None or not counts:
             return base
@@ -152,7 +162,7 @@ class Declarations:
         else:
             found = self._lookup(name.rpartition("::")[2], depth)
         for _ in range(text.count("*")):
-            found = Pointer("generic", found if found is not None else U8)
+            found = Pointer("generic", found if found is not None else NOTHING)
         return found
 
     def _lookup(self, name: str, depth: int) -> CType | None:

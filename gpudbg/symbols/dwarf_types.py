@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -10,6 +11,7 @@ from weakref import WeakKeyDictionary
 
 from gpudbg.expr.types import (
     I32,
+    NOTHING,
     TYPES,
     U8,
     U32,
@@ -49,9 +51,11 @@ def readable_name(name: str) -> str:
 
 
 def _member_name(name: str) -> str:
-    """A member's name; that of a base class (`__b_4Base`) as gdb shows it: `<Base>`."""
+    """A member's name; that of a base class (`__b_4Base`, `__b_N2ns4BaseE`) as gdb shows it:
+    `<Base>`, `<ns::Base>`."""
     base = name.removeprefix("__b_")
-    return f"<{readable_name('_Z' + base)}>" if base != name and base[:1].isdigit() else name
+    mangled = base != name and re.match(r"\d|N\d", base) is not None
+    return f"<{readable_name('_Z' + base)}>" if mangled else name
 
 
 def read_variable_types(program: Program) -> dict[str, CType]:
@@ -241,8 +245,25 @@ def _base(die: Any, depth: int) -> CType | None:
 
 
 def _pointer(die: Any, depth: int) -> CType:
-    found = _type_of(die, depth)
-    return Pointer("generic", found if found is not None else U8, _function_text(die, depth))
+    found, target = _type_of(die, depth), _target(die)
+    kind = NOTHING if _without_names(target) is None else found if found is not None else U8
+    return Pointer("generic", kind, _function_text(die, depth), _is_const(target))
+
+
+def _is_const(die: Any) -> bool:
+    """Whether a type says `const` of itself, in a typedef or by what it is an array of."""
+    while die is not None and die.tag in (*_SAME, "DW_TAG_array_type"):
+        if die.tag == "DW_TAG_const_type":
+            return True
+        die = _target(die)
+    return False
+
+
+def _without_names(die: Any) -> Any:
+    """A type without typedefs and qualifiers; None of `void`."""
+    while die is not None and die.tag in _SAME:
+        die = _target(die)
+    return None if die is None or die.tag == "DW_TAG_unspecified_type" else die
 
 
 def _function_text(die: Any, depth: int) -> str:

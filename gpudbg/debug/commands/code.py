@@ -14,6 +14,7 @@ from gpudbg.debug.commands.memory import place_of
 from gpudbg.debug.commands.table import command
 from gpudbg.debug.symbols import Line
 from gpudbg.debug.values.backtrace import selected_line, selected_pc
+from gpudbg.debug.values.variables import known_variables
 from gpudbg.debug.views import gdb_text
 from gpudbg.debug.views.format import parse_int
 from gpudbg.errors import CommandError
@@ -437,8 +438,13 @@ def info_source(session: DebugSession, argument: str) -> Notice | Sections:
     else:
         out.append(f"Located in {session.sources.fullname(file)}")
         out.append(f"Contains {len(lines)} line{'' if len(lines) == 1 else 's'}.")
-    out += ["Source language is c++.", "Known by the line table of -lineinfo."]
+    out += ["Source language is c++.", f"Known by {_known_by(session)}."]
     return Sections(tuple(map(Notice, out)), file)
+
+
+def _known_by(session: DebugSession) -> str:
+    variables = known_variables(session.program).functions
+    return "the debug information of -G" if variables else "the line table of -lineinfo"
 
 
 @command("info sources", help="source files of the line table", group="code")

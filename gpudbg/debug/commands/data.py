@@ -43,7 +43,7 @@ from gpudbg.expr.evaluation import (
     pointer_to_function,
     uniform,
 )
-from gpudbg.expr.types import TYPES, U8, U32, U64, Array, Pointer, Scalar, Struct
+from gpudbg.expr.types import TYPES, U8, U32, U64, Array, Pointer, Scalar, Struct, value_bytes
 
 if TYPE_CHECKING:
     from gpudbg.debug.session import DebugSession
@@ -169,7 +169,7 @@ def _never_written(session: DebugSession, text: str, result: Result, lane: int) 
         return (
             UNKNOWN if unknown and not any(session.memory.read(place.space, address, size)) else ""
         )
-    return ranges_words(found)
+    return ranges_words(found & value_bytes(result.type)[: len(found)])
 
 
 def shown_value(
@@ -184,6 +184,10 @@ def shown_value(
     """
     lane = session.focus.lane if session.focus is not None else 0
     style = gdb_text.style_of(session)
+    if isinstance(result.type, Struct | Array) and not result.valid[lane]:
+        # Of an address that is not known nothing is read.
+        words = views.value_text(result, lane)
+        return ShownValue((words,), str(result.type), lane, words), result
     if isinstance(result.type, Struct) or _nested(result):
         raw = session.memory.bytes_of(result, lane)
         follow = session.memory.at

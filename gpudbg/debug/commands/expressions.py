@@ -13,7 +13,17 @@ from gpudbg.debug.values.printf import formatted
 from gpudbg.errors import CommandError
 from gpudbg.expr.evaluation import UNTYPED_FUNCTION
 from gpudbg.expr.parser import NamedType, parse_type
-from gpudbg.expr.types import VOID, Array, CType, Pointer, Scalar, Struct, StructField
+from gpudbg.expr.types import (
+    VOID,
+    Array,
+    CType,
+    Pointer,
+    Scalar,
+    Struct,
+    StructField,
+    declaration,
+    spelled,
+)
 
 if TYPE_CHECKING:
     from gpudbg.debug.session import DebugSession
@@ -41,7 +51,7 @@ class ShownType:
             )
         if isinstance(type_, Scalar) and type_.names:
             return cls(str(type_), values=type_.names)
-        return cls(str(type_))
+        return cls(spelled(type_))
 
     def lines(self) -> list[str]:
         """The type for people."""
@@ -52,7 +62,7 @@ class ShownType:
         bases = [name[1:-1] for _, name in self.members if name.startswith("<")]
         public = f" : {', '.join(f'public {base}' for base in bases)}" if bases else ""
         rows = [
-            f"    {kind} {name};" if name else f"    {kind};"
+            f"    {kind}{'' if kind.endswith('*') else ' '}{name};" if name else f"    {kind};"
             for kind, name in self.members
             if not name.startswith("<")
         ]
@@ -76,11 +86,11 @@ def _member(field: StructField) -> tuple[str, str]:
     type_, name = field.type, field.name
     while isinstance(type_, Array):
         name, type_ = f"{name}[{type_.count}]", type_.target
-    if isinstance(type_, Pointer) and "(*)" in type_.text:
-        return type_.text.replace("(*)", f"(*{name})", 1), ""
+    if isinstance(type_, Pointer) and ("(*)" in type_.text or isinstance(type_.target, Array)):
+        return declaration(type_, name), ""
     if field.bits is not None:
         return str(type_), f"{name} : {field.bits[1]}"
-    return str(type_), name
+    return spelled(type_), name
 
 
 def type_text(session: DebugSession, text: str) -> str:
@@ -96,7 +106,7 @@ def type_text(session: DebugSession, text: str) -> str:
         return "dim3" if text.endswith("Dim") else "uint3"
     named = _declared(session, text)
     if named is not None:
-        return str(named)
+        return spelled(named)
     try:
         value = session.evaluate(text)
     except CommandError:
@@ -105,7 +115,7 @@ def type_text(session: DebugSession, text: str) -> str:
             return UNTYPED_FUNCTION
         raise
     kind = value.type
-    return "void" if kind == VOID else str(kind)
+    return "void" if kind == VOID else spelled(kind)
 
 
 def _declared(session: DebugSession, text: str) -> CType | None:

@@ -11,14 +11,13 @@ from gpudbg.debug.breakpoints.watched import TYPE_WORDS
 from gpudbg.debug.commands.table import command
 from gpudbg.debug.focus.focus import Focus, describe, first_lane
 from gpudbg.debug.script.blocks import shown_lines
-from gpudbg.debug.values.variables import known_variables
 from gpudbg.debug.views import gdb_text
+from gpudbg.debug.views.variable_places import scope_words
 from gpudbg.errors import CommandError, GpudbgError
 from gpudbg.patterns import user_pattern
 
 if TYPE_CHECKING:
     from gpudbg.debug.session import DebugSession
-    from gpudbg.symbols.debug_variables import DebugVariable
 
 
 @command(
@@ -148,38 +147,6 @@ def save_breakpoints(session: DebugSession, argument: str) -> Notice:
     except OSError as error:
         raise CommandError(f"cannot write {name}: {error.strerror}") from None
     return Notice(f"Saved to file '{name}'.", lines)
-
-
-def scope_words(session: DebugSession, pc: int) -> dict[str, str]:
-    """The variables in scope at a pc, innermost block first, and what is said of each.
-
-    The name of one that another hides has its block behind it (`n@1`).
-    """
-    section, offset = session.symbols.image.section_offset(pc) or ("", 0)
-    function = known_variables(session.program).functions.get(section)
-    scopes = list(reversed(function.around(offset))) if function is not None else []
-    found: dict[str, str] = {}
-    for depth, scope in enumerate(scopes):
-        for variable in scope.variables:
-            name = variable.name if variable.name not in found else f"{variable.name}@{depth}"
-            found[name] = _place_words(variable)
-    return found
-
-
-def _place_words(variable: DebugVariable) -> str:
-    """`Symbol n is a parameter in PTX register %r4, length 4.`"""
-    names = list(dict.fromkeys(r.register for r in variable.registers))
-    if names:
-        place = f"in PTX register{'s' * (len(names) > 1)} {', '.join(names)}"
-    elif variable.frame_offset is not None:
-        place = f"at frame address {variable.frame_offset:+d}"
-    elif variable.symbol:
-        place = f"at the symbol {variable.symbol}"
-    else:
-        place = "that is optimized out" if variable.constant is None else "that is a constant"
-    kind = "parameter" if variable.parameter else "variable"
-    size = variable.type.size if variable.type is not None else 0
-    return f"Symbol {variable.name} is a {kind} {place}, length {size}."
 
 
 @command(

@@ -11,7 +11,9 @@ from gpudbg.answers.data import record_data
 from gpudbg.dataclass import dataclass
 from gpudbg.debug.commands.table import command
 from gpudbg.debug.symbols import as_written
+from gpudbg.debug.values.backtrace import selected_pc
 from gpudbg.debug.views import gdb_text
+from gpudbg.debug.views.variable_places import scope_words, static_place
 from gpudbg.errors import CommandError
 from gpudbg.expr.types import declaration
 from gpudbg.patterns import user_pattern
@@ -134,6 +136,9 @@ def info_address(session: DebugSession, argument: str) -> Notice:
     name = argument.strip()
     if not name:
         raise CommandError("Argument required.", "info address SYMBOL")
+    words = scope_words(session, selected_pc(session)).get(name) if session.launched else None
+    if words is not None:
+        return Notice(words.replace(f"Symbol {name}", f'Symbol "{name}"', 1), words)
     place = _variable_place(session, name)
     if place is not None:
         return Notice(f'Symbol "{name}" is {place[0]}.', place[1])
@@ -156,20 +161,9 @@ def _offset_words(session: DebugSession, pc: int) -> str:
 
 def _variable_place(session: DebugSession, name: str) -> tuple[str, dict[str, Any]] | None:
     """Where a variable or an argument is: as words and as data; None: it is neither."""
-    row = session.symbols.variable(name)
-    if row is not None:
-        address = session.memory.address_of(row.name)
-        return (
-            f"static storage at {row.space} address 0x{address:x}, {row.size} bytes",
-            {"space": row.space, "address": address, "size": row.size},
-        )
-    for var in session.program.shared_vars:
-        if name in (var.name, source_name(var.name)):
-            return (
-                f"static storage at shared address 0x{var.offset:x} of each block, {var.size} "
-                "bytes",
-                {"space": "shared", "address": var.offset, "size": var.size},
-            )
+    static = static_place(session, name)
+    if static is not None:
+        return static
     kernel = session.kernel
     names = [a.name for a in session.launch.arguments] if session.launched else []
     if name in names:

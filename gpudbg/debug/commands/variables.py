@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any
 from gpudbg.answers import column, typed_row
 from gpudbg.debug.commands.data import ShownValue, shown_value
 from gpudbg.debug.values.variables import FrameVariables
+from gpudbg.debug.views.gdb_text import listed_text
 from gpudbg.errors import CommandError
 from gpudbg.expr.evaluation import Result
+from gpudbg.expr.types import Pointer
 
 if TYPE_CHECKING:
     from gpudbg.debug.session import DebugSession
@@ -50,8 +52,11 @@ def variable_rows(
     rows: list[VariableRow] = []
     for variable, depth in known.variables():
         if variable.parameter == parameters:
-            shown = _shown(session, known.value(variable), variable.name)
+            value = known.value(variable)
+            shown = _shown(session, value, variable.name)
             text = "\n".join(shown.lines)
+            if isinstance(value.type, Pointer):
+                text = listed_text(session, value, session.lane)
             hidden = any(row.name == variable.name for row in rows)
             name = f"{variable.name}@{depth}" if hidden else variable.name
             rows.append(VariableRow(name, shown.type, shown.value, text, depth))

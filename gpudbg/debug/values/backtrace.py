@@ -9,6 +9,7 @@ is a frame of its own above the function that swallowed it.  Frame 0 is the inne
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from gpudbg.dataclass import dataclass
@@ -36,6 +37,8 @@ class Frame:
         inlined: the frame has no call of its own.
         own: it is the kernel's own: of its code, and not that of a function whose caller is not
             found.
+        passed: pcs, innermost first, of calls between the frame within and this one that the
+            source does not have: constructors of base classes that go on to the whole object's.
     """
 
     level: int
@@ -45,6 +48,7 @@ class Frame:
     physical: int
     inlined: bool
     own: bool
+    passed: tuple[int, ...] = ()
 
 
 def frames(inferior: Inferior, warp: WarpState | None = None) -> tuple[Frame, ...]:
@@ -59,6 +63,7 @@ def frames(inferior: Inferior, warp: WarpState | None = None) -> tuple[Frame, ..
     returns = returns[1:] if in_machine_function(inferior, warp) else returns
     out: list[Frame] = []
     depth = len(returns)
+    passed: tuple[int, ...] = ()
     for physical, pc in enumerate([standing_pc(inferior, warp), *returns]):
         # A return address lies behind its call: the line is that of the call.
         rows = _inline_rows(
@@ -68,12 +73,35 @@ def frames(inferior: Inferior, warp: WarpState | None = None) -> tuple[Frame, ..
         if physical == 0 and in_focus:
             rows = rows[min(inferior.skipped_inline, len(rows) - 1) :]
         there = inferior.symbols.image.function_at(pc)
+        if (
+            out
+            and there
+            and rows[0][1] is None
+            and _goes_on_to(there[0].name, out[-1].pc, inferior)
+        ):
+            passed += (pc,)
+            continue
         kernel = physical == depth and (there is None or there[0].is_kernel)
         for n, (function, line) in enumerate(rows):
             inlined = n < len(rows) - 1
             own = kernel and not inlined
-            out.append(Frame(len(out), pc, function, line, depth - physical, inlined, own))
+            level, between = len(out), () if n else passed
+            out.append(Frame(level, pc, function, line, depth - physical, inlined, own, between))
+        passed = ()
     return tuple(out)
+
+
+def _goes_on_to(caller: str, pc: int, inferior: Inferior) -> bool:
+    """Whether a function is the base-object constructor or destructor (`C2`, `D2`) whose code is
+    the call of the complete one (`C1`, `D1`) that a pc is in, or the other way round."""
+    called = inferior.symbols.image.function_at(pc)
+    name = called[0].name if called else ""
+    return caller != name and _either(caller) == _either(name)
+
+
+def _either(name: str) -> str:
+    """A mangled name with the variants of a constructor or destructor as one."""
+    return re.sub(r"(?<=[a-zE])([CD])[12](?=E)", r"\1", name) if name.startswith("_ZN") else name
 
 
 def selected_frame(inferior: Inferior) -> Frame:

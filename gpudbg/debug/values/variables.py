@@ -31,6 +31,7 @@ from gpudbg.expr.evaluation import (
 )
 from gpudbg.expr.types import TYPES, U8, CType, Pointer, Scalar, Struct
 from gpudbg.symbols.debug_variables import (
+    UNNAMED,
     DebugVariable,
     VariableScope,
     read_variables,
@@ -166,10 +167,15 @@ class FrameVariables:
 
     def _place(self, frame: Frame) -> tuple[str, int]:
         """Section and offset of a frame's pc; of an outer one, of its call."""
-        symbols = self._inferior.symbols
         outer = frame.physical != self._rows[0].physical
-        pc = symbols.layout.before(frame.pc) if outer else frame.pc
-        return symbols.image.section_offset(pc) or ("", 0)
+        return self._call_place(frame.pc) if outer else self._section_of(frame.pc)
+
+    def _call_place(self, pc: int) -> tuple[str, int]:
+        """Section and offset of the call before a return address."""
+        return self._section_of(self._inferior.symbols.layout.before(pc))
+
+    def _section_of(self, pc: int) -> tuple[str, int]:
+        return self._inferior.symbols.image.section_offset(pc) or ("", 0)
 
     # ---- scopes ------------------------------------------------------------------------
     def scopes(self) -> list[VariableScope]:
@@ -201,10 +207,18 @@ class FrameVariables:
         """Those of all scopes, innermost first, each with how many scopes lie within its own."""
         for depth, scope in enumerate(self.scopes()):
             for variable in scope.variables:
-                if variable.name:
-                    yield variable, depth
+                for named in self._names(variable) if variable.name else ():
+                    yield named, depth
             for variable in self._known.lasting(scope.function) if scope.function else ():
                 yield variable, depth
+
+    def _names(self, variable: DebugVariable) -> tuple[DebugVariable, ...]:
+        """A variable; those that its line names, of the object of a structured binding."""
+        line = self.frame.line
+        if UNNAMED.fullmatch(variable.name) is None or line is None:
+            return (variable,)
+        text = self._inferior.sources.text(line.file, variable.line) or ""
+        return variable.bound(text) or (variable,)
 
     def find(self, name: str) -> Result | None:
         """The value of a name: a variable, or a member of what `this` points at."""
@@ -214,6 +228,10 @@ class FrameVariables:
                 return self.value(variable)
             if variable.name == "this":
                 this = variable
+        if UNNAMED.fullmatch(name):
+            # Who knows the compiler's own name may use it.
+            rows = (v for scope in self.scopes() for v in scope.variables if v.name == name)
+            return next(map(self.value, rows), None)
         if this is not None and isinstance(this.type, Pointer):
             target = this.type.target
             if isinstance(target, Struct) and target.field(name) is not None:
@@ -224,7 +242,8 @@ class FrameVariables:
     def value(self, variable: DebugVariable) -> Result:
         """A variable in 32 lanes; without a value, and why, where the compiler left none."""
         found = self._value(variable)
-        return dereferenced(found, self._context) if variable.reference else found
+        found = dereferenced(found, self._context) if variable.reference else found
+        return member(found, variable.part, self._context) if variable.part else found
 
     def _value(self, variable: DebugVariable) -> Result:
         type_ = variable.type or U8
@@ -371,7 +390,9 @@ class FrameVariables:
     # ---- frames ------------------------------------------------------------------------
     def _row(self, frame: Frame) -> FrameRule | None:
         """The call frame information at a frame's pc."""
-        section, offset = self._place(frame)
+        return self._rule(*self._place(frame))
+
+    def _rule(self, section: str, offset: int) -> FrameRule | None:
         rows = self._known.frames.get(section, ())
         return next((row for row in reversed(rows) if row.start <= offset), None)
 
@@ -385,6 +406,8 @@ class FrameVariables:
                 physical = frame.physical
                 # Whoever called has what its callee, the frame before, says.
                 found = found.called(self._row(before) or FrameRule())
+                for pc in frame.passed:
+                    found = found.called(self._rule(*self._call_place(pc)) or FrameRule())
             if frame.physical == self.frame.physical:
                 break
             before = frame

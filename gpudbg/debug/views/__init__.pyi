@@ -11,6 +11,7 @@ from .fragments import title as title
 from .gdb_text import breakpoint_address as breakpoint_address
 from .gdb_text import breakpoint_listing as breakpoint_listing
 from .gdb_text import code_pointer as code_pointer
+from .gdb_text import listed_text as listed_text
 from .gdb_text import style_of as style_of
 from .image import UPPER as UPPER
 from .image import PictureWindow as PictureWindow

@@ -8,9 +8,8 @@ import numpy as np
 
 from gpudbg.answers import column, typed_row
 from gpudbg.debug.values.context import WarpContext
-from gpudbg.debug.views.aggregates import PLAIN
 from gpudbg.debug.views.format import float_text
-from gpudbg.debug.views.text import value_text
+from gpudbg.debug.views.gdb_text import listed_text
 from gpudbg.expr.evaluation import Result
 from gpudbg.expr.types import TYPES, Array, Pointer, Scalar, Struct
 from gpudbg.toolchain.signatures import known
@@ -70,17 +69,17 @@ def frame_arguments(session: DebugSession, frame: Frame) -> list[ArgumentRow]:
     known = WarpContext(session, session.focused(), frame.level).variables()
     if known is not None and known.scopes():
         return [
-            _parameter(variable.name, known.value(variable), session.lane)
+            _parameter(session, variable.name, known.value(variable))
             for variable, _ in known.variables()
             if variable.parameter
         ]
     return argument_rows(session) if frame.own else []
 
 
-def _parameter(name: str, value: Result, lane: int) -> ArgumentRow:
+def _parameter(session: DebugSession, name: str, value: Result) -> ArgumentRow:
     """A variable as a frame's line shows it: structures and arrays in short, as gdb does."""
     whole = isinstance(value.type, Struct | Array)
-    text = "..." if whole else value_text(value, lane, PLAIN.letter(value.type, None))
+    text = "..." if whole else listed_text(session, value, session.lane)
     return ArgumentRow(name, str(value.type), text, present=True)
 
 

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from gpudbg.debug.breakpoints.table import Breakpoint
     from gpudbg.debug.session import DebugSession
     from gpudbg.debug.symbols import Line
+    from gpudbg.expr.evaluation import Result
 
 PER_LINE = {1: 8, 2: 8, 4: 4, 8: 2}
 """Bytes of a unit -> units in a line of `x`."""
@@ -241,6 +242,15 @@ def memory_lines(values: Sequence[int], unit: int, letter: str, labels: Sequence
 def style_of(session: DebugSession) -> Style:
     """How a session shows values, with what pointers lead to."""
     return Style.of(session.settings, lambda type_, number: pointer_label(session, type_, number))
+
+
+def listed_text(session: DebugSession, value: Result, lane: int) -> str:
+    """A number or pointer as lists of variables and frames have it: pointers without their type."""
+    style = style_of(session)
+    if isinstance(value.type, Pointer) and value.valid[lane]:
+        number = int(value.values[lane])
+        return f"0x{number:x}{style.label(value.type, number)}"
+    return views.value_text(value, lane, style.letter(value.type, None))
 
 
 def pointer_label(session: DebugSession, type_: Pointer, number: int) -> str:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpudbg.debug.views import data_text, style_of, value_text
+from gpudbg.debug.views import data_text, listed_text, style_of, value_text
 from gpudbg.errors import GpudbgError
-from gpudbg.expr import Array, Pointer, Scalar, Struct
+from gpudbg.expr import Array, Pointer, Scalar, Struct, spelled
 
 if TYPE_CHECKING:
     from gpudbg.debug import DebugSession
@@ -53,7 +53,7 @@ def of_result(
     """The same of a value that is known."""
     lane = session.focus.lane if session.focus is not None else 0
     body: Body = {
-        "type": str(result.type),
+        "type": spelled(result.type),
         "evaluateName": path,
         "value": text_of(session, result, lane, "x" if hexadecimal else None),
     }
@@ -84,6 +84,8 @@ def text_of(session: DebugSession, result: Result, lane: int, letter: str | None
     if isinstance(result.type, Struct | Array):
         raw = session.memory.bytes_of(result, lane)
         return data_text(result.type, raw, letter, style, follow=session.memory.at)
+    if letter is None:
+        return listed_text(session, result, lane)
     return value_text(result, lane, style.letter(result.type, letter))
 
 
@@ -155,7 +157,7 @@ def _lanes(session: DebugSession, node: Node, path: str) -> list[Body]:
         {
             "name": f"lane {lane}",
             "value": text_of(session, result, lane) + ("" if active >> lane & 1 else " (inactive)"),
-            "type": str(result.type),
+            "type": spelled(result.type),
             "variablesReference": 0,
         }
         for lane in range(32)

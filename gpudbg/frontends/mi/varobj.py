@@ -11,7 +11,7 @@ from gpudbg.debug.values import frames
 from gpudbg.debug.views import code_pointer, data_text, style_of
 from gpudbg.debug.views import value_text as lane_value_text
 from gpudbg.errors import CommandError
-from gpudbg.expr import OPTIMIZED_OUT, Array, Pointer, Scalar, Struct, names, parse
+from gpudbg.expr import OPTIMIZED_OUT, Array, Pointer, Scalar, Struct, names, parse, spelled
 from gpudbg.frontends.mi.parser import MiError
 
 if TYPE_CHECKING:
@@ -144,15 +144,15 @@ def show(session: DebugSession, path: str, letter: str | None) -> Shown:
     kind = result.type
     lane = session.focus.lane if session.focus is not None else 0
     if result.why.startswith(OPTIMIZED_OUT) and not result.valid[lane]:
-        return Shown(OPTIMIZED_OUT, str(kind), 0)
+        return Shown(OPTIMIZED_OUT, spelled(kind), 0)
     if isinstance(kind, Struct):
         names = tuple(member_names(kind))
-        return Shown("{...}", str(kind), len(names), names)
+        return Shown("{...}", spelled(kind), len(names), names)
     if isinstance(kind, Array):
-        return Shown(f"[{kind.count}]", str(kind), kind.count)
+        return Shown(f"[{kind.count}]", spelled(kind), kind.count)
     if isinstance(kind, Pointer):
-        return Shown(value_text(session, result, letter), str(kind), 1)
-    return Shown(value_text(session, result, letter), str(kind), 0)
+        return Shown(value_text(session, result, letter), spelled(kind), 1)
+    return Shown(value_text(session, result, letter), spelled(kind), 0)
 
 
 def member_names(type_: Struct) -> Iterator[str]:
