@@ -96,6 +96,7 @@ fuzz: $(STAMP)
 	$(BIN)/python -m tests.debug.fuzz_provenance --count 100
 	$(BIN)/python -m tests.debug.fuzz_sources --count 100
 	$(BIN)/python -m tests.debug.fuzz_sources --count 300 --random
+	$(BIN)/python -m tests.debug.fuzz_sources --rare
 	$(BIN)/python -m tests.debug.fuzz_recordings --count 10000
 	$(BIN)/python -m tests.commands.fuzz_lines --count 100000
 	$(BIN)/python -m tests.scripts.fuzz_files --count 5000

@@ -1,6 +1,6 @@
 """What `why` says an instruction read: everything else is changed, and the result stays.
 
-python -m tests.debug.fuzz_sources [--count 200] [--start 0] [--arch sm_50 ...] [--random]
+python -m tests.debug.fuzz_sources [--count 200] [--start 0] [--arch sm_50 ...] [--random | --rare]
 
 Single instructions of launches, or of random programs, are carried out again with all registers,
 predicates and memory changed but for what is named as a source.
@@ -29,12 +29,14 @@ from gpudbg.debug.provenance.places import (
     raw_value,
     register_place,
 )
+from gpudbg.debug.provenance.rules import rule_of
 from gpudbg.debug.provenance.sources import ReadSource, sources_of, visit
 from gpudbg.errors import GpudbgError
 from gpudbg.isa.family import Instruction, decode
 from gpudbg.sm.checkpoint import GridCheckpoint
 from gpudbg.sm.observer import Observer
 from tests import kernel_cases as kc
+from tests.debug.history_walks import modern, of_case
 from tests.engine import fuzz_random, machines, random_modern, random_programs
 
 SPACES = ("register", "predicate", "cc", "uniform", "uniform predicate")
@@ -84,6 +86,8 @@ def made_by(insn: Instruction, seen: Seen, warp: Any, draw: random.Random) -> li
             word = memory_place(space, int(at[lane]), min(size, 4), key, lane)
             # Who wrote last is the last one that touches it.
             lane = max(n for n in touching if abs(int(at[n]) - int(at[lane])) < size)
+            if rule_of(insn.op).made == "copied":
+                lane = lanes[0]
             found.append((word, lane))
     return found
 
@@ -164,7 +168,8 @@ class Change:
         for allocation in memory.allocations():
             if not 0 < len(allocation.data) <= 1 << 16:
                 continue
-            if allocation.tag not in ("buffer", "image"):
+            if allocation.tag not in ("buffer", "image") or allocation.name.endswith("pool"):
+                # What a handle names is described there.
                 continue
             low = allocation.base
             before = bytes(memory.read(low, len(allocation.data)))
@@ -175,12 +180,13 @@ class Change:
             memory.write(low, bytes(after))
 
 
-def trouble_of(session: Any, draw: random.Random, met: Counter[str]) -> str:
-    """Look at the next instruction of a warp; what is read and not named, or ""."""
+def trouble_of(session: Any, draw: random.Random, met: Counter[str], focused: bool = False) -> str:
+    """Look at the next instruction of any warp, or the focused one; what is read and not named, or
+    ""."""
     ready = [w for w in session.warps() if w.status == "ready"]
     if session.finished or session.faulted or not ready:
         return "end"
-    warp = draw.choice(ready)
+    warp = session.warp() if focused else draw.choice(ready)
     state = warp.state
     active = int(state.active)
     if not active:
@@ -286,6 +292,36 @@ def launches(archs: list[str], numbers: range, programs: bool) -> Any:
         yield f"random {number} {arch}", session
 
 
+RARE = frozenset(
+    """UBLKCP UBLKRED UTMALDG UTMASTG UTMAREDG SYNCS ARRIVES LDGSTS STAS REDAS HMMA IMMA BMMA DMMA
+    QMMA OMMA HGMMA LDSM STSM MOVM TEX TEXS TLD TLDS TLD4 TLD4S TXD TXQ SULD SUST SURED SUATOM R2UR
+    ATOM ATOMG ATOMS REDG RED ELECT REDUX""".split()
+)
+"""Instructions that most kernels have few of."""
+
+
+def rare_stops() -> Any:
+    """(Name, session) of launches with breakpoints at rare instructions."""
+    pictures = [c for c in kc.cases("sm_50", "sm_61") if c.kernel.startswith(("tex", "surf"))]
+    for name, opened in [*modern(), *map(of_case, pictures)]:
+        session = opened("step", 0)
+        for row in session.symbols.listing:
+            offset = session.symbols.offset(row.pc)
+            if row.legal and offset >= 0:
+                insn = decode(row.word, session.program.arch)
+                if insn.op in RARE:
+                    session.break_at(offset)
+        yield name, session
+
+
+def at_rare(session: Any, draw: random.Random, met: Counter[str], stops: int) -> Any:
+    """Troubles of the instructions that a session stops at."""
+    for _ in range(stops):
+        if session.cont().kind != "breakpoint":
+            return
+        yield trouble_of(session, draw, met, focused=True)
+
+
 def main() -> int:
     """Look, say what is missing; 1 if something is."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -295,22 +331,23 @@ def main() -> int:
         "--arch", nargs="+", default=["sm_50", "sm_61", "sm_75", "sm_80", "sm_90", "sm_120"]
     )
     parser.add_argument("--random", action="store_true")
+    parser.add_argument("--rare", action="store_true", help="stop at rare instructions")
     options = parser.parse_args()
     met: Counter[str] = Counter()
     wrong: Counter[str] = Counter()
-    for name, session in launches(
-        options.arch, range(options.start, options.start + options.count), options.random
-    ):
-        draw = random.Random(name)
+    numbers = range(options.start, options.start + options.count)
+    chosen = rare_stops() if options.rare else launches(options.arch, numbers, options.random)
+    for name, session in chosen:
+        draw = random.Random(f"{name} {options.start}" if options.rare else name)
         try:
-            if draw.random() < 0.7:
+            if not options.rare and draw.random() < 0.7:
                 session.run(max_instructions=draw.randint(0, MOST))
-            for _ in range(40):
-                trouble = trouble_of(session, draw, met)
+            anywhere = (trouble_of(session, draw, met) for _ in range(40))
+            for trouble in at_rare(session, draw, met, 40) if options.rare else anywhere:
                 if trouble == "end":
                     break
                 if trouble:
-                    op = trouble.split("[")[1].split("]")[0]
+                    op = trouble.split(" tick ")[0].split("[")[-1].rstrip("]")
                     wrong[op] += 1
                     if wrong[op] < 4:
                         print(f"{name}: {trouble}", flush=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,7 +13,10 @@ import pytest
 
 import gpudbg
 from gpudbg.debug.provenance import search
+from gpudbg.isa.family import decode
+from gpudbg.isa.spa5 import assemble
 from tests import kernel_cases as kc
+from tests.debug.fuzz_sources import at_rare, rare_stops
 from tests.debug.modern import launched
 from tests.debug.provenance_oracle import trouble_of
 from tests.engine import machines
@@ -249,3 +254,75 @@ def test_bytes_of_a_word_have_each_their_own_writer(tmp_path: Path) -> None:
         assert [child.role for child in cause.children] == ["rest", "operand"]
         rest = cause.children[0]
         assert {child.role for child in rest.children} >= {"lane 0", "lane 1", "lane 2", "operand"}
+
+
+READS = [
+    # Copies of tensors take coordinates behind the place, products two descriptors.
+    ("sm_90", "UTMALDG.2D [UR4], [UR10]", "uniform", {4, 5, 6, 7, 10, 11}),
+    ("sm_90", "UTMASTG.3D [UR4], [UR10]", "uniform", {4, 5, 6, 7, 10, 11}),
+    ("sm_90", "HGMMA.64x64x16.F32 R24, gdesc[UR12], R24", "uniform", {12, 13, 14, 15}),
+    ("sm_90", "SYNCS.ARRIVE.TRANS64 RZ, [UR6], R0", "uniform", {6}),
+    ("sm_90", "R2UR.OR P0, UR5, R3", "predicates", {0}),
+]
+
+
+@pytest.mark.parametrize(("arch", "line", "file", "numbers"), READS)
+def test_registers_that_the_text_does_not_show(
+    arch: str, line: str, file: str, numbers: set[int], tmp_path: Path
+) -> None:
+    program = loaded(tmp_path / "v.bin", arch, line).program
+    word = program.sections[program.code_sections[0]].data[:16]
+    assert getattr(decode(int.from_bytes(word, "little"), arch).reads(), file) == numbers
+
+
+def test_r2p_writes_what_its_mask_has() -> None:
+    for mask, numbers in ((0x30, {4, 5}), (0x7F, set(range(7)))):
+        word = assemble(f"R2P PR, R0, 0x{mask:x}", 0, "sm_61")
+        assert decode(word, "sm_61").writes().predicates == numbers
+
+
+@pytest.mark.parametrize("engine", ["step", "run"])
+def test_copies_beside_the_threads_are_of_who_issued_them(engine: str) -> None:
+    """Bytes, and the mbarrier that counts them: a copy's pieces are no lanes."""
+    values = np.arange(128, dtype=np.int32) * 7 + 3
+    cubin = Path(__file__).resolve().parents[1] / "hopper/cubin/bulk.cubin"
+    program = gpudbg.load(cubin, engine=engine)
+    given = [values, np.zeros(512, np.int32)]
+    with program.launch("multicast", grid=4, block=128, args=given) as session:
+        session.run(max_instructions=300)
+        (copy,) = session.who_wrote("*(@shared int*)0x440", n=1)
+        assert (copy.kind, copy.thread, copy.lanes) == ("async copy", (0, 0, 0), 1)
+        cause = session.why("*(@shared int*)0x440", 3)
+        assert [c.value for c in cause.children if c.role == "value"] == [str(values[16])]
+        assert all(c.instruction for c in cause.children if c.what.startswith("UR"))
+        kinds = [
+            row.instruction.split()[0] for row in session.who_wrote("*(@shared long*)0x600", n=3)
+        ]
+        assert kinds == ["UBLKCP.S.G.MULTICAST", "SYNCS.ARRIVE.TRANS64", "SYNCS.EXCH.64"]
+
+
+@pytest.mark.parametrize("engine", ["step", "run"])
+def test_textures_come_from_their_texels(engine: str) -> None:
+    case = next(c for c in kc.cases("sm_50") if c.id.startswith("texture_fetch-fetch1d"))
+    with machines.launch(case, engine) as session:
+        row = next(r for r in session.symbols.listing if r.legal and r.text.startswith("TLDS"))
+        session.break_at(session.symbols.offset(row.pc))
+        session.cont()
+        session.step()
+        cause = session.why("$R0", 2)
+        assert [c.role for c in cause.children] == ["value", "operand", "handle"]
+        assert cause.children[0].value == cause.value
+        place, _, _ = cause.children[0].origin
+        (read,) = session.who_read(f"*(@global int*)0x{place.address:x}", n=1)
+        assert read.instruction == row.text
+
+
+@pytest.mark.full(instead="test_textures_come_from_their_texels")
+def test_nothing_else_decides_rare_results() -> None:
+    """`make fuzz` looks at more of each launch."""
+    met: Counter[str] = Counter()
+    for name, session in rare_stops():
+        with session:
+            troubles = at_rare(session, random.Random(name), met, 3)
+            assert [t for t in troubles if t not in ("", "end")] == []
+    assert {"SYNCS", "TLDS", "LDSM", "HMMA"} <= set(met)

@@ -14,6 +14,7 @@ import numpy.typing as npt
 from gpudbg.dataclass import dataclass
 from gpudbg.debug.breakpoints.touching import reading
 from gpudbg.debug.provenance.places import AskedPlace, WarpKey, key_of
+from gpudbg.debug.provenance.rules import rule_of
 from gpudbg.mem.windows import RANK_SHIFT, WINDOW_BYTES
 from gpudbg.sm.observer import Observer
 from gpudbg.sm.selection import Selection
@@ -249,11 +250,13 @@ class Exact(Observer):
         self._filter, self._registers, self._places = chosen, registers, places
         self.hits: list[Hit] = []
         self._now: list[tuple[int, WarpKey, int, int, str]] = []
-        self._pc = 0
+        self._pc, self._issuer = 0, 0
 
     def instruction(self, warp: WarpState, pc: int, instruction: Any, lanes: int) -> None:
         """Before an instruction."""
         self._pc = pc
+        # Accesses of a copy beside the threads are pieces of one lane's.
+        self._issuer = lanes & -lanes if rule_of(instruction.op).made == "copied" else 0
         self._now.clear()
         if not lanes:
             return
@@ -275,7 +278,7 @@ class Exact(Observer):
         if kind not in self._filter.kinds:
             return
         for number, mask in self._filter.lanes(warp, space, address, lanes, size):
-            self._now.append((number, key_of(warp), self._pc, mask, kind))
+            self._now.append((number, key_of(warp), self._pc, self._issuer or mask, kind))
 
     @property
     def seen(self) -> bool:

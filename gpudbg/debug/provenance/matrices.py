@@ -39,11 +39,6 @@ class Elements:
     tiles: I64s
 
 
-def takes_part(insn: Instruction) -> bool:
-    """Whether an instruction multiplies or moves matrices."""
-    return insn.op in fragments.MULTIPLIES | fragments.WARPGROUP | fragments.MOVES
-
-
 def matrix_sources(
     insn: Instruction, seen: Visit, place: AskedPlace, lane: int
 ) -> Iterator[Found] | None:
@@ -80,8 +75,9 @@ def _multiplied(
     if product.c.layout is not None and _accumulates(insn, seen):
         yield from _held(product.c, seen, _same(product.c.layout, made))
     yield from _metadata(insn, product, seen, made)
+    lowest = (seen.lanes & -seen.lanes).bit_length() - 1
     for register in sorted(insn.reads().uniform):
-        yield "operand", register_place("uniform", (register,), seen.key, lane), lane
+        yield "operand", register_place("uniform", (register,), seen.key, lowest), lowest
 
 
 def _accumulates(insn: Instruction, seen: Visit) -> bool:
@@ -162,7 +158,8 @@ def _metadata(
     that a row or column has them in."""
     quads = sorted({4 * (int(row) & 7) for row in made.rows})
     columns = sorted({4 * (int(column) & 7) for column in made.columns})
-    for slot, firsts, role in (("e", quads, "metadata"), ("f", columns, "scale")):
+    first = "metadata" if product.sparse else "scale"
+    for slot, firsts, role in (("e", quads, first), ("f", columns, "scale")):
         register = _operand(insn, slot)
         if register is None:
             continue

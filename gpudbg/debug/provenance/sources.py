@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from gpudbg.dataclass import dataclass
 from gpudbg.debug.focus.focus import thread_of
-from gpudbg.debug.provenance.matrices import matrix_sources, takes_part
+from gpudbg.debug.provenance.matrices import matrix_sources
 from gpudbg.debug.provenance.places import (
     FLOAT,
     AskedPlace,
@@ -22,14 +22,15 @@ from gpudbg.debug.provenance.places import (
     memory_place,
     register_place,
 )
+from gpudbg.debug.provenance.rules import LEVELS, rule_of
 from gpudbg.debug.provenance.search import run_to
 from gpudbg.debug.values.access import resolve
 from gpudbg.debug.values.shared_registers import uniform_count
 from gpudbg.expr.types import Scalar
-from gpudbg.isa.constant_reads import LOADS_OF_CONSTANTS, constant_reads
+from gpudbg.isa.constant_reads import LOADS_OF_CONSTANTS, SURFACES, TEXTURES, constant_reads
 from gpudbg.isa.family import has_modifier
 from gpudbg.isa.operands import Address, CBankAddress, Imm, Reg, SReg
-from gpudbg.sm.asynchronous.events import MatricesRead
+from gpudbg.sm.asynchronous.events import BytesCopied, MatricesRead, TensorMapUsed
 from gpudbg.sm.observer import Observer
 
 if TYPE_CHECKING:
@@ -42,26 +43,8 @@ if TYPE_CHECKING:
 
 _SHARED_FILES: Final = ("uniform", "uniform predicate", "barrier")
 _WORD: Final = 4
+_MAP_BYTES: Final = 128
 _MODES: Final = ("IDX", "UP", "DOWN", "BFLY")
-_MOVES: Final = frozenset("MOV SEL SHFL ST STG STS STL RED ATOM ATOMG ATOMS".split())
-"""Instructions whose values are what their result is; loads are, too."""
-_FLOATS: Final = frozenset(
-    "FADD FADD32I FMUL FMUL32I FFMA FFMA32I FSETP FSET FMNMX FSEL FCMP FCHK MUFU F2I F2F".split()
-)
-"""Instructions that read floats."""
-_OF_ALL: Final = frozenset("VOTE VOTEU MATCH REDUX CREDUX".split())
-"""Instructions whose result comes from what every lane that executes them has."""
-_OF_LANES: Final = frozenset("VOTE VOTEU MATCH ELECT".split())
-"""Instructions whose result says which lanes execute them, too."""
-_FOR_SOME: Final = ("MOV", "MOV32I")
-"""Instructions that may be for some lanes of each quad."""
-_INTO_SOME: Final = ("R2P", "UR2UP")
-"""Instructions that write those predicates that a mask says."""
-_STATES: Final = {
-    "RPCMOV": "Rpc", "GETLMEMBASE": "base of local memory", "GETCRSPTR": "stack pointer",
-    "LEPC": "PC", "ULEPC": "PC", "B2R": "result of the block's BAR.RED",
-}  # fmt: skip
-"""What instructions read that is no register with a writer of its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +104,8 @@ class Visit:
         accesses: of the lane.
         rows: where each lane's load in shared memory began, or nothing.
         descriptors: what a product of a warp group read, or None.
+        copies: what copies beside the threads moved.
+        maps: addresses of their tensor maps.
         predicates, uniform_predicates: masks of lanes before it.
         uniform: uniform registers before it, as the lowest of its lanes has them.
         registers: values of R before it, for all lanes.
@@ -135,6 +120,8 @@ class Visit:
     accesses: tuple[LaneAccess, ...]
     rows: tuple[int, ...]
     descriptors: MatricesRead | None
+    copies: tuple[BytesCopied, ...]
+    maps: tuple[int, ...]
     predicates: tuple[int, ...]
     uniform_predicates: tuple[int, ...]
     uniform: tuple[int, ...]
@@ -152,11 +139,20 @@ class _OfLane(Observer):
         self.found: list[LaneAccess] = []
         self.rows: tuple[int, ...] = ()
         self.descriptors: MatricesRead | None = None
+        self.copies: list[BytesCopied] = []
+        self.maps: list[int] = []
 
     def asynchronous(self, warp: WarpState, event: AsyncEvent) -> None:
-        """Keep where a product's matrices are."""
-        if key_of(warp) == self._key and isinstance(event, MatricesRead):
-            self.descriptors = event
+        """Keep where a product's matrices are, and what was copied."""
+        if key_of(warp) != self._key:
+            return
+        match event:
+            case MatricesRead():
+                self.descriptors = event
+            case BytesCopied():
+                self.copies.append(event)
+            case TensorMapUsed(address=address):
+                self.maps.append(address)
 
     def access(
         self, warp: WarpState, space: str, kind: str, address: Any, lanes: int, size: int
@@ -196,13 +192,14 @@ def visit(inferior: Inferior, history: LaunchHistory, hit: Hit, lane: int) -> Vi
     after = none if warp is None else np.asarray(warp.R).copy()
     return Visit(
         hit.key, block, thread, hit.key[1], hit.lanes, tuple(seen.found), seen.rows,
-        seen.descriptors, flags, shared, uniform, before, after,
+        seen.descriptors, tuple(seen.copies), tuple(seen.maps), flags, shared, uniform, before,
+        after,
     )  # fmt: skip
 
 
 def sources_of(insn: Instruction, seen: Visit, place: AskedPlace, lane: int) -> list[ReadSource]:
     """What an instruction read that made the value of a place of a lane."""
-    made = _matrices if takes_part(insn) else _kept if _keeps(insn, lane) else _plain
+    made = _kept if _keeps(insn, lane) else _MADE.get(rule_of(insn.op).made, _plain)
     out = [*made(insn, seen, place, lane), *_predicates(insn, seen, place, lane)]
     different: dict[tuple[object, ...], ReadSource] = {}
     for source in out:
@@ -222,7 +219,8 @@ def _plain(insn: Instruction, seen: Visit, place: AskedPlace, lane: int) -> Iter
 
 def _keeps(insn: Instruction, lane: int) -> bool:
     """Whether a lane keeps what it has: MOV may be for some lanes of each quad alone."""
-    mask = insn.o.get("imm") if insn.op in _FOR_SOME and not has_modifier(insn, "64") else None
+    some = rule_of(insn.op).some and not has_modifier(insn, "64")
+    mask = insn.o.get("imm") if some else None
     return isinstance(mask, Imm) and not mask.value >> (lane & 3) & 1
 
 
@@ -245,14 +243,46 @@ def _matrices(insn: Instruction, seen: Visit, place: AskedPlace, lane: int) -> I
         yield ReadSource("address", register_place("register", (number,), seen.key, lane), lane)
 
 
+def _copied(insn: Instruction, seen: Visit, place: AskedPlace, lane: int) -> Iterator[ReadSource]:
+    """Of a copy beside the threads: bytes that it took along, or an mbarrier that counts them."""
+    taken = list(_taken_along(seen, place, lane))
+    yield from taken
+    if not taken or any(copy.reduces for copy in seen.copies):
+        yield ReadSource("old", replace(place, expression=place.text), lane)
+    for address in seen.maps:
+        described = memory_place("global", address, _MAP_BYTES, seen.key, lane)
+        yield ReadSource("tensor map", described, lane)
+    yield from _registers(insn, seen, place, lane)
+    yield from _shared_files(insn, seen)
+
+
+def _taken_along(seen: Visit, place: AskedPlace, lane: int) -> Iterator[ReadSource]:
+    """What a copy's source has for a place of its target."""
+    for copy in seen.copies:
+        into = next((runs for runs, _ in copy.writes), None)
+        if copy.elements is None or into is None or not copy.reads:
+            continue
+        if (into.home is None) != (place.space == "global"):
+            continue
+        space = "global" if copy.reads[0].home is None else "shared"
+        for address, size in copy.elements.source_of(place.address, place.size):
+            word = memory_place(space, address, size, seen.key, lane, place.type)
+            yield ReadSource("value", word, lane)
+
+
+_MADE: Final = {"matrices": _matrices, "copied": _copied}
+
+
 # ---- memory ----------------------------------------------------------------------------
 def _memory(insn: Instruction, seen: Visit, place: AskedPlace, lane: int) -> Iterator[ReadSource]:
     loads = [a for a in seen.accesses if a.kind in ("load", "atomic")]
     for access in loads:
-        offset, size = _part(insn, access, seen, place)
+        role, (offset, size) = "value", _part(insn, access, seen, place)
+        if access.kind == "atomic":
+            # Each part of the result may come from all of what was there.
+            role, offset, size = "old", 0, access.size
         if offset >= access.size:
             continue
-        role = "old" if access.kind == "atomic" else "value"
         at = access.address + offset
         size = min(size, access.size - offset)
         word = memory_place(access.space, at, size, seen.key, lane, place.type)
@@ -301,6 +331,9 @@ def _part(insn: Instruction, access: LaneAccess, seen: Visit, place: AskedPlace)
         # A copy, or an atomic of the place itself.
         into = [a for a in seen.accesses if a.kind != "load" and a.space == place.space]
         return (max(place.address - into[0].address, 0), place.size) if into else (0, access.size)
+    if insn.op in TEXTURES or (insn.op == "SULD" and has_modifier(insn, "P")):
+        # Texels are converted, filtered and put in another order.
+        return 0, access.size
     destination = next((o for o in insn.operands if isinstance(o, Reg) and o.file == "R"), None)
     if destination is None or place.space != "register":
         return 0, access.size
@@ -311,10 +344,11 @@ def _part(insn: Instruction, access: LaneAccess, seen: Visit, place: AskedPlace)
 def _registers(
     insn: Instruction, seen: Visit, place: AskedPlace, lane: int
 ) -> Iterator[ReadSource]:
-    if insn.op == "SHFL":
+    made = rule_of(insn.op).made
+    if made == "shuffled":
         yield from _shuffled(insn, seen, place, lane)
         return
-    if insn.op in _OF_ALL:
+    if made == "voted":
         yield from _voted(insn, seen)
         return
     address = set(_address_registers(insn))
@@ -333,10 +367,14 @@ def _registers(
 
 def _sharing(insn: Instruction, seen: Visit, place: AskedPlace, lane: int) -> list[int]:
     """Lanes whose registers go into a value."""
-    if insn.op == "R2UR":
+    made = rule_of(insn.op).made
+    if made == "lowest":
         # The lowest one's value; a predicate says whether the lane's own differs from it.
         own = [lane] if place.space == "predicate" else []
         return [_lowest(seen.lanes, lane), *own]
+    if made == "quad" and not any(has_modifier(insn, name) for name in LEVELS):
+        # The level comes from how far apart a quad's coordinates are.
+        return list(range(lane & ~3, (lane & ~3) + 4))
     return _holders(insn, seen, place, lane)
 
 
@@ -365,10 +403,15 @@ def _address_registers(insn: Instruction) -> Iterator[int]:
     for operand in insn.operands:
         if isinstance(operand, Address):
             yield from operand.base.registers()
-            if operand.wide and not operand.base.is_zero:
+            if not operand.base.is_zero and (operand.wide or _extended(insn, operand)):
                 yield operand.base.index + 1
         elif isinstance(operand, CBankAddress) and operand.base is not None:
             yield from operand.base.registers()
+
+
+def _extended(insn: Instruction, operand: Address) -> bool:
+    """Whether an address of the older spelling (`[R2]` of LDG.E) is in two registers."""
+    return has_modifier(insn, "E") and (operand.base.index + 1) in insn.reads().registers
 
 
 def _stored(
@@ -389,10 +432,11 @@ def _stored(
 
 def _type(insn: Instruction, place: AskedPlace) -> Any:
     """How the registers are shown that an instruction read; None: as integers."""
-    if insn.op in _FLOATS:
+    like = rule_of(insn.op).like
+    if like == "float":
         return FLOAT
-    like = place.type
-    return like if insn.op in _MOVES and isinstance(like, Scalar) and like.size == 4 else None
+    type_ = place.type
+    return type_ if like and isinstance(type_, Scalar) and type_.size == 4 else None
 
 
 def _shuffled(insn: Instruction, seen: Visit, place: AskedPlace, lane: int) -> Iterator[ReadSource]:
@@ -465,7 +509,9 @@ def _constants(
     """Bytes of constant banks; what cx[UR] reads is an access of memory."""
     for read in constant_reads(insn):
         offset, size, role, type_ = read.offset, read.size, "operand", _type(insn, place)
-        if insn.op in LOADS_OF_CONSTANTS:
+        if insn.op in TEXTURES | SURFACES:
+            role = "handle"
+        elif insn.op in LOADS_OF_CONSTANTS:
             role, type_ = "value", place.type
             result = next((o for o in insn.operands if isinstance(o, Reg)), None)
             if result is not None and place.numbers and size > _WORD:
@@ -491,14 +537,15 @@ def _held(register: Reg, seen: Visit, lane: int) -> int:
 
 def _others(insn: Instruction, seen: Visit, place: AskedPlace, lane: int) -> Iterator[ReadSource]:
     """What has no writer: special registers, states of the warp, who executes it."""
+    rule = rule_of(insn.op)
     named = [o.name for o in insn.operands if isinstance(o, SReg)]
-    for what in named or [_STATES[n] for n in (insn.op,) if n in _STATES]:
+    for what in named or [rule.state] * bool(rule.state):
         value = "?"
         if place.space == "register" and place.numbers[0] < len(seen.after):
             value = str(int(seen.after[place.numbers[0]][lane]))
         kind = "special register" if named else "of the warp"
         yield ReadSource("operand", None, lane, what, value, kind)
-    if insn.op in _OF_LANES:
+    if rule.lanes:
         value = f"0x{seen.lanes:x}"
         yield ReadSource("lanes", None, lane, "lanes that execute it", value, "of the warp")
 
@@ -513,6 +560,8 @@ def _predicates(
         yield ReadSource(role, register_place("predicate", (number,), seen.key, lane), lane)
     if reads.cc:
         yield ReadSource("operand", register_place("cc", (), seen.key, lane), lane)
-    if insn.op in _INTO_SOME and not isinstance(insn.operands[-1], Imm):
+    if rule_of(insn.op).rest and not isinstance(insn.operands[-1], Imm):
         # A register says which of them are written; what was there stays in the others.
-        yield ReadSource("rest", register_place(place.space, place.numbers, seen.key, lane), lane)
+        holder = _lowest(seen.lanes, lane) if place.space in _SHARED_FILES else lane
+        rest = register_place(place.space, place.numbers, seen.key, holder)
+        yield ReadSource("rest", rest, holder)

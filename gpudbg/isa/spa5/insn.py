@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
-from ..operands import PT, Access, Address, CBankAddress, Operand, Pred, Reg, Target
+from ..operands import PT, Access, Address, CBankAddress, Imm, Operand, Pred, Reg, Target
 from .spec import FLAGS, Form
 
 _DEFAULTS = {"rnd": "RN", "irnd": "ROUND", "cctest": "T", "size": "32"}
@@ -140,7 +140,10 @@ class Instruction:
         if written:
             cc = self.m["cc"] or self._named("writes", "CC")
             if self._named("writes", "PR"):
-                predicates.update(range(7))
+                # R2P leaves those alone that its mask does not have.
+                mask = self.o.get("b")
+                chosen = mask.value if isinstance(mask, Imm) else -1
+                predicates.update(n for n in range(7) if chosen >> n & 1)
         else:
             m = self.m
             cc = m["x"] or m["xmode"] in ("X", "XHI", "XLO", "XMED") or m["cctest"] != "T"

@@ -269,6 +269,8 @@ def _access(insn: WideInstruction, written: bool) -> Access:
             case Const() | Address() | CBankAddress() if not written:
                 shared = insn.op in SHARED_SPACE or (insn.op, slot) == _SHARED_COPY
                 _place(found, operand, "E" in insn.m and not shared, shared)
+                if slot == "addr" and isinstance(operand, Address) and operand.index is not None:
+                    found.register(replace(operand.index, count=_behind(insn, operand.index)))
             case Name(text=text) if text in _PREDICATE_FILES:
                 # P2R reads them, R2P writes them: by where the word stands.
                 if (slot == "name" and next(iter(insn.o)) == "name") == written:
@@ -279,6 +281,9 @@ def _access(insn: WideInstruction, written: bool) -> Access:
                 if (insn.op in _WRITES_BARRIER or first) if written else not first:
                     found.barriers.add(value)
     if not written:
+        if insn.op == "R2UR" and "OR" in insn.m and isinstance(result := insn.o.get("p"), Pred):
+            # It adds to what its predicate says.
+            found.predicate(result.index, result.file)
         index, _ = insn.guard
         found.predicate(index, "UP" if insn.form.uniform_guard else "P")
     return found.access()
@@ -291,7 +296,24 @@ def _named_predicates(insn: WideInstruction) -> Iterable[int]:
     return (n for n in range(PT) if mask >> n & 1)
 
 
-SHARED_SPACE = frozenset("LDS STS ATOMS LDL STL LDSM STSM".split())
+def _behind(insn: WideInstruction, first: Reg) -> int:
+    """How many uniform registers an address stands for that is the first of several."""
+    if insn.op in _BY_DESCRIPTORS and not first.is_zero:
+        return 4
+    if insn.op not in _TENSOR_COPIES or first.is_zero:
+        return 1
+    # Of four rows a column and their numbers.
+    dimensions = next((int(name[0]) for name in insn.m if name in _DIMENSIONS), 1)
+    coordinates = 5 if {"GATHER4", "SCATTER4"} & set(insn.m) else dimensions
+    return _TENSOR_COPIES[insn.op] + coordinates
+
+
+_BY_DESCRIPTORS = frozenset("HGMMA IGMMA QGMMA BGMMA".split())
+"""Products whose operand in memory is two descriptors, of A and of B."""
+_TENSOR_COPIES = {"UTMALDG": 2, "UTMASTG": 1, "UTMAREDG": 1}
+"""Copies of tensors -> registers before the coordinates: place and mbarrier, or the place."""
+_DIMENSIONS = ("1D", "2D", "3D", "4D", "5D")
+SHARED_SPACE = frozenset("LDS STS ATOMS LDL STL LDSM STSM SYNCS".split())
 """Accesses whose uniform register is 32 bits wide; others take a pair."""
 
 

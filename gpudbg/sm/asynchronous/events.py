@@ -60,6 +60,37 @@ class ByteRuns:
 
 
 @dataclass(frozen=True, slots=True)
+class CopiedElements:
+    """Which bytes of a copy became which.
+
+    Attributes:
+        sources, targets: first bytes of each element, in the memories that the copy reads and
+            writes; in shared memory as offsets, the same in each CTA of a cluster.
+        size: bytes of one.
+    """
+
+    sources: Places
+    targets: Places
+    size: int
+
+    @classmethod
+    def whole(cls, source: int, target: int, size: int) -> CopiedElements:
+        """Bytes one after the other."""
+        return cls(np.array([source], np.int64), np.array([target], np.int64), size)
+
+    def source_of(self, target: int, size: int) -> list[tuple[int, int]]:
+        """(First byte, bytes) of what became some bytes of the target."""
+        met = (self.targets < target + size) & (target < self.targets + self.size)
+        found = []
+        for source, place in zip(
+            self.sources[met].tolist(), self.targets[met].tolist(), strict=True
+        ):
+            low, high = max(target, place), min(target + size, place + self.size)
+            found.append((source + low - place, high - low))
+        return found
+
+
+@dataclass(frozen=True, slots=True)
 class BytesCopied:
     """A bulk or tensor copy, a reduction, a store that counts on an mbarrier.
 
@@ -70,6 +101,7 @@ class BytesCopied:
         reduces: it combines with what is there.
         remote: a store of a thread in another CTA's memory (STAS, REDAS), of its lanes.
         lane: who issued it.
+        elements: which bytes became which; None of a store of a thread.
     """
 
     reads: tuple[ByteRuns, ...]
@@ -77,6 +109,7 @@ class BytesCopied:
     reduces: bool
     remote: bool
     lane: int
+    elements: CopiedElements | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,6 +24,7 @@ from gpudbg.sm.asynchronous.events import (
     AsyncEvent,
     ByteRuns,
     BytesCopied,
+    CopiedElements,
     MbarrierBegun,
     MbarrierChanged,
     MbarrierTested,
@@ -247,7 +248,8 @@ class AsyncOps(MemoryOps):
                     kept = np.resize([mask >> n & 1 for n in range(transfer.UNIT)], count) > 0
                     written = ByteRuns.elements(None, to + kept.nonzero()[0], 1)
                 self._bulk_write_global(to, data, what, reduce, kept)
-                self._tell_copy(reads, [(written, None)], reduce is not None)
+                elements = CopiedElements.whole(reads.low, to, count)
+                self._tell_copy(reads, [(written, None)], elements, reduce is not None)
                 return
             ranks = [to >> RANK_SHIFT & 0xFF]
             if multicast:
@@ -258,7 +260,8 @@ class AsyncOps(MemoryOps):
                 home, offset = shared_place(own, _at(rank, to), count, what, own=False)
                 counted = self._barrier_at(_at(rank, at) if multicast else at)
                 writes.append((ByteRuns.range(home, offset, count), counted))
-            self._tell_copy(reads, writes, reduce is not None)
+            elements = CopiedElements.whole(reads.low, to & (WINDOW_BYTES - 1), count)
+            self._tell_copy(reads, writes, elements, reduce is not None)
             for rank in ranks:
                 self._bulk_write_shared(_at(rank, to), data, what, reduce)
                 bar = _at(rank, at) if multicast else at
@@ -272,12 +275,16 @@ class AsyncOps(MemoryOps):
         return (ctas[rank], address & (WINDOW_BYTES - 1)) if rank < len(ctas) else None
 
     def _tell_copy(
-        self, reads: ByteRuns | None, writes: Sequence[tuple[ByteRuns, Any]], reduces: bool = False
+        self,
+        reads: ByteRuns | None,
+        writes: Sequence[tuple[ByteRuns, Any]],
+        elements: CopiedElements,
+        reduces: bool = False,
     ) -> None:
         if self._observed:
             lane = first_lane(self.exec)
             given = () if reads is None else (reads,)
-            self._tell(BytesCopied(given, tuple(writes), reduces, False, lane))
+            self._tell(BytesCopied(given, tuple(writes), reduces, False, lane, elements))
 
     def _refuse(
         self, fault: MemoryFault, size: int, barriers: Sequence[int], counted: int = 0
@@ -429,10 +436,12 @@ class AsyncOps(MemoryOps):
             )
             for rank in ranks
         ]
-        reads = None
-        if found.inside.any():
-            reads = ByteRuns.elements(None, given.address + found.offsets[found.inside], size)
-        self._tell_copy(reads, writes)
+        reads, inside = None, found.inside
+        sources = given.address + found.offsets[inside]
+        if inside.any():
+            reads = ByteRuns.elements(None, sources, size)
+        targets = spots.reshape(-1, size)[inside, 0]
+        self._tell_copy(reads, writes, CopiedElements(sources, targets, size))
 
     def tensor_store(
         self,
@@ -469,7 +478,9 @@ class AsyncOps(MemoryOps):
             if self._observed:
                 target = ByteRuns.elements(None, places[:, 0] + allocation.base, size)
                 source_bytes = ByteRuns.elements(cta, spots, 1)
-                self._tell_copy(source_bytes, [(target, None)], reduce is not None)
+                sources = spots.reshape(-1, size)[found.inside, 0]
+                elements = CopiedElements(sources, places[:, 0] + allocation.base, size)
+                self._tell_copy(source_bytes, [(target, None)], elements, reduce is not None)
             if reduce is not None:
                 data = self._reduced_elements(given, held[places], data, reduce)
             held[places] = data

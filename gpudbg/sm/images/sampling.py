@@ -8,6 +8,7 @@ f64 and rounded once (*modelled*).
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,8 @@ from gpudbg.sm.images.pools import Image
 I64 = npt.NDArray[np.int64]
 F64 = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
+Told = Callable[[npt.NDArray[np.uint64], int, int], None]
+"""What is told of a read."""
 
 WRAP, MIRROR, EDGE, BORDER, CLAMP_OGL, ONCE_EDGE, ONCE_BORDER, ONCE_OGL = range(8)
 POINT, LINEAR = 1, 2
@@ -86,8 +89,13 @@ def neighbours(number: F64, linear: bool) -> list[tuple[I64, F64]]:
     return [(first, 1.0 - weight), (first + 1, weight)]
 
 
-def read(memory: DeviceMemory, image: Image, level: int, spot: Spot, lanes: Bools) -> list[Any]:
+def read(
+    memory: DeviceMemory, image: Image, level: int, spot: Spot, lanes: Bools, told: Told | None
+) -> list[Any]:
     """X Y Z W of one texel per lane as 32-bit patterns; 0 in lanes that do not execute.
+
+    Args:
+        told: is called before bytes are read: addresses, mask of lanes, bytes of each.
 
     Raises:
         MemoryFault: a texel lies outside device memory.
@@ -97,7 +105,7 @@ def read(memory: DeviceMemory, image: Image, level: int, spot: Spot, lanes: Bool
     assert header is not None
     if not header.format.modelled:
         raise ModelGap(f"texel format {header.format.name} of {image.name} is not modelled")
-    words = _words(memory, header, image.levels[level], spot, lanes & ~spot.border)
+    words = _words(memory, header, image.levels[level], spot, lanes & ~spot.border, told)
     found = texels.unpack(header, words)
     if header.srgb:
         for c in "RGB":
@@ -113,7 +121,12 @@ def _linear_light(value: F64) -> F64:
 
 
 def _words(
-    memory: DeviceMemory, header: TextureHeader, layout: SurfaceLayout, spot: Spot, lanes: Bools
+    memory: DeviceMemory,
+    header: TextureHeader,
+    layout: SurfaceLayout,
+    spot: Spot,
+    lanes: Bools,
+    told: Told | None,
 ) -> list[Any]:
     """The texels' bytes as 32-bit words."""
     size = layout.texel
@@ -122,16 +135,18 @@ def _words(
     for n in range(0, size, step):
         offset = layout.offset(spot.x * size + n, spot.y, spot.z, spot.layer)
         where = np.asarray(offset, np.int64).astype(np.uint64) + np.uint64(header.address)
-        words.append(_gather(memory, where, step, lanes))
+        words.append(_gather(memory, where, step, lanes, told))
     return words
 
 
-def _gather(memory: DeviceMemory, where: Any, size: int, lanes: Bools) -> Any:
+def _gather(memory: DeviceMemory, where: Any, size: int, lanes: Bools, told: Told | None) -> Any:
     """`size` bytes at each lane's address, zero-extended to 32 bits."""
     out = np.zeros(where.shape, np.uint32)
     if not lanes.any():
         return out
     mask = sum(1 << int(n) for n in np.flatnonzero(lanes))
+    if told is not None:
+        told(where, mask, size)
     return memory.gather(where, mask, size, False)[0]
 
 

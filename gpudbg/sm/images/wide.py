@@ -13,6 +13,7 @@ from functools import lru_cache
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
+from gpudbg.isa.constant_reads import handle_place
 from gpudbg.isa.operands import Imm, Reg
 from gpudbg.isa.volta.counts import texture_inputs
 from gpudbg.mem.surface_bounds import DIMS
@@ -67,12 +68,11 @@ def _registers(first: int, count: int) -> Any:
 
 def _place(found: Translated, insn: Any) -> Translated:
     """Note where the handle is: a uniform register, or a bank and a word of it."""
-    numbers = [o.value for o in insn.operands if isinstance(o, Imm)]
     uniform = next((o.index for o in insn.operands if isinstance(o, Reg) and o.file == "UR"), None)
     if uniform is not None:
         found.uniform = uniform
     else:
-        found.place = (numbers[0], numbers[1]) if len(numbers) > 1 else (0, numbers[0])
+        found.place = handle_place(insn)
     return found
 
 
