@@ -9,7 +9,7 @@ import gpudbg
 from gpudbg.debug.session import DebugSession
 from gpudbg.errors import CommandError
 from gpudbg.expr.types import Scalar
-from tests.source.cases import ARCHS, cubin
+from tests.source.cases import ARCHS, DATA, cubin
 
 AT_END = 45
 """The line of `*p +=`."""
@@ -19,6 +19,7 @@ def at(line: int, arch: str = "sm_52", lane: int = 5) -> DebugSession:
     program = gpudbg.load(str(cubin("spellings", arch)))
     args = [np.arange(32, dtype=np.int32), np.zeros(32, np.int32)]
     session = program.launch("spellings", grid=1, block=32, args=args)
+    session.execute(f"directory {DATA}")
     session.break_at(f"spellings.cu:{line}", condition=f"threadIdx.x == {lane}")
     assert session.cont().kind == "breakpoint"
     return session
