@@ -18,7 +18,7 @@ help:
 	@echo "make test-all   the same with every variant of every test (see tests/variants.py)"
 	@echo "make docs   the documentation as a site: build/site/index.html"
 	@echo "make check  make test, and the documentation built strictly, without its pictures"
-	@echo "make test-clients   Emacs, vim, cdt-gdb-adapter and a browser debug a kernel (see tests/clients)"
+	@echo "make test-clients   editors, a browser, Numba, CuPy, Triton and others as clients (see tests/clients)"
 	@echo "make fuzz   long fuzz campaigns (needs nvdisasm, NVRTC and g++; see tests/kernels_own/README.md)"
 	@echo "make bench  start-up times; speed, as ratios inside one run"
 	@echo "make clean  remove what these made: .venv, build, caches, bytecode"
@@ -49,7 +49,13 @@ units-all: $(STAMP)
 units: $(STAMP)
 	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal
 
-test-clients: $(STAMP)
+CLIENTS_STAMP := $(VENV)/.clients-installed
+
+$(CLIENTS_STAMP): $(STAMP) tests/clients/requirements.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile -r tests/clients/requirements.txt
+	@touch $(CLIENTS_STAMP)
+
+test-clients: $(CLIENTS_STAMP)
 	GPUDBG_CLIENTS=1 $(BIN)/python -m pytest -rs tests/clients
 
 lint: $(STAMP)

@@ -97,6 +97,7 @@ _ROWS = """
 907 CUDA_ERROR_CAPTURED_EVENT cudaErrorCapturedEvent operation not permitted on an event last recorded in a capturing stream
 908 CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD cudaErrorStreamCaptureWrongThread attempt to terminate a thread-local capture sequence from another thread
 910 CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE cudaErrorGraphExecUpdateFailure the graph update was not performed because it included changes which violated constraints specific to instantiated graph update
+912 CUDA_ERROR_INVALID_CLUSTER_SIZE cudaErrorInvalidClusterSize cluster misconfiguration
 999 CUDA_ERROR_UNKNOWN cudaErrorUnknown unknown error
 """  # noqa: E501
 
@@ -121,6 +122,7 @@ NO_COMPILER, NO_BINARY, INVALID_PTX, INVALID_HANDLE, NOT_FOUND, NOT_READY = (
     500,
     600,
 )
+ALREADY_REGISTERED, INVALID_CLUSTER_SIZE = 712, 912
 OUT_OF_RESOURCES, NOT_REGISTERED, COOPERATIVE_TOO_LARGE, NOT_SUPPORTED = 701, 713, 720, 801
 INVALID_CONFIGURATION, INVALID_CONTEXT, PEER_UNSUPPORTED, UNKNOWN = 9, 201, 217, 999
 

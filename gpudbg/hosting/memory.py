@@ -10,6 +10,7 @@ from __future__ import annotations
 import mmap
 import os
 from collections.abc import Iterator
+from dataclasses import field
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -59,6 +60,7 @@ class SharedBlock:
         offset, size: in the file, whole pages.
         kind: "pinned", "managed" or "registered".
         flags: as the program gave them.
+        advice: what was said of ranges of it: what, begin, end, value.
     """
 
     allocation: Allocation
@@ -66,6 +68,7 @@ class SharedBlock:
     size: int
     kind: str
     flags: int
+    advice: list[tuple[object, int, int, object]] = field(default_factory=list)
 
 
 class SharedMemory:

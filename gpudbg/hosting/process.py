@@ -50,11 +50,13 @@ class HostFunction:
     Attributes:
         module, kernel: what it is.
         dynamic: most dynamic shared memory that the program allowed.
+        large_clusters: whether it allowed clusters of more than 8 blocks.
     """
 
     module: HostModule
     kernel: Kernel
     dynamic: int
+    large_clusters: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +100,7 @@ class HostProcess:
         allocated: addresses of its device memory.
         mapped: memory that is mapped, by address (`calls.mapping`).
         opened: memory of other processes, by address (`calls.ipc`).
+        pool: handle of the current memory pool; 0: the default one.
     """
 
     def __init__(self, machine: HostDevice, pid: int, launch: Launch) -> None:
@@ -108,6 +111,7 @@ class HostProcess:
         self.objects: dict[int, Any] = {}
         self.retained = 0
         self.flags = 0
+        self.pool = 0
         self.contexts: set[int] = set()
         self.limits: dict[int, int] = {}
         self.allocated: set[int] = set()

@@ -7,6 +7,7 @@ kernel has written is copied back at every stop, so that an array is what the de
 
 from __future__ import annotations
 
+import warnings
 import weakref
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -41,12 +42,21 @@ def byte_bounds(array: Array) -> tuple[int, int]:
 
 
 class HostRange:
-    """Bytes of the host that one or several arrays lie in, and their copy on the device."""
+    """Bytes of the host that one or several arrays lie in, and their copy on the device.
+
+    Attributes:
+        low, high: host addresses of the first byte and behind the last.
+        arrays: those in it.
+        name: what messages call them, or "".
+        buffer: the copy.
+    """
 
     def __init__(self, low: int, high: int, arrays: list[Array]) -> None:
         self.low, self.high = low, high
         self.arrays = arrays
+        self.name = ""
         self.buffer: DeviceBuffer | None = None
+        self._told = False
 
     def host(self) -> npt.NDArray[np.uint8]:
         """The bytes themselves."""
@@ -60,17 +70,21 @@ class HostRange:
         assert self.buffer is not None
         if self.buffer.freed:
             return
-        now = self.buffer.allocation.data
-        if len(self.arrays) == 1:
-            if self.arrays[0].flags.writeable:
-                self.host()[:] = now
-            return
+        now, host = self.buffer.allocation.data, self.host()
         for array in self.arrays:
-            low, high = byte_bounds(array)
+            low, high = (
+                byte_bounds(array) if len(self.arrays) > 1 else (self.low, self.low + len(host))
+            )
+            part = slice(low - self.low, high - self.low)
             if array.flags.writeable:
-                self.host()[low - self.low : high - self.low] = now[
-                    low - self.low : high - self.low
-                ]
+                host[part] = now[part]
+            elif not self._told and not np.array_equal(host[part], now[part]):
+                self._told = True
+                warnings.warn(
+                    f"{self.name or 'an argument'} cannot be written: what the kernel wrote is not"
+                    " in it (np.array(…) makes a copy that can be)",
+                    stacklevel=2,
+                )
 
 
 class ArraysInPlace:
@@ -88,6 +102,7 @@ class ArraysInPlace:
             called = " and ".join(
                 dict.fromkeys(filter(None, (named.get(id(a)) for a in one.arrays)))
             )
+            one.name = called
             made = one.buffer = device.buffer(one.host(), called or None)
             if len(one.arrays) == 1:
                 first = one.arrays[0]

@@ -93,7 +93,8 @@ class NumbaKernel(KernelLauncher):
                 said = str(error).strip() or type(error).__name__
                 raise CompileError(f"{self.function.__name__} does not compile\n{said}") from error
             name = self.function.__name__
-            self._programs[key] = self.device.adopt(compiled(renamed(text, name), self.device.arch))
+            plain = renamed(in_one_frame(text, name), name)
+            self._programs[key] = self.device.adopt(compiled(plain, self.device.arch))
         return self._programs[key], types
 
 
@@ -102,6 +103,24 @@ def renamed(text: str, name: str) -> str:
     found = re.search(r"\.visible\s+\.entry\s+([\w$]+)", text)
     plain = name if name.isascii() else "kernel"
     return text.replace(found[1], plain) if found is not None else text
+
+
+_STRING = re.compile(r"^(\$L__info_string\d+):\n((?:\s*\.b8 .*\n?)+)", re.M)
+
+
+def in_one_frame(text: str, name: str) -> str:
+    """PTX whose entry has the lines of the Python function as its own.
+
+    Numba's entry is a wrapper that the function is inlined into; calls inlined into the function
+    stay.
+    """
+    mark = f"{len(name)}{name}B".encode()
+    for label, data in _STRING.findall(text):
+        called = bytes(int(word) for word in re.findall(r"\d+", data.replace(".b8", "")))
+        if mark in called:
+            own = rf", function_name {re.escape(label)}, inlined_at \d+ \d+ \d+"
+            text = re.sub(own, "", text)
+    return text
 
 
 def compiled(text: str, arch: str) -> Any:

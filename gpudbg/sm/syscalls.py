@@ -318,8 +318,18 @@ def _tensor_multicast(dimensions: int, im2col: bool) -> Callable[[Any], None]:
     return call
 
 
+# ---- graphs ------------------------------------------------------------------------------
+def _set_conditional(m: StepEngine) -> None:
+    """`cudaGraphSetConditional`: a condition's handle is here the address of its value, which the
+    host reads when the graph comes to the node (*modelled*)."""
+    for lane in lanes_of(m.exec):
+        value = _word(m, FIRST_ARGUMENT + 2, lane)
+        m.memory.write(_wide(m, FIRST_ARGUMENT, lane), struct.pack("<I", value))
+
+
 _CALLS: dict[str, Callable[[Any], None]] = {
     "vprintf": _vprintf,
+    "cudaGraphSetConditional": _set_conditional,
     "malloc": _malloc,
     "free": _free,
     "__assertfail": _assertfail,

@@ -164,3 +164,54 @@ extern "C" __global__ void turn(complex<float> *z, int n) {
     assert numbers[3] == 7
     with pytest.raises(gpudbg.UsageError, match="a ReductionKernel of CuPy"):
         gpudbg.cupy(cupy.ReductionKernel("T x", "T y", "x", "a + b", "y = a", "0", "sum_of"))
+
+
+# ---- arrays of other libraries, where they lie -------------------------------------------
+TWICE = """
+__global__ void twice(float *p, const float *q, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n)
+        p[i] = 2 * q[i];
+}"""
+
+
+class OnlyDLPack:
+    """An array that says nothing of itself but by DLPack."""
+
+    def __init__(self, tensor: Any) -> None:
+        self.tensor = tensor
+
+    def __dlpack__(self, **asked: Any) -> Any:
+        return self.tensor.__dlpack__(**asked)
+
+    def __dlpack_device__(self) -> Any:
+        return self.tensor.__dlpack_device__()
+
+
+def test_tensors_of_torch() -> None:
+    torch = pytest.importorskip("torch")
+    twice = gpudbg.load_inline(TWICE)["twice"]
+    q, p = torch.arange(100, dtype=torch.float32), torch.zeros(100)
+    at = p.data_ptr()
+    twice[4, 32](p, q, 100)
+    assert (p == 2 * q).all()
+    assert p.data_ptr() == at
+    p.zero_()
+    twice[4, 32](OnlyDLPack(p), q.requires_grad_(), 100)
+    assert (p == 2 * q).all()
+    text = "#include <cuda_bf16.h>\n__global__ void count(__nv_bfloat16 *p)"
+    count = gpudbg.load_inline(text + " { p[threadIdx.x] = __float2bfloat16(threadIdx.x); }")
+    half = torch.zeros(64, dtype=torch.bfloat16)
+    count["count"][1, 64](half)
+    assert (half.float() == torch.arange(64)).all()
+
+
+def test_arrays_of_jax() -> None:
+    jax = pytest.importorskip("jax")
+    twice = gpudbg.load_inline(TWICE)["twice"]
+    q, p = jax.numpy.arange(100, dtype=jax.numpy.float32), np.zeros(100, np.float32)
+    twice[4, 32](p, q, 100)
+    assert (p == 2 * np.arange(100)).all()
+    with pytest.warns(UserWarning, match="p cannot be written"):
+        twice[4, 32](q, p, 100)
+    assert (np.asarray(q) == np.arange(100)).all()

@@ -319,10 +319,11 @@ def test_processes_and_contexts_end_as_with_cuda(tmp_path: Path) -> None:
 
 
 @pytest.mark.in_turn(1)
-@pytest.mark.parametrize("name", ["graphs", "images", "handles"])
+@pytest.mark.parametrize("name", ["graphs", "images", "handles", "calls", "conditions", "launches"])
 def test_graphs_images_and_mapped_memory(tmp_path: Path, name: str) -> None:
-    """By capture and by nodes; arrays, textures, surfaces, managed variables, virtual memory;
-    libraries loaded at run time, batches, memory of another process."""
+    """By capture and by nodes, with conditions; arrays, textures, surfaces, managed variables,
+    virtual memory; pools, advice, attributes, linked and legacy launches; libraries loaded at run
+    time, batches, memory of another process."""
     done = run_exec(host_program(f"{name}.cu", tmp_path / name, "-lcuda"))
     assert done.stdout.splitlines()[-1:] == ["0 wrong"], done.stdout + done.stderr
     assert (done.returncode, done.stderr) == (0, "")

@@ -56,6 +56,21 @@ def attributes(arch: str, sms: int) -> dict[int, int]:
     return {n: known[text] if text in known else int(text) for n, text, _ in _rows()}
 
 
+def graph_memory(process: HostProcess, device: int, attribute: int) -> bytes:
+    """`cuDeviceGetGraphMemAttribute`: graphs' memory is among the rest here, and not counted."""
+    require(device)
+    if attribute not in range(4):
+        raise CudaError(INVALID_VALUE)
+    return bytes(8)
+
+
+def set_graph_memory(process: HostProcess, device: int, attribute: int, value: memoryview) -> None:
+    """High-water marks are set to zero."""
+    require(device)
+    if attribute not in (1, 3) or any(value):
+        raise CudaError(INVALID_VALUE)
+
+
 def require(device: int) -> None:
     """CudaError for any other device than the first."""
     if device:

@@ -25,8 +25,12 @@ if TYPE_CHECKING:
     from gpudbg.formats.program import Kernel
 
 PLACE = struct.Struct("<II")
+LARGE_CLUSTERS = 14
+"""CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED."""
+CONSTANT_BANK = 3
+"""Where `__constant__` variables lie; 2 and 4 are the compiler's own."""
 SHARED_DEFAULT = 48 << 10
-"""SharedBlock memory of a block that needs no permission."""
+"""Shared memory of a block that needs no permission."""
 
 
 def load(process: HostProcess, image: memoryview) -> int:
@@ -200,7 +204,7 @@ def _values(process: HostProcess, function: HostFunction) -> dict[int, int]:
     threads = most_threads(process, kernel)
     cluster = kernel.cluster or (0, 0, 0)
     dynamic = function.dynamic or max(SHARED_DEFAULT - kernel.shared_static_bytes, 0)
-    constant = sum(n for bank, n in kernel.bank_sizes.items() if bank not in (0, 1))
+    constant = kernel.bank_sizes.get(CONSTANT_BANK, 0)
     return {
         0: threads,
         1: kernel.shared_static_bytes,
@@ -216,7 +220,7 @@ def _values(process: HostProcess, function: HostFunction) -> dict[int, int]:
         11: cluster[0],
         12: cluster[1],
         13: cluster[2],
-        14: 0,
+        LARGE_CLUSTERS: int(function.large_clusters),
         15: 0,
     }
 
@@ -245,6 +249,8 @@ def set_attribute(process: HostProcess, handle: int, number: int, value: int) ->
         if value < 0 or value + function.kernel.shared_static_bytes > most:
             raise CudaError(INVALID_VALUE)
         function.dynamic = value
+    elif number == LARGE_CLUSTERS:
+        function.large_clusters = bool(value)
     elif number not in (9, 10, 11, 12, 13, 14, 15):
         raise CudaError(INVALID_VALUE)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import struct
 import time
+from dataclasses import field
 
 from gpudbg.dataclass import dataclass
 from gpudbg.hosting.cuda_errors import INVALID_HANDLE, INVALID_VALUE, CudaError
@@ -27,10 +28,12 @@ class HostStream:
 
     Attributes:
         flags, priority: as it was made.
+        attributes: values that were set, by number.
     """
 
     flags: int = 0
     priority: int = 0
+    attributes: dict[int, bytes] = field(default_factory=dict)
 
 
 @dataclass(slots=True, eq=False)
@@ -123,8 +126,27 @@ def device(process: HostProcess, handle: int) -> int:
 
 
 def attribute(process: HostProcess, handle: int, number: int) -> bytes:
-    """`cuStreamGetAttribute`: nothing is kept; the priority is the stream's."""
-    return struct.pack("<i60x", stream_of(process, handle).priority if number == PRIORITY else 0)
+    """`cuStreamGetAttribute`: preferences, which change nothing here; the priority counts."""
+    found = stream_of(process, handle)
+    if number == PRIORITY:
+        return struct.pack("<i60x", found.priority)
+    return found.attributes.get(number, bytes(64))
+
+
+def set_attribute(process: HostProcess, handle: int, number: int, value: memoryview) -> None:
+    found = stream_of(process, handle)
+    if number == PRIORITY:
+        (given,) = struct.unpack_from("<i", value)
+        found.priority = max(GREATEST, min(LEAST, given))
+    elif number:
+        found.attributes[number] = bytes(value)
+    else:
+        raise CudaError(INVALID_VALUE)
+
+
+def copy_attributes(process: HostProcess, to: int, source: int) -> None:
+    found, other = stream_of(process, to), stream_of(process, source)
+    found.priority, found.attributes = other.priority, dict(other.attributes)
 
 
 # ---- events ------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ from gpudbg.dataclass import dataclass
 from gpudbg.hosting.calls.arrays import format_of_channels, format_of_number
 from gpudbg.hosting.cuda_errors import INVALID_HANDLE, INVALID_VALUE, NOT_FOUND, CudaError
 from gpudbg.hosting.images import (
+    NUMBERS,
     ChannelFormat,
     CudaArray,
     HostImage,
@@ -181,6 +182,8 @@ class ImageReference:
         format: of linear memory.
         settings: how it is read.
         image: what it is on the device while it is bound.
+        array, linear_at: handle of the array, or address of the memory, that it is bound to.
+        levels_linear, bias, clamp, anisotropy, border: how levels are chosen; the border's colour.
     """
 
     module: HostModule | None
@@ -191,6 +194,13 @@ class ImageReference:
     linear: bool = False
     flags: int = 0
     image: HostImage | None = None
+    array: int = 0
+    linear_at: int = 0
+    levels_linear: bool = False
+    bias: float = 0.0
+    clamp: tuple[float, float] = (0.0, 0.0)
+    anisotropy: int = 1
+    border: bytes = bytes(16)
 
 
 def reference(process: HostProcess, handle: int, name: str) -> int:
@@ -213,7 +223,11 @@ def _bind(process: HostProcess, found: ImageReference) -> None:
         return
     reads, normalized = not found.flags & _AS_INTEGER, bool(found.flags & _NORMALIZED)
     srgb = bool(found.flags & _SRGB)
-    settings = TextureSettings(found.address, found.linear, reads, normalized, srgb)
+    a, b, c, d = struct.unpack("<4f", found.border)
+    more = found.levels_linear, found.bias, found.clamp
+    settings = TextureSettings(
+        found.address, found.linear, reads, normalized, srgb, (a, b, c, d), *more
+    )
     handle = enter_texture(pools, *found.source, settings, found.name)
     found.image = HostImage(handle, "texture", pools)
     found.module.loaded.module.bound[found.name] = handle
@@ -221,7 +235,8 @@ def _bind(process: HostProcess, found: ImageReference) -> None:
 
 def reference_array(process: HostProcess, handle: int, array: int, flags: int) -> None:
     found, held = process.get(handle, ImageReference), process.get(array, CudaArray)
-    found.source = held.header, held.format
+    found.source, found.array, found.linear_at = (held.header, held.format), array, 0
+    found.format = held.format
     _bind(process, found)
 
 
@@ -229,7 +244,7 @@ def reference_address(process: HostProcess, handle: int, address: int, size: int
     """Bind linear memory; where it begins in the texture."""
     found = process.get(handle, ImageReference)
     header = linear_header(found.format, address, size // found.format.texel)
-    found.source = header, found.format
+    found.source, found.array, found.linear_at = (header, found.format), 0, address
     _bind(process, found)
     return 0
 
@@ -241,6 +256,7 @@ def reference_pitched(
     width, height, number, channels = struct.unpack_from("<QQII", desc)
     found.format = format_of_number(number, channels)
     found.source = pitch_header(found.format, address, width, height, pitch), found.format
+    found.array, found.linear_at = 0, address
     _bind(process, found)
 
 
@@ -270,6 +286,99 @@ def reference_flags(process: HostProcess, handle: int, flags: int) -> None:
     _bind(process, found)
 
 
+def reference_levels_filter(process: HostProcess, handle: int, mode: int) -> None:
+    found = process.get(handle, ImageReference)
+    found.levels_linear = mode == 1
+    _bind(process, found)
+
+
+def reference_bias(process: HostProcess, handle: int, bias: float) -> None:
+    found = process.get(handle, ImageReference)
+    found.bias = bias
+    _bind(process, found)
+
+
+def reference_clamp(process: HostProcess, handle: int, least: float, most: float) -> None:
+    found = process.get(handle, ImageReference)
+    found.clamp = least, most
+    _bind(process, found)
+
+
+def reference_anisotropy(process: HostProcess, handle: int, most: int) -> None:
+    process.get(handle, ImageReference).anisotropy = max(1, min(most, 16))
+
+
+def reference_border(process: HostProcess, handle: int, colour: memoryview) -> None:
+    found = process.get(handle, ImageReference)
+    found.border = bytes(colour)
+    _bind(process, found)
+
+
+def reference_create(process: HostProcess) -> int:
+    """A reference that no kernel reads: CUDA keeps the function for old programs."""
+    process.check()
+    return process.keep(ImageReference(None, "reference"))
+
+
+def reference_destroy(process: HostProcess, handle: int) -> None:
+    if process.get(handle, ImageReference).module is not None:
+        raise CudaError(INVALID_VALUE)
+    del process.objects[handle]
+
+
+def reference_get_array(process: HostProcess, handle: int) -> int:
+    found = process.get(handle, ImageReference).array
+    if not found:
+        raise CudaError(INVALID_VALUE)
+    return found
+
+
+def reference_get_address(process: HostProcess, handle: int) -> int:
+    found = process.get(handle, ImageReference).linear_at
+    if not found:
+        raise CudaError(INVALID_VALUE)
+    return found
+
+
+def reference_get_mode(process: HostProcess, handle: int, axis: int) -> int:
+    if axis not in (0, 1, 2):
+        raise CudaError(INVALID_VALUE)
+    return process.get(handle, ImageReference).address[axis]
+
+
+def reference_get_filter(process: HostProcess, handle: int) -> int:
+    return int(process.get(handle, ImageReference).linear)
+
+
+def reference_get_format(process: HostProcess, handle: int) -> tuple[int, int]:
+    found = process.get(handle, ImageReference).format
+    return NUMBERS[found.kind], found.channels
+
+
+def reference_get_flags(process: HostProcess, handle: int) -> int:
+    return process.get(handle, ImageReference).flags
+
+
+def reference_get_levels_filter(process: HostProcess, handle: int) -> int:
+    return int(process.get(handle, ImageReference).levels_linear)
+
+
+def reference_get_bias(process: HostProcess, handle: int) -> float:
+    return process.get(handle, ImageReference).bias
+
+
+def reference_get_clamp(process: HostProcess, handle: int) -> tuple[float, float]:
+    return process.get(handle, ImageReference).clamp
+
+
+def reference_get_anisotropy(process: HostProcess, handle: int) -> int:
+    return process.get(handle, ImageReference).anisotropy
+
+
+def reference_get_border(process: HostProcess, handle: int) -> bytes:
+    return process.get(handle, ImageReference).border
+
+
 def surface_reference_array(process: HostProcess, handle: int, array: int, flags: int) -> None:
     found, held = process.get(handle, ImageReference), process.get(array, CudaArray)
     if found.module is None:
@@ -278,5 +387,5 @@ def surface_reference_array(process: HostProcess, handle: int, array: int, flags
     if found.image is not None:
         found.image.close()
     made = enter_surface(pools, held, found.name)
-    found.image = HostImage(made, "surface", pools)
+    found.image, found.array = HostImage(made, "surface", pools), array
     found.module.loaded.module.bound[found.name] = made

@@ -11,7 +11,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define DRIVER_VERSION 12090
+#define DRIVER_VERSION 13000
 
 int host_initialized;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -83,15 +83,38 @@ EXPORT void *gpudbg_function(const char *name)
     return host_function(name, 1 << 30);
 }
 
+/* What a driver logs, a program hears in calls of its own: nothing is logged here. */
+EXPORT int cuLogsRegisterCallback(void *function, void *data, uint64_t *handle)
+{
+    if (handle != NULL)
+        *handle = 1;
+    return STATUS_OK;
+}
+
+EXPORT int cuLogsUnregisterCallback(uint64_t handle)
+{
+    return STATUS_OK;
+}
+
+EXPORT int cuLogsCurrent(unsigned *place, unsigned flags)
+{
+    if (place == NULL)
+        return STATUS_INVALID_VALUE;
+    *place = 0;
+    return STATUS_OK;
+}
+
 EXPORT int cuGetProcAddress_v2(const char *name, void **function, int version, uint64_t flags,
                                int *found)
 {
     if (name == NULL || function == NULL)
         return STATUS_INVALID_VALUE;
     *function = host_function(name, version);
+    /* 1: the symbol is not found, 2: it is one of a later version */
+    int state = *function != NULL ? 0 : host_function(name, 1 << 30) == NULL ? 1 : 2;
     if (found != NULL)
-        *found = *function == NULL; /* 1: the symbol is not found */
-    return *function == NULL ? STATUS_NOT_FOUND : STATUS_OK;
+        *found = state;
+    return state ? STATUS_NOT_FOUND : STATUS_OK;
 }
 
 EXPORT int cuGetProcAddress(const char *name, void **function, int version, uint64_t flags)
@@ -180,6 +203,16 @@ EXPORT int cuCtxDestroy_v2(uint64_t context)
     if (!status)
         forget_context(context);
     return status;
+}
+
+EXPORT int cuCtxAttach(uint64_t *context, unsigned flags)
+{
+    return flags ? STATUS_INVALID_VALUE : cuCtxGetCurrent(context);
+}
+
+EXPORT int cuCtxDetach(uint64_t context)
+{
+    return context ? STATUS_OK : STATUS_INVALID_CONTEXT;
 }
 
 EXPORT int cuDevicePrimaryCtxRetain(uint64_t *context, int device)
@@ -535,6 +568,91 @@ EXPORT int cuLaunchKernelEx(const struct launch_config *config, uint64_t functio
     return host_start(function, &shape, params, extra);
 }
 
+/* Launches as before CUDA 4: a function keeps its shape and parameters until it is launched. */
+struct legacy {
+    uint64_t function;
+    unsigned block[3], shared;
+    size_t size;
+    char bytes[4096];
+    struct legacy *next;
+};
+static struct legacy *legacies;
+
+static struct legacy *legacy_of(uint64_t function)
+{
+    pthread_mutex_lock(&lock);
+    struct legacy *at = legacies;
+    while (at != NULL && at->function != function)
+        at = at->next;
+    if (at == NULL) {
+        at = calloc(1, sizeof *at);
+        at->function = function, at->next = legacies;
+        at->block[0] = at->block[1] = at->block[2] = 1;
+        legacies = at;
+    }
+    pthread_mutex_unlock(&lock);
+    return at;
+}
+
+EXPORT int cuFuncSetBlockShape(uint64_t function, int x, int y, int z)
+{
+    struct legacy *at = legacy_of(function);
+    at->block[0] = x, at->block[1] = y, at->block[2] = z;
+    return x > 0 && y > 0 && z > 0 ? STATUS_OK : STATUS_INVALID_VALUE;
+}
+
+EXPORT int cuFuncSetSharedSize(uint64_t function, unsigned size)
+{
+    legacy_of(function)->shared = size;
+    return STATUS_OK;
+}
+
+EXPORT int cuParamSetSize(uint64_t function, unsigned size)
+{
+    struct legacy *at = legacy_of(function);
+    if (size > sizeof at->bytes)
+        return STATUS_INVALID_VALUE;
+    at->size = size;
+    return STATUS_OK;
+}
+
+EXPORT int cuParamSetv(uint64_t function, int offset, const void *value, unsigned size)
+{
+    struct legacy *at = legacy_of(function);
+    if (offset < 0 || value == NULL || offset + (uint64_t)size > sizeof at->bytes)
+        return STATUS_INVALID_VALUE;
+    memcpy(at->bytes + offset, value, size);
+    return STATUS_OK;
+}
+
+EXPORT int cuParamSeti(uint64_t function, int offset, unsigned value)
+{
+    return cuParamSetv(function, offset, &value, sizeof value);
+}
+
+EXPORT int cuParamSetf(uint64_t function, int offset, float value)
+{
+    return cuParamSetv(function, offset, &value, sizeof value);
+}
+
+EXPORT int cuLaunchGridAsync(uint64_t function, int width, int height, uint64_t stream)
+{
+    struct legacy *at = legacy_of(function);
+    void *extra[] = {(void *)1, at->bytes, (void *)2, &at->size, NULL};
+    return cuLaunchKernel(function, width, height, 1, at->block[0], at->block[1], at->block[2],
+                          at->shared, stream, NULL, extra);
+}
+
+EXPORT int cuLaunchGrid(uint64_t function, int width, int height)
+{
+    return cuLaunchGridAsync(function, width, height, 0);
+}
+
+EXPORT int cuLaunch(uint64_t function)
+{
+    return cuLaunchGrid(function, 1, 1);
+}
+
 EXPORT int cuLaunchHostFunc(uint64_t stream, void (*function)(void *), void *data)
 {
     int status;
@@ -547,74 +665,41 @@ EXPORT int cuLaunchHostFunc(uint64_t stream, void (*function)(void *), void *dat
 }
 
 /* Work is done in order: what a stream waits for has been written, or never is. */
-static int written(uint64_t stream, uint64_t address, uint64_t value, unsigned width)
+static int written(uint64_t address, uint64_t value, unsigned width)
 {
     uint32_t half[2] = {(uint32_t)value, (uint32_t)(value >> 32)};
     return host_copy_bytes(address, (uint64_t)half, width);
-}
-
-EXPORT int cuStreamWriteValue32_v2(uint64_t stream, uint64_t address, uint32_t value,
-                                   unsigned flags)
-{
-    return written(stream, address, value, 4);
-}
-
-EXPORT int cuStreamWriteValue64_v2(uint64_t stream, uint64_t address, uint64_t value,
-                                   unsigned flags)
-{
-    return written(stream, address, value, 8);
 }
 
 static int waited(uint64_t address, uint64_t value, unsigned flags, unsigned width)
 {
     uint64_t now = 0;
     int status = host_copy_bytes((uint64_t)&now, address, width);
-    int there = (flags & 3) == 0   ? (int64_t)(now - value) >= 0
+    int there = (flags & 3) == 0   ? (width == 4 ? (int32_t)(now - value) : (int64_t)(now - value)) >= 0
                 : (flags & 3) == 1 ? now == value
                 : (flags & 3) == 2 ? (now & value) != 0
-                                   : (now | value) != ~0ull;
+                                   : (now | value) != ~0ull >> (64 - 8 * width);
     return status ? status : there ? STATUS_OK : 702;
 }
 
-EXPORT int cuStreamWaitValue32_v2(uint64_t stream, uint64_t address, uint32_t value,
-                                  unsigned flags)
-{
-    return waited(address, value, flags, 4);
-}
-
-EXPORT int cuStreamWaitValue64_v2(uint64_t stream, uint64_t address, uint64_t value,
-                                  unsigned flags)
-{
-    return waited(address, value, flags, 8);
-}
-
-/* CUstreamBatchMemOpParams */
-struct stream_operation {
-    uint32_t kind, padding;
-    uint64_t address, value;
-    uint32_t flags, more;
-    uint64_t alias, reserved;
-};
-
-EXPORT int cuStreamBatchMemOp_v2(uint64_t stream, unsigned count,
-                                 const struct stream_operation *list, unsigned flags)
+int host_operations(unsigned count, const struct stream_operation *list)
 {
     int status = count && list == NULL ? STATUS_INVALID_VALUE : STATUS_OK;
     for (unsigned n = 0; n < count && !status; n++) {
         const struct stream_operation *at = &list[n];
         uint32_t narrow = (uint32_t)at->value;
         switch (at->kind) {
-        case 1:
+        case WAIT_32:
             status = waited(at->address, narrow, at->flags, 4);
             break;
-        case 2:
-            status = written(stream, at->address, narrow, 4);
+        case WRITE_32:
+            status = written(at->address, narrow, 4);
             break;
-        case 4:
+        case WAIT_64:
             status = waited(at->address, at->value, at->flags, 8);
             break;
-        case 5:
-            status = written(stream, at->address, at->value, 8);
+        case WRITE_64:
+            status = written(at->address, at->value, 8);
             break;
         case 3: /* remote writes are seen, and barriers kept, at any time */
         case 6:
@@ -624,6 +709,46 @@ EXPORT int cuStreamBatchMemOp_v2(uint64_t stream, unsigned count,
         }
     }
     return status;
+}
+
+EXPORT int cuStreamBatchMemOp_v2(uint64_t stream, unsigned count,
+                                 const struct stream_operation *list, unsigned flags)
+{
+    int status;
+    if (count && list == NULL)
+        return STATUS_INVALID_VALUE;
+    return capture_operations(stream, count, list, &status) ? status : host_operations(count, list);
+}
+
+static int operation(uint64_t stream, uint32_t kind, uint64_t address, uint64_t value,
+                     unsigned flags)
+{
+    struct stream_operation one = {kind, 0, address, value, flags, 0, 0, 0};
+    return cuStreamBatchMemOp_v2(stream, 1, &one, 0);
+}
+
+EXPORT int cuStreamWriteValue32_v2(uint64_t stream, uint64_t address, uint32_t value,
+                                   unsigned flags)
+{
+    return operation(stream, WRITE_32, address, value, flags);
+}
+
+EXPORT int cuStreamWriteValue64_v2(uint64_t stream, uint64_t address, uint64_t value,
+                                   unsigned flags)
+{
+    return operation(stream, WRITE_64, address, value, flags);
+}
+
+EXPORT int cuStreamWaitValue32_v2(uint64_t stream, uint64_t address, uint32_t value,
+                                  unsigned flags)
+{
+    return operation(stream, WAIT_32, address, value, flags);
+}
+
+EXPORT int cuStreamWaitValue64_v2(uint64_t stream, uint64_t address, uint64_t value,
+                                  unsigned flags)
+{
+    return operation(stream, WAIT_64, address, value, flags);
 }
 
 EXPORT int cuStreamAddCallback(uint64_t stream, void (*function)(uint64_t, int, void *), void *data,
@@ -713,9 +838,19 @@ EXPORT int cuOccupancyMaxActiveClusters(int *clusters, uint64_t function,
 EXPORT int cuOccupancyMaxPotentialClusterSize(int *size, uint64_t function,
                                               const struct launch_config *config)
 {
-    int clusters = 0;
+    int clusters = 0, larger = 0, blocks = 0, sms = 1;
     int status = cuDeviceGetAttribute(&clusters, 120, 0); /* whether there are clusters */
-    *size = clusters ? 8 : 1;
+    if (!status)
+        status = cuFuncGetAttribute(&larger, 14, function);
+    if (!status)
+        status = cuDeviceGetAttribute(&sms, 16, 0);
+    if (!status)
+        status = cuOccupancyMaxActiveBlocksPerMultiprocessor(
+            &blocks, function, config->block[0] * config->block[1] * config->block[2],
+            config->shared);
+    *size = !clusters ? 1 : larger ? 16 : 8;
+    while (*size > 1 && *size > blocks * sms)
+        *size /= 2;
     return status;
 }
 

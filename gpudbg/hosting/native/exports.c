@@ -6,6 +6,7 @@
 #include "state.h"
 
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -152,8 +153,15 @@ static const struct {
      context_checks},
 };
 
+/* By this table a runtime makes sure that the driver is NVIDIA's. It is not. */
+static const unsigned char proof[4] = {0xD4, 0x08, 0x20, 0x55};
+
 EXPORT int cuGetExportTable(const void **table, const void *id)
 {
+    static int said;
+    if (!memcmp(id, proof, sizeof proof) && !said++)
+        fprintf(stderr, "gpudbg: CUDA's runtime is linked into a file without a symbol table, and"
+                        " refuses this driver: link libcudart.so, or do not strip the file\n");
     for (unsigned n = 0; n < sizeof tables / sizeof *tables; n++)
         if (!memcmp(tables[n].id, id, 16)) {
             *table = tables[n].table;

@@ -17,7 +17,17 @@
 #define UNJOINED 904
 #define NOT_UPDATED 910
 
-enum kind { KERNEL, COPY, FILL, HOST, CHILD, EMPTY, WAIT, RECORD, ALLOCATE = 10, FREE = 11 };
+enum kind {
+    KERNEL, COPY, FILL, HOST, CHILD, EMPTY, WAIT, RECORD, ALLOCATE = 10, FREE, OPERATIONS, CONDITION
+};
+enum { IF, WHILE, SWITCH };
+
+/* A condition's handle is the address of its value in device memory, where kernels set it. */
+struct condition {
+    uint64_t handle;
+    uint32_t begins;
+    int assigned, holders; /* it has that value whenever a graph begins; graphs that have it */
+};
 
 struct node {
     enum kind kind;
@@ -42,10 +52,22 @@ struct node {
     } host;
     struct graph *child;
     uint64_t event, address, size;
+    struct {
+        unsigned count;
+        struct stream_operation *list;
+    } operations;
+    struct {
+        uint64_t handle;
+        int kind;
+        unsigned count;
+        struct graph **bodies;
+    } condition;
 };
 
 struct graph {
     struct node *nodes;
+    struct condition **conditions;
+    unsigned condition_count;
     struct graph *origin;
     int executable;
 };
@@ -79,11 +101,22 @@ static void drop_params(struct node *node)
 
 static void drop_graph(struct graph *graph);
 
+static void drop_bodies(struct node *node)
+{
+    for (unsigned n = 0; n < node->condition.count; n++)
+        drop_graph(node->condition.bodies[n]);
+    free(node->condition.bodies);
+    node->condition.bodies = NULL;
+    node->condition.count = 0;
+}
+
 static void drop(struct node *node)
 {
     drop_params(node);
     if (node->child != NULL)
         drop_graph(node->child);
+    drop_bodies(node);
+    free(node->operations.list);
     free(node->after);
     free(node);
 }
@@ -94,6 +127,12 @@ static void drop_graph(struct graph *graph)
         next = at->next;
         drop(at);
     }
+    for (unsigned n = 0; n < graph->condition_count; n++)
+        if (!--graph->conditions[n]->holders) {
+            cuMemFree_v2(graph->conditions[n]->handle);
+            free(graph->conditions[n]);
+        }
+    free(graph->conditions);
     free(graph);
 }
 
@@ -120,8 +159,40 @@ static struct node *same_in(const struct graph *graph, const struct node *origin
     return NULL;
 }
 
+static void set_operations(struct node *node, unsigned count, const struct stream_operation *list)
+{
+    struct stream_operation *kept = calloc(count + 1, sizeof *kept);
+    if (count)
+        memcpy(kept, list, count * sizeof *kept);
+    free(node->operations.list);
+    node->operations.list = kept;
+    node->operations.count = count;
+}
+
+static void set_bodies(struct node *to, const struct node *from)
+{
+    struct graph **bodies = calloc(from->condition.count + 1, sizeof *bodies);
+    for (unsigned n = 0; n < from->condition.count; n++)
+        bodies[n] = cloned(from->condition.bodies[n]);
+    drop_bodies(to);
+    to->condition = from->condition;
+    to->condition.bodies = bodies;
+}
+
+static void hold(struct graph *graph, struct condition *condition)
+{
+    size_t size = (graph->condition_count + 1) * sizeof *graph->conditions;
+    graph->conditions = realloc(graph->conditions, size);
+    graph->conditions[graph->condition_count++] = condition;
+    condition->holders++;
+}
+
 static void take_over(struct node *to, const struct node *from)
 {
+    if (from->kind == OPERATIONS)
+        set_operations(to, from->operations.count, from->operations.list);
+    if (from->kind == CONDITION)
+        set_bodies(to, from);
     if (from->kind == KERNEL)
         set_kernel(to, from->kernel.named, from->kernel.function, &from->kernel.shape,
                    from->kernel.bytes, from->kernel.size);
@@ -137,6 +208,8 @@ static struct graph *cloned(const struct graph *graph)
 {
     struct graph *made = calloc(1, sizeof *made);
     made->origin = (struct graph *)graph;
+    for (unsigned n = 0; n < graph->condition_count; n++)
+        hold(made, graph->conditions[n]);
     for (struct node *at = graph->nodes; at != NULL; at = at->next) {
         struct node *copy = add(made, at->kind, at->after, at->count);
         copy->origin = at;
@@ -183,6 +256,41 @@ static int sort(struct graph *graph)
 
 static int run(const struct graph *graph, uint64_t stream);
 
+/* Conditions that begin with a value have it again; those of inner graphs, too. */
+static int begin_conditions(const struct graph *graph)
+{
+    int status = STATUS_OK;
+    for (unsigned n = 0; n < graph->condition_count && !status; n++)
+        if (graph->conditions[n]->assigned)
+            status = host_copy_in(graph->conditions[n]->handle, &graph->conditions[n]->begins, 4);
+    for (const struct node *at = graph->nodes; at != NULL && !status; at = at->next) {
+        if (at->child != NULL)
+            status = begin_conditions(at->child);
+        for (unsigned n = 0; n < at->condition.count && !status; n++)
+            status = begin_conditions(at->condition.bodies[n]);
+    }
+    return status;
+}
+
+static int run_condition(const struct node *node, uint64_t stream)
+{
+    uint32_t value;
+    int status = host_copy_out(&value, node->condition.handle, 4);
+    switch (node->condition.kind) {
+    case WHILE:
+        while (!status && value) {
+            status = run(node->condition.bodies[0], stream);
+            if (!status)
+                status = host_copy_out(&value, node->condition.handle, 4);
+        }
+        return status;
+    case IF:
+        value = value ? 0 : 1;
+    }
+    return status || value >= node->condition.count ? status
+                                                    : run(node->condition.bodies[value], stream);
+}
+
 static int run_node(const struct node *node, uint64_t stream)
 {
     struct box box = node->box;
@@ -204,6 +312,10 @@ static int run_node(const struct node *node, uint64_t stream)
         return host_event_record(node->event, stream);
     case ALLOCATE:
         return host_allocate_again(node->address, node->size);
+    case OPERATIONS:
+        return host_operations(node->operations.count, node->operations.list);
+    case CONDITION:
+        return run_condition(node, stream);
     default:
         return STATUS_OK;
     }
@@ -313,6 +425,17 @@ int capture_host(uint64_t stream, void (*function)(void *), void *data, int *sta
     struct node *made = captured(found, HOST);
     made->host.function = function;
     made->host.data = data;
+    *status = STATUS_OK;
+    return 1;
+}
+
+int capture_operations(uint64_t stream, unsigned count, const struct stream_operation *list,
+                       int *status)
+{
+    struct capture *found = captures == NULL ? NULL : capturing(stream);
+    if (found == NULL)
+        return 0;
+    set_operations(captured(found, OPERATIONS), count, list);
     *status = STATUS_OK;
     return 1;
 }
@@ -1108,6 +1231,27 @@ EXPORT int cuGraphEventRecordNodeSetEvent(struct node *node, uint64_t event)
     return STATUS_OK;
 }
 
+static int event_inside(struct graph *instance, struct node *node, uint64_t event, enum kind kind)
+{
+    struct node *found;
+    int status = set_inside(instance, node, kind, &found);
+    if (!status)
+        found->event = event;
+    return status;
+}
+
+EXPORT int cuGraphExecEventRecordNodeSetEvent(struct graph *instance, struct node *node,
+                                              uint64_t event)
+{
+    return event_inside(instance, node, event, RECORD);
+}
+
+EXPORT int cuGraphExecEventWaitNodeSetEvent(struct graph *instance, struct node *node,
+                                            uint64_t event)
+{
+    return event_inside(instance, node, event, WAIT);
+}
+
 EXPORT int cuGraphEventWaitNodeGetEvent(struct node *node, uint64_t *event)
 {
     return cuGraphEventRecordNodeGetEvent(node, event);
@@ -1161,13 +1305,99 @@ EXPORT int cuGraphMemFreeNodeGetParams(struct node *node, uint64_t *address)
     return STATUS_OK;
 }
 
+/* CUDA_BATCH_MEM_OP_NODE_PARAMS */
+struct operations_params {
+    uint64_t context;
+    unsigned count;
+    struct stream_operation *list;
+    unsigned flags;
+};
+
+EXPORT int cuGraphAddBatchMemOpNode(struct node **made, struct graph *graph,
+                                    struct node *const *after, size_t count,
+                                    const struct operations_params *params)
+{
+    REFUSE(made == NULL || graph == NULL || params == NULL || (params->count && !params->list))
+    *made = add(graph, OPERATIONS, after, count);
+    set_operations(*made, params->count, params->list);
+    return STATUS_OK;
+}
+
+EXPORT int cuGraphBatchMemOpNodeGetParams(struct node *node, struct operations_params *params)
+{
+    *params = (struct operations_params){0, node->operations.count, node->operations.list, 0};
+    return STATUS_OK;
+}
+
+EXPORT int cuGraphBatchMemOpNodeSetParams(struct node *node, const struct operations_params *params)
+{
+    set_operations(node, params->count, params->list);
+    return STATUS_OK;
+}
+
+EXPORT int cuGraphExecBatchMemOpNodeSetParams(struct graph *instance, struct node *node,
+                                              const struct operations_params *params)
+{
+    struct node *found;
+    int status = set_inside(instance, node, OPERATIONS, &found);
+    if (!status)
+        set_operations(found, params->count, params->list);
+    return status;
+}
+
+EXPORT int cuGraphConditionalHandleCreate(uint64_t *handle, struct graph *graph, uint64_t context,
+                                          unsigned value, unsigned flags)
+{
+    REFUSE(handle == NULL || graph == NULL || flags > 1)
+    uint32_t begins = flags ? value : 0;
+    int status = cuMemAlloc_v2(handle, sizeof begins);
+    if (!status)
+        status = host_copy_in(*handle, &begins, sizeof begins);
+    if (status)
+        return status;
+    struct condition *made = calloc(1, sizeof *made);
+    *made = (struct condition){*handle, begins, flags, 0};
+    hold(graph, made);
+    return STATUS_OK;
+}
+
+/* CUDA_CONDITIONAL_NODE_PARAMS */
+struct condition_params {
+    uint64_t handle;
+    int kind;
+    unsigned count;
+    struct graph **bodies; /* given back: the graphs to fill */
+    uint64_t context;
+};
+
+static int add_condition(struct node **made, struct graph *graph, struct node *const *after,
+                         size_t count, struct condition_params *params)
+{
+    unsigned most = params->kind == IF ? 2 : params->kind == WHILE ? 1 : 1u << 16;
+    REFUSE(made == NULL || params->kind < IF || params->kind > SWITCH || !params->count ||
+           params->count > most)
+    *made = add(graph, CONDITION, after, count);
+    (*made)->condition.handle = params->handle;
+    (*made)->condition.kind = params->kind;
+    (*made)->condition.count = params->count;
+    (*made)->condition.bodies = calloc(params->count, sizeof *params->bodies);
+    for (unsigned n = 0; n < params->count; n++)
+        (*made)->condition.bodies[n] = calloc(1, sizeof(struct graph));
+    params->bodies = (*made)->condition.bodies;
+    return STATUS_OK;
+}
+
 /* ---- instances --------------------------------------------------------------------------- */
 
 static int sort_all(struct graph *graph)
 {
-    for (struct node *at = graph->nodes; at != NULL; at = at->next)
+    for (struct node *at = graph->nodes; at != NULL; at = at->next) {
         if (at->child != NULL && !sort_all(at->child))
             return 0;
+        for (unsigned n = 0; n < at->condition.count; n++)
+            if (!sort_all(at->condition.bodies[n]))
+                return 0;
+    }
     return sort(graph);
 }
 
@@ -1242,7 +1472,8 @@ EXPORT int cuGraphLaunch(struct graph *instance, uint64_t stream)
         made->child = cloned(instance);
         return STATUS_OK;
     }
-    return run(instance, stream);
+    int status = begin_conditions(instance);
+    return status ? status : run(instance, stream);
 }
 
 struct update {
@@ -1325,6 +1556,8 @@ struct any_params {
         uint64_t event;
         struct allocation_params allocation;
         uint64_t address;
+        struct operations_params operations;
+        struct condition_params condition;
     } of;
 };
 
@@ -1352,8 +1585,12 @@ EXPORT int cuGraphAddNode(struct node **made, struct graph *graph, struct node *
         return cuGraphAddMemAllocNode(made, graph, after, count, &params->of.allocation);
     case FREE:
         return cuGraphAddMemFreeNode(made, graph, after, count, params->of.address);
+    case OPERATIONS:
+        return cuGraphAddBatchMemOpNode(made, graph, after, count, &params->of.operations);
+    case CONDITION:
+        return add_condition(made, graph, after, count, &params->of.condition);
     default:
-        host_missing("cuGraphAddNode for conditional nodes and semaphores",
+        host_missing("cuGraphAddNode for semaphores of other APIs",
                      "CUDA_ERROR_NOT_SUPPORTED");
         return STATUS_NOT_SUPPORTED;
     }
@@ -1363,6 +1600,52 @@ EXPORT int cuGraphAddNode_v2(struct node **made, struct graph *graph, struct nod
                              const void *edges, size_t count, struct any_params *params)
 {
     return cuGraphAddNode(made, graph, after, count, params);
+}
+
+/* The same for a node that is there, in a graph or (`instance`) in what was made of one. */
+static int set_params(struct graph *instance, struct node *node, struct any_params *params)
+{
+    REFUSE(node == NULL || params == NULL || (int)node->kind != params->kind)
+    struct node *found = instance == NULL ? node : inside(instance, node);
+    REFUSE(found == NULL || found->kind != node->kind)
+    switch (params->kind) {
+    case KERNEL:
+        return take_kernel(found, &params->of.kernel, 0);
+    case COPY:
+        found->box = params->of.copy.box;
+        return STATUS_OK;
+    case FILL:
+        found->fill = params->of.fill;
+        return STATUS_OK;
+    case HOST:
+        memcpy(&found->host, &params->of.host, sizeof params->of.host);
+        return STATUS_OK;
+    case WAIT:
+    case RECORD:
+        found->event = params->of.event;
+        return STATUS_OK;
+    case OPERATIONS:
+        set_operations(found, params->of.operations.count, params->of.operations.list);
+        return STATUS_OK;
+    case CHILD:
+        if (instance != NULL)
+            return cuGraphExecChildGraphNodeSetParams(instance, node, params->of.child);
+        /* fall through */
+    default:
+        return STATUS_NOT_SUPPORTED;
+    }
+}
+
+EXPORT int cuGraphNodeSetParams(struct node *node, struct any_params *params)
+{
+    return set_params(NULL, node, params);
+}
+
+EXPORT int cuGraphExecNodeSetParams(struct graph *instance, struct node *node,
+                                    struct any_params *params)
+{
+    REFUSE(instance == NULL)
+    return set_params(instance, node, params);
 }
 
 EXPORT int cuUserObjectCreate(void **object, void *pointer, void (*destroy)(void *),

@@ -18,6 +18,8 @@ LOCAL int capture_box(uint64_t stream, const struct box *, int *status);
 LOCAL int capture_copy(uint64_t stream, uint64_t to, uint64_t from, uint64_t size, int *status);
 LOCAL int capture_fill(uint64_t stream, const struct fill *, int *status);
 LOCAL int capture_host(uint64_t stream, void (*function)(void *), void *data, int *status);
+LOCAL int capture_operations(uint64_t stream, unsigned count, const struct stream_operation *,
+                             int *status);
 LOCAL int capture_free(uint64_t stream, uint64_t address, int *status);
 
 #endif

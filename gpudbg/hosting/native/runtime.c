@@ -8,6 +8,7 @@
 #include <string.h>
 
 #define RUNTIME_VERSION 12090
+#define NEWEST_RUNTIME_VERSION 13000
 #define INVALID_DEVICE_FUNCTION 98
 #define INVALID_SYMBOL 13
 #define INVALID_DIRECTION 21
@@ -181,7 +182,7 @@ int runtime_function(uint64_t host, uint64_t *function)
     int status = STATUS_OK;
     if (entry == NULL) {
         *function = host;
-        return host_is_device(host) || !host ? INVALID_DEVICE_FUNCTION : STATUS_OK;
+        return cuFuncLoad(host) ? INVALID_DEVICE_FUNCTION : STATUS_OK;
     }
     if (!entry->function) {
         pthread_mutex_lock(&lock);
@@ -462,6 +463,15 @@ EXPORT int cudaRuntimeGetVersion(int *version)
         return runtime_status(STATUS_INVALID_VALUE);
     *version = RUNTIME_VERSION;
     return STATUS_OK;
+}
+
+/* What CUDA 13's own says. */
+EXPORT int cudaRuntimeGetVersion_13(int *version)
+{
+    int status = cudaRuntimeGetVersion(version);
+    if (!status)
+        *version = NEWEST_RUNTIME_VERSION;
+    return status;
 }
 
 EXPORT int cudaGetDriverEntryPointByVersion(const char *name, void **function, unsigned version,
@@ -747,16 +757,16 @@ struct copy3_peer {
     struct extent extent;
 };
 
-EXPORT int cudaMemcpy3DPeer(const struct copy3_peer *given)
+EXPORT int cudaMemcpy3DPeerAsync(const struct copy3_peer *given, uint64_t stream)
 {
     struct copy3 copy = {given->from_array, given->from_at, given->from, given->to_array,
                          given->to_at, given->to, given->extent, BY_ADDRESS};
-    return cudaMemcpy3D(&copy);
+    return cudaMemcpy3DAsync(&copy, stream);
 }
 
-EXPORT int cudaMemcpy3DPeerAsync(const struct copy3_peer *given, uint64_t stream)
+EXPORT int cudaMemcpy3DPeer(const struct copy3_peer *given)
 {
-    return cudaMemcpy3DPeer(given);
+    return cudaMemcpy3DPeerAsync(given, 0);
 }
 
 /* ---- arrays ------------------------------------------------------------------------------ */
@@ -789,11 +799,20 @@ static struct box_side in_array(uint64_t array, size_t x, size_t y)
     return (struct box_side){.kind = IN_ARRAY, .array = array, .x = x, .y = y};
 }
 
-static int move(struct box_side to, struct box_side from, size_t width, size_t height)
+static int move_in(struct box_side to, struct box_side from, size_t width, size_t height,
+                   uint64_t stream)
 {
+    int status;
     ENTER();
     struct box box = {from, to, width, height, 1};
-    return runtime_status(host_copy_box(&box));
+    if (!stream || !capture_box(stream, &box, &status))
+        status = host_copy_box(&box);
+    return runtime_status(status);
+}
+
+static int move(struct box_side to, struct box_side from, size_t width, size_t height)
+{
+    return move_in(to, from, width, height, 0);
 }
 
 EXPORT int cudaMemcpy2DToArray(uint64_t to, size_t x, size_t y, uint64_t from, size_t pitch,
@@ -805,7 +824,7 @@ EXPORT int cudaMemcpy2DToArray(uint64_t to, size_t x, size_t y, uint64_t from, s
 EXPORT int cudaMemcpy2DToArrayAsync(uint64_t to, size_t x, size_t y, uint64_t from, size_t pitch,
                                     size_t width, size_t height, int kind, uint64_t stream)
 {
-    return cudaMemcpy2DToArray(to, x, y, from, pitch, width, height, kind);
+    return move_in(in_array(to, x, y), linear(from, pitch), width, height, stream);
 }
 
 EXPORT int cudaMemcpy2DFromArray(uint64_t to, size_t pitch, uint64_t from, size_t x, size_t y,
@@ -817,7 +836,7 @@ EXPORT int cudaMemcpy2DFromArray(uint64_t to, size_t pitch, uint64_t from, size_
 EXPORT int cudaMemcpy2DFromArrayAsync(uint64_t to, size_t pitch, uint64_t from, size_t x, size_t y,
                                       size_t width, size_t height, int kind, uint64_t stream)
 {
-    return cudaMemcpy2DFromArray(to, pitch, from, x, y, width, height, kind);
+    return move_in(linear(to, pitch), in_array(from, x, y), width, height, stream);
 }
 
 EXPORT int cudaMemcpy2DArrayToArray(uint64_t to, size_t x, size_t y, uint64_t from, size_t from_x,

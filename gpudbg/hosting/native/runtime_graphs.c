@@ -90,6 +90,19 @@ SAME(cudaUserObjectCreate, cuUserObjectCreate)
 SAME(cudaUserObjectRetain, cuUserObjectRetain)
 SAME(cudaUserObjectRelease, cuUserObjectRelease)
 
+SAME(cudaGraphExecEventRecordNodeSetEvent, cuGraphExecEventRecordNodeSetEvent)
+SAME(cudaGraphExecEventWaitNodeSetEvent, cuGraphExecEventWaitNodeSetEvent)
+
+extern int cuGraphConditionalHandleCreate(uint64_t *, struct graph *, uint64_t, unsigned, unsigned);
+
+EXPORT int cudaGraphConditionalHandleCreate(uint64_t *handle, struct graph *graph, unsigned value,
+                                            unsigned flags)
+{
+    int status = runtime_enter();
+    return runtime_status(status ? status
+                                 : cuGraphConditionalHandleCreate(handle, graph, 0, value, flags));
+}
+
 static int add_copy(struct node **made, struct graph *graph, struct node *const *after,
                     size_t count, const struct copy3 *copy)
 {
@@ -144,6 +157,41 @@ EXPORT int cudaGraphAddMemcpyNodeFromSymbol(struct node **made, struct graph *gr
         status = runtime_part(symbol, size, offset, &address);
     struct box box = flat(to, address, size);
     return runtime_status(status ? status : graph_add_copy(made, graph, after, count, &box));
+}
+
+static int set_symbol_copy(struct graph *instance, struct node *node, uint64_t symbol,
+                           uint64_t other, size_t size, size_t offset, int to_symbol)
+{
+    uint64_t address;
+    int status = runtime_part(symbol, size, offset, &address);
+    struct box box = to_symbol ? flat(address, other, size) : flat(other, address, size);
+    return runtime_status(status ? status : graph_set_copy(instance, node, &box));
+}
+
+EXPORT int cudaGraphMemcpyNodeSetParamsToSymbol(struct node *node, uint64_t symbol, uint64_t from,
+                                                size_t size, size_t offset, int kind)
+{
+    return set_symbol_copy(NULL, node, symbol, from, size, offset, 1);
+}
+
+EXPORT int cudaGraphMemcpyNodeSetParamsFromSymbol(struct node *node, uint64_t to, uint64_t symbol,
+                                                  size_t size, size_t offset, int kind)
+{
+    return set_symbol_copy(NULL, node, symbol, to, size, offset, 0);
+}
+
+EXPORT int cudaGraphExecMemcpyNodeSetParamsToSymbol(struct graph *instance, struct node *node,
+                                                    uint64_t symbol, uint64_t from, size_t size,
+                                                    size_t offset, int kind)
+{
+    return set_symbol_copy(instance, node, symbol, from, size, offset, 1);
+}
+
+EXPORT int cudaGraphExecMemcpyNodeSetParamsFromSymbol(struct graph *instance, struct node *node,
+                                                      uint64_t to, uint64_t symbol, size_t size,
+                                                      size_t offset, int kind)
+{
+    return set_symbol_copy(instance, node, symbol, to, size, offset, 0);
 }
 
 static int set_copy(struct graph *instance, struct node *node, const struct copy3 *copy)
@@ -235,4 +283,27 @@ EXPORT int cudaGraphAddNode_v2(struct node **made, struct graph *graph, struct n
                                const void *edges, size_t count, struct any_params *params)
 {
     return cudaGraphAddNode(made, graph, after, count, params);
+}
+
+extern int cudaGraphKernelNodeSetParams(), cudaGraphExecKernelNodeSetParams();
+extern int cuGraphNodeSetParams(struct node *, void *);
+extern int cuGraphExecNodeSetParams(struct graph *, struct node *, void *);
+
+EXPORT int cudaGraphNodeSetParams(struct node *node, struct any_params *params)
+{
+    if (params->kind == 0)
+        return cudaGraphKernelNodeSetParams(node, &params->of);
+    if (params->kind == 1)
+        return set_copy(NULL, node, &params->of.copy.copy);
+    return runtime_status(cuGraphNodeSetParams(node, params));
+}
+
+EXPORT int cudaGraphExecNodeSetParams(struct graph *instance, struct node *node,
+                                      struct any_params *params)
+{
+    if (params->kind == 0)
+        return cudaGraphExecKernelNodeSetParams(instance, node, &params->of);
+    if (params->kind == 1)
+        return set_copy(instance, node, &params->of.copy.copy);
+    return runtime_status(cuGraphExecNodeSetParams(instance, node, params));
 }

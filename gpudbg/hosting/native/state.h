@@ -55,6 +55,15 @@ struct copy3 {
     int kind;
 };
 
+/* CUstreamBatchMemOpParams */
+struct stream_operation {
+    uint32_t kind, padding;
+    uint64_t address, value;
+    uint32_t flags, more;
+    uint64_t alias, reserved;
+};
+enum { WAIT_32 = 1, WRITE_32 = 2, WAIT_64 = 4, WRITE_64 = 5 };
+
 struct node;
 struct graph;
 
@@ -62,6 +71,7 @@ LOCAL extern int host_initialized;
 LOCAL extern int host_shared_file;
 LOCAL int host_copy_bytes(uint64_t to, uint64_t from, uint64_t size);
 LOCAL int host_copy_box(struct box *);
+LOCAL int host_operations(unsigned count, const struct stream_operation *);
 LOCAL int host_start(uint64_t function, struct shape *, void **params, void **extra);
 LOCAL int host_gather(uint64_t function, void **params, void **extra, char **bytes, size_t *size);
 LOCAL int host_pointers(uint64_t function, char *bytes, void ***params);
