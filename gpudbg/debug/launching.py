@@ -31,9 +31,11 @@ class LaunchSource(Protocol):
         over: it has ended; `run` needs it started again.
         code: what it ended with, as a shell has it; 0 before.
         crash: the signal that ended it, or "".
+        dropped: a line for each wild access that its launches went on without.
     """
 
     over: bool
+    dropped: list[str]
 
     @property
     def code(self) -> int:

@@ -26,6 +26,7 @@ class HostLaunches:
     Attributes:
         stop_at: number of the launch to stop at; None: at each, while there are no breakpoints.
         over: the program has ended.
+        dropped: a line for each wild access that launches went on without.
     """
 
     def __init__(self, execution: Execution, stop_at: int | None = None) -> None:
@@ -33,6 +34,7 @@ class HostLaunches:
         self._launch: HostLaunch | None = None
         self.stop_at = stop_at
         self.over = False
+        self.dropped: list[str] = []
 
     def first(self) -> DebugSession | None:
         """A session at the first launch to stop at; None where the program makes none."""
@@ -52,6 +54,9 @@ class HostLaunches:
         server = self._execution.server
         if self._launch is not None:
             if stop is not None:
+                number = self._launch.request.number
+                rows = stop.detail if stop.dropped else ()
+                self.dropped += [f"launch {number}: {row.strip()}" for row in rows]
                 self._launch.process.sticky = code_of(stop, is_assert(stop))
             self._launch = None
             server.complete()
@@ -89,7 +94,8 @@ class HostLaunches:
         self.over = True
         launches = self._execution.machine.launches
         count = f"{launches} launch" + ("es" if launches != 1 else "")
-        return f"{program.path} ended with exit code {program.code} after {count}"
+        ended = f"{program.path} ended with exit code {program.code} after {count}"
+        return "\n".join([ended, *(f"  {row}" for row in self.dropped)])
 
     def run_on(self, session: DebugSession | None) -> None:
         """No stop any more: what is left of the program runs to its end."""

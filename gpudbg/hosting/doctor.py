@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Sequence
+from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -13,8 +14,18 @@ from gpudbg.hosting.build import INSTALL, built_library, compilers
 from gpudbg.toolchain.installed import INSTALL as INSTALL_CUDA
 from gpudbg.toolchain.installed import all_ptxas, find_nvrtc, runtime_headers
 
-CLIENTS = {"numba": "numba", "cupy": "cupy-cuda12x", "triton": "triton", "torch": "torch"}
+CLIENTS = {
+    "numba": "numba",
+    "cupy": "cupy-cuda12x",
+    "triton": "triton",
+    "torch": "torch",
+    "pycuda": "pycuda",
+    "cuda.bindings": "cuda-python",
+}
 """Module -> what pip installs."""
+_UNDER_EXEC = "runs under `gpudbg exec python …`"
+_ALSO_HERE = {"numba": "gpudbg.numba", "cupy": "gpudbg.cupy", "triton": "gpudbg.triton"}
+"""Modules whose kernels run without `exec`, too, and by what."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,11 +61,29 @@ def diagnoses() -> list[Diagnosis]:
     served = find_spec("mcp") is not None
     words = "serves assistants" if served else "`pip install 'gpudbg[mcp]'`"
     made.append(Diagnosis("gpudbg mcp", served, words))
-    for module, package in CLIENTS.items():
-        here = find_spec(module) is not None
-        words = "runs under `gpudbg exec python …`" if here else f"`pip install {package}`"
-        made.append(Diagnosis(module, here, words))
+    made += [_client(module, package) for module, package in CLIENTS.items()]
     return made
+
+
+def _client(module: str, package: str) -> Diagnosis:
+    """A library whose kernels run here."""
+    if not _is_here(module):
+        return Diagnosis(module, False, f"`pip install {package}`")
+    words = _UNDER_EXEC
+    if module in _ALSO_HERE:
+        words += f", or by `{_ALSO_HERE[module]}(kernel)`"
+    if module == "torch" and "+cpu" in version("torch"):
+        words = "tensors of the CPU are arguments of kernels; a CUDA build has CUDA tensors, too"
+    if module == "pycuda" and shutil.which("nvcc") is None:
+        words += "; SourceModule wants nvcc on the PATH"
+    return Diagnosis(module, True, words)
+
+
+def _is_here(module: str) -> bool:
+    try:
+        return find_spec(module) is not None
+    except ModuleNotFoundError:  # a package above it
+        return False
 
 
 def _library() -> Diagnosis:

@@ -141,6 +141,7 @@ def test_launches_are_places_to_stop_and_recorded(runtime: Path, tmp_path: Path)
     assert "Breakpoint 1 at speak" in done.stderr
     assert "breakpoint 1 at speak" in done.stderr
     assert "at the entry of wild" in done.stderr
+    assert "was freed" not in done.stderr
     with gpudbg.open(kept) as session:
         assert (session.kernel.name, session.tick) == ("_Z5speaki", 0)
         assert session.run().kind == "exited"
@@ -194,6 +195,14 @@ def test_every_launch_of_a_program_opens_as_a_recording(
     monkeypatch.setattr(Runs, "__call__", run)
     Execution([str(program), *words], arch="sm_80").run()
     assert seen
+
+
+@pytest.mark.full(instead="test_launches_are_places_to_stop")
+def test_accesses_that_a_debugged_program_went_on_without_are_told(runtime: Path) -> None:
+    flags = ("--batch", "--on-fault", "continue", "-ex", "break wild", "-ex", "continue")
+    done = run_exec(*flags, "-ex", "continue", runtime, "fault")
+    assert re.search(r"  launch \d+: dropped .*, first at wild\+0x", done.stderr)
+    assert "gpudbg: " in done.stderr.splitlines()[-1]
 
 
 def test_the_doctor_says_what_is_here(capsys: pytest.CaptureFixture[str]) -> None:

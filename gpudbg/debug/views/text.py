@@ -41,7 +41,9 @@ def shape_words(values: NDArray[Any], mask: int, dtype_kind: str = "u") -> str:
 # ---- buffers -------------------------------------------------------------------------
 def output_lines(inferior: Inferior) -> list[str]:
     """The output buffers: those the launch marks, else every buffer the kernel was given."""
-    rows = [a for a in inferior.launch.arguments if a.buffer is not None]
+    given = [a for a in inferior.launch.arguments if a.buffer is not None]
+    # A host program that has ended has nothing any more.
+    rows = [a for a in given if not a.buffer.freed]
     marked = [a for a in rows if getattr(a, "output", False)] or rows
     return [f"  {a.name:8} {buffer_text(a.buffer)}" for a in marked[:8]]
 

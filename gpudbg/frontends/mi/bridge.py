@@ -580,6 +580,8 @@ class Bridge(Opened):
         for text in lines:
             self.say(f"{text}\n")
         source = session.launching.source
+        for text in () if source is None else source.dropped:
+            self.say(f"{text}\n")
         if source is not None and source.crash:
             self.say(f"\nProgram terminated with signal {source.crash}.\n")
             self.end_process(None)

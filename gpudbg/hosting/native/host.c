@@ -18,6 +18,7 @@ __thread uint64_t host_context;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static int channel = -1;
 static int connected; /* 1: connected, -1: never again */
+static int refusal = STATUS_NO_DEVICE; /* what calls get then */
 
 struct request {
     uint32_t function, thread;
@@ -84,6 +85,7 @@ static void forget_in_child(void)
         close(channel);
         channel = -1;
         connected = -1;
+        refusal = STATUS_NOT_INITIALIZED;
     }
 }
 
@@ -170,7 +172,7 @@ int host_connect(void)
         connected = connect_now() ? -1 : 1;
     }
     pthread_mutex_unlock(&lock);
-    return connected == 1 ? STATUS_OK : STATUS_NO_DEVICE;
+    return connected == 1 ? STATUS_OK : refusal;
 }
 
 int host_begin(struct host_call *call, uint32_t function)
