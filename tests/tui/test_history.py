@@ -612,8 +612,12 @@ async def test_branches_are_gone_to_named_compared_and_deleted() -> None:
         assert "* 2  from 1 at 10, to tick 15  seven" in "\n".join(screen_text(app))
         assert "choose another branch" in "\n".join(screen_text(app))
         await press(app, pilot, "up", "c")
-        assert app.screen is not branches
-        await press(app, pilot, "b", "up", "enter")
+        assert app.screen is branches
+        text = "\n".join(screen_text(app))
+        assert "R11 lane 0" in text
+        assert "d delete   Esc close" in text
+        assert "does nothing here" not in text
+        await press(app, pilot, "enter")
         assert session.tick == 40
         assert session.branches[0].current
         await press(app, pilot, "b", "d")

@@ -241,8 +241,8 @@ LOCAL_ACTIONS = (
     _panes(keys="1,2,3,4", scope="surface"),
 
     # History.
-    _history("walk_next", "right", "tick", "a column of the timeline", do="walk(1)"),
-    _history("walk_back", "left", "tick", "a column back", do="walk(-1)"),
+    _history("walk_next", "right", "column", "a column of the timeline", do="walk(1)"),
+    _history("walk_back", "left", "column", "a column back", do="walk(-1)"),
     _history("leap_next", "greater_than_sign", "ten", "ten columns on", do="walk(10)"),
     _history("leap_back", "less_than_sign", "ten", "ten columns back", do="walk(-10)"),
     _history("stop_next", "shift+right", "stop", "kept stop", do="stop(1)"),
@@ -292,7 +292,7 @@ LOCAL_ACTIONS = (
     _why("close", "escape,q", "close", "", do="close"),
     _branches("go", "enter", "go there", ""),
     _branches("name", "n", "name this one", "", do="name"),
-    _branches("compare", "c", "compare with this one", "", do="compare", short="compare"),
+    _branches("compare", "c", "compare", "", do="compare"),
     _branches("drop", "d,delete", "delete", "", do="drop"),
     _branches("close", "escape,q", "close", "", do="close"),
     _help("close", "escape", "closes", "", do="close"),

@@ -214,7 +214,7 @@ class GpudbgApp(BaseApp):
         if isinstance(focused, Input):
             typed = focused.value, focused.selection
         elif isinstance(focused, OptionList):
-            typed = focused.highlighted
+            typed = focused.highlighted, focused.option_count, getattr(self.screen, "said", "")
         return (self.screen, focused, typed, self.engine.jobs, self.appearance.changes)
 
     @property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.app import ComposeResult
@@ -20,7 +21,12 @@ if TYPE_CHECKING:
 
 
 class BranchesScreen(ModalScreen["tuple[str, int] | None"]):
-    """See the module text; the answer is what is to be done, and with which branch."""
+    """See the module text; the answer is what is to be done, and with which branch.
+
+    Attributes:
+        rows: the branches.
+        said: the line, or lines, below them.
+    """
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("branches")
 
@@ -28,6 +34,7 @@ class BranchesScreen(ModalScreen["tuple[str, int] | None"]):
         super().__init__()
         self._session = session
         self.rows: tuple[Any, ...] = ()
+        self.said = ""
 
     def compose(self) -> ComposeResult:
         """The branches and the keys."""
@@ -51,6 +58,7 @@ class BranchesScreen(ModalScreen["tuple[str, int] | None"]):
             self._say("a change at an earlier tick begins another one")
 
     def _say(self, words: str) -> None:
+        self.said = words
         self.query_one("#state", Label).update(words)
 
     def _chosen(self) -> Any:
@@ -71,8 +79,15 @@ class BranchesScreen(ModalScreen["tuple[str, int] | None"]):
         row = self._chosen()
         if row is None or row.current:
             self._say("choose another branch: it is compared with the one that is followed")
-        else:
-            self.dismiss(("compare", row.number))
+            return
+        try:
+            found = self._session.compare_branch(row.number)
+        except GpudbgError as error:
+            self._say(str(error).splitlines()[0])
+            return
+        # The branches, the heading and the keys have their lines, too.
+        room = max(self.size.height - len(self.rows) - 5, 3)
+        self._say("\n".join(_differences(found, row.number, room)))
 
     def action_drop(self) -> None:
         """Forget the chosen one."""
@@ -90,6 +105,27 @@ class BranchesScreen(ModalScreen["tuple[str, int] | None"]):
     def action_close(self) -> None:
         """Esc."""
         self.dismiss(None)
+
+
+def _differences(found: Sequence[Any], number: int, room: int) -> list[str]:
+    """What differs at the ends of two branches, in so many lines."""
+    if not found:
+        return [f"branch {number} ends in the same state"]
+    shown = found if len(found) <= room else found[: room - 1]
+    lines = [
+        f"{row.where:<36} here {_word(row.this_branch)}  there {_word(row.other_branch)}".rstrip()
+        if row.this_branch is not None or row.other_branch is not None
+        else row.where
+        for row in shown
+    ]
+    if len(shown) < len(found):
+        more = len(found) - len(shown)
+        lines.append(f"… {more} more: `branch compare {number}` in the console shows all")
+    return lines
+
+
+def _word(value: int | None) -> str:
+    return "-" if value is None else f"0x{value:x}"
 
 
 def _line(row: Any) -> str:

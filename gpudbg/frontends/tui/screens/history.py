@@ -401,8 +401,6 @@ class HistoryScreen(ConsoleScreen):
         word, number = answer
         if word == "go":
             self.main.run_job(f"Going to branch {number}", lambda s: s.command(f"branch {number}"))
-        elif word == "compare":
-            self.main.run_command(f"branch compare {number}")
         else:
             self.main.gpudbg.ask(
                 f"Name of branch {number}", "a word or a sentence; nothing takes it away",
