@@ -83,7 +83,7 @@ def exact_bits(
     if op in _MOVES or (op == "IMAD" and ".MOV" in insn.text()):
         # The source: `b` on sm_50 to sm_62, `a` from sm_70 on, `c` of an IMAD.
         source = next((insn.o[s] for s in ("c", "b", "a") if isinstance(insn.o.get(s), Reg)), None)
-        if source is not None and source.file != "R":
+        if source is not None and (source.file != "R" or source.neg):
             return None
         return {destination.index: _of(shadow, source)}
     if op in ("SEL", "FSEL"):
@@ -167,11 +167,23 @@ def _bitwise(
     elif ".OR" in text:
         bits = (ua[0] & (~b | ub[0])) | (ub[0] & (~a | ua[0]))
     elif ".PASS_B" in text:
-        return {index: ub}
+        return {
+            index: (
+                ub[0],
+                ub[1] | (lanes_with(np.asarray(ub[0])) if insn.o[slots[1]].inv else 0),
+                ub[2],
+            )
+        }
     else:
         bits = np.asarray(ua[0] | ub[0], np.uint32)
     origin = np.where(np.asarray(ua[0]) != 0, ua[2], ub[2])
-    return {index: (np.asarray(bits, np.uint32), ua[1] | ub[1], origin)}
+    made = np.asarray(ua[0] & ub[0], np.uint32)
+    for known, undefined, slot in ((b, ua[0], slots[0]), (a, ub[0], slots[1])):
+        # The other value of a bit is made, not moved.
+        turned = np.asarray(known, np.uint32) if ".XOR" in text else np.zeros(32, np.uint32)
+        made = made | (undefined & (~turned if insn.o[slot].inv else turned))
+    derived = lanes_with(np.asarray(bits & made, np.uint32))
+    return {index: (np.asarray(bits, np.uint32), ua[1] | ub[1] | derived, origin)}
 
 
 def _lookup(
@@ -193,18 +205,39 @@ def _lookup(
             np.asarray(v ^ u[0] if choice >> n & 1 else v, np.uint32)
             for n, v, u in zip(first_of, values, undefined, strict=True)
         ]
-        made = np.zeros(32, np.uint32)
-        for row in range(8):
-            if int(table.value) >> row & 1:
-                a, b, c = (v if row >> 2 - n & 1 else ~v for n, v in enumerate(chosen))
-                made |= a & b & c
+        made = _looked_up(int(table.value), chosen)
         first = made if first is None else first
         found |= made ^ first
     origin: Any = 0
     for bits_of, _, source in undefined:
         origin = np.where(np.asarray(bits_of) != 0, source, origin)
     derived = undefined[0][1] | undefined[1][1] | undefined[2][1]
-    return {index: (found, derived, origin)}
+    moved = np.zeros(32, np.uint32)
+    spoilt = [np.zeros(32, np.uint32) | np.asarray(d[0], np.uint32) for d in undefined]
+    for n in set(first_of):
+        # Of an operand alone, and as it is: not the other value, nor one of two operands.
+        alone = spoilt[n]
+        for other in set(first_of) - {n}:
+            alone = alone & ~spoilt[other]
+        high, low = (
+            _looked_up(int(table.value), [
+                np.asarray((v | u if up else v & ~u) if m == n else v, np.uint32)
+                for m, v, u in zip(first_of, values, spoilt, strict=True)
+            ])
+            for up in (True, False)
+        )  # fmt: skip
+        moved |= alone & high & ~low
+    return {index: (found, derived | lanes_with(found & ~moved), origin)}
+
+
+def _looked_up(table: int, given: Iterable[U32]) -> U32:
+    """What the table of a LOP3 makes of three words."""
+    words, made = list(given), np.zeros(32, np.uint32)
+    for row in range(8):
+        if table >> row & 1:
+            a, b, c = (v if row >> 2 - n & 1 else ~v for n, v in enumerate(words))
+            made |= a & b & c
+    return made
 
 
 def _shift(shadow: Shadow, insn: Any, index: int) -> Rows | None:

@@ -31,10 +31,18 @@ from gpudbg.sanitizer.defined_bits import (
     lanes_with,
 )
 from gpudbg.sanitizer.defined_predicates import undefined_results
+from gpudbg.sanitizer.defined_products import (
+    PRODUCTS,
+    loaded_bits,
+    matrices_bits,
+    product_bits,
+    stored_bits,
+    turned_bits,
+)
 from gpudbg.sanitizer.facts import data_of
 from gpudbg.sanitizer.findings import CheckFinding, Severity
 from gpudbg.sanitizer.monitor import ExecutedInstruction, RunCheck, Touch
-from gpudbg.sm.asynchronous.events import ByteRuns, BytesCopied, MbarrierBegun
+from gpudbg.sm.asynchronous.events import ByteRuns, BytesCopied, MatricesRead, MbarrierBegun
 
 if TYPE_CHECKING:
     from gpudbg.mem.constant import ConstantBanks
@@ -214,7 +222,12 @@ class DefinednessCheck(RunCheck):
         if not bits.any():
             _define(shadow, writes, chosen, lanes)
             return
-        exact = exact_bits(shadow, warp, insn, lanes, self._constants)
+        if insn.op in PRODUCTS:
+            exact = product_bits(shadow, warp, insn)
+        elif insn.op == "MOVM":
+            exact = turned_bits(shadow, insn)
+        else:
+            exact = exact_bits(shadow, warp, insn, lanes, self._constants)
         if exact is not None:
             tested = np.zeros(32, np.uint32)
             source: Any = 0
@@ -275,18 +288,84 @@ class DefinednessCheck(RunCheck):
         for event in step.events:
             if isinstance(event, BytesCopied):
                 self._copied(step, event)
+            elif isinstance(event, MatricesRead):
+                self._multiplied(step, event)
             elif isinstance(event, MbarrierBegun):
                 self._cta(event.home)[event.offset : event.offset + 8] = 0
         if step.insn.op == "LDGSTS":
             self._copied_by_lane(step)
             return
         for touch in step.touches:
+            if step.insn.op == "LDSM" and self._load_matrices(step, touch):
+                continue
+            if step.insn.op == "STSM" and self._store_matrices(step, touch):
+                continue
             if touch.kind == "load":
                 self._load(step, touch)
             elif touch.kind == "store":
                 self._store(step, touch)
             else:
                 self._atomic(step, touch)
+
+    # ---- matrices ------------------------------------------------------------------------
+    def _multiplied(self, step: ExecutedInstruction, event: MatricesRead) -> None:
+        """A product of a warp group has read matrices in shared memory."""
+        found = matrices_bits(step.warp, step.insn, event, self._cta(step.warp.cta))
+        if found is None:
+            return
+        rows, address, size = found
+        shadow, origin = self._shadow(step.warp), self._origin_at(step.pc, "shared", address, size)
+        for index, (bits, derived, _) in rows.items():
+            shadow.origin[index][bits != 0] = origin
+            shadow.bits[index] |= bits
+            shadow.derived[index] |= np.uint32(derived)
+        if self._at_load:
+            self._decides("load", step.warp, step.pc, step.lanes, origin)
+
+    def _load_matrices(self, step: ExecutedInstruction, touch: Touch) -> bool:
+        """LDSM: a lane names 16 bytes that eight lanes load; whether it was that."""
+        marks, rows = self._cta(step.warp.cta), np.zeros((32, 16), np.uint8)
+        for lane, address in touch.by_lane():
+            rows[lane] = marks[address : address + 16]
+        found = loaded_bits(step.insn, rows)
+        if found is None:
+            return False
+        shadow, origin, first = self._shadow(step.warp), self._origin(step.pc, touch), found[0]
+        if rows.any():
+            lane, byte = (int(n) for n in np.argwhere(rows)[0])
+            address = int(touch.addresses[lane]) + (byte & ~3)
+            carried = self._carried.get((step.warp.cta.number, address))
+            derived = carried is not None and bool((rows & _DERIVED).any())
+            origin = carried if carried is not None and derived else origin
+            if self._at_load:
+                self._decides("load", step.warp, step.pc, 1 << lane, origin)
+        for n, bits in enumerate(found[1]):
+            shadow.bits[first + n] = bits
+            shadow.origin[first + n] = origin
+            shadow.derived[first + n] = lanes_with(bits) if rows.any() and derived else 0
+        return True
+
+    def _store_matrices(self, step: ExecutedInstruction, touch: Touch) -> bool:
+        """STSM: the other way."""
+        rows = stored_bits(self._shadow(step.warp), step.insn)
+        if rows is None:
+            return False
+        marks = self._cta(step.warp.cta)
+        for lane, address in touch.by_lane():
+            marks[address : address + 16] = rows[lane]
+            for byte in np.flatnonzero(rows[lane] & _DERIVED).tolist():
+                name = step.warp.cta.number, address + (byte & ~3)
+                self._carried[name] = self._first_origin(step.warp, step.insn)
+        return True
+
+    def _first_origin(self, warp: WarpState, insn: Any) -> int:
+        """Where the first undefined register that an instruction reads comes from."""
+        shadow = self._shadow(warp)
+        for index in sorted(insn.reads().registers):
+            if index < RZ and shadow.derived[index]:
+                lane = next(iter(lanes_of(int(shadow.derived[index]))))
+                return int(shadow.origin[index, lane])
+        return 0
 
     def _copied(self, step: ExecutedInstruction, event: BytesCopied) -> None:
         """A copy moves what is undefined of its bytes, where it moves a range to a range."""
@@ -295,14 +374,19 @@ class DefinednessCheck(RunCheck):
             for extent in (*event.reads, *(target for target, _ in event.writes)):
                 self._combined(step, extent, event.lane)
         for target, _ in event.writes:
+            if target.home is None and not event.reduces:
+                for extent in event.reads:
+                    self._leaves(step, extent, event.lane)
             row, base = self._bytes(target)
             if row is None:
                 continue
-            if source is not None and len(source.starts) == len(target.starts) == 1:
+            alike = source is not None and len(source.starts) == len(target.starts) == 1
+            if source is not None and alike and event.reduces:
+                continue
+            # A box that leaves its tensor is filled there: all of it is written.
+            if source is not None and alike and _bytes_of(source) == _bytes_of(target):
                 marks, at = self._bytes(source)
-                size = target.high - target.low
-                if event.reduces or size != source.high - source.low:
-                    continue
+                size = _bytes_of(target)
                 first = target.low - base
                 row[first : first + size] = (
                     0 if marks is None else marks[source.low - at : source.high - at]
@@ -310,6 +394,19 @@ class DefinednessCheck(RunCheck):
                 continue
             for start, end in zip(target.starts.tolist(), target.ends.tolist(), strict=True):
                 row[start - base : end - base] = 0
+
+    def _leaves(self, step: ExecutedInstruction, extent: ByteRuns, lane: int) -> None:
+        """A copy to global memory takes results of arithmetic out of shared memory."""
+        if extent.home is None:
+            return
+        marks = self._cta(extent.home)
+        for start, end in zip(extent.starts.tolist(), extent.ends.tolist(), strict=True):
+            made = np.flatnonzero(marks[start:end] & _DERIVED)
+            if made.size:
+                word = start + int(made[0]) & ~3
+                origin = self._carried.get((extent.home.number, word), 0)
+                self._decides("value", step.warp, step.pc, 1 << lane, origin)
+                return
 
     def _combined(self, step: ExecutedInstruction, extent: ByteRuns, lane: int) -> None:
         """A reduction takes bytes: of shared memory, or what is at its destination."""
@@ -537,6 +634,11 @@ class DefinednessCheck(RunCheck):
             )  # fmt: skip
 
         self._findings.add(key, make, lanes.bit_count())
+
+
+def _bytes_of(runs: ByteRuns) -> int:
+    """From the first byte to the last."""
+    return runs.high - runs.low
 
 
 def _wanted(bits: int, size: int) -> bool:
