@@ -51,7 +51,7 @@ _ARCH_FUNCTION = re.compile(
 BYTE_ORDER_MARK = "\ufeff"
 
 _EMPTY_HEADERS = """
-cuda.h cuda_runtime.h cuda_runtime_api.h device_launch_parameters.h device_functions.h
+cuda_runtime.h cuda_runtime_api.h device_launch_parameters.h device_functions.h
 assert.h cassert cstdio cstdlib cstring ctime errno.h memory.h stdio.h stdlib.h
 string.h strings.h stdarg.h cstdarg fcntl.h sys/stat.h sys/time.h time.h unistd.h
 stdbool.h inttypes.h sys/resource.h pthread.h sched.h omp.h malloc.h getopt.h
@@ -118,8 +118,14 @@ _FUNCTIONS = (
 ).split()
 """Of math.h, by their names in std."""
 
+_STD_TYPES = (
+    "namespace std { typedef decltype(sizeof 0) size_t; typedef long ptrdiff_t; "
+    "typedef decltype(nullptr) nullptr_t; }\n"
+)
+"""Of the C++ library; each of its headers brings them along."""
+
 HEADERS: Mapping[str, str] = {
-    **dict.fromkeys(_EMPTY_HEADERS, "namespace std {}\n"),
+    **dict.fromkeys(_EMPTY_HEADERS, _STD_TYPES),
     **dict.fromkeys(
         ("stdint.h", "cstdint"),
         "#pragma once\n"
@@ -142,11 +148,17 @@ HEADERS: Mapping[str, str] = {
     ),
     **dict.fromkeys(_HOST_LIBRARIES, ""),
     **dict.fromkeys(
+        ("cuda.h", "cudaTypedefs.h"),
+        "#pragma once\nnamespace std {}\n"
+        "struct __attribute__((aligned(64))) CUtensorMap_st { unsigned long long opaque[16]; };\n"
+        "typedef CUtensorMap_st CUtensorMap;\ntypedef unsigned long long CUdeviceptr;\n",
+    ),
+    **dict.fromkeys(
         ("stdio.h", "cstdio"),
         "#pragma once\ntypedef struct _IO_FILE FILE;\nnamespace std { using ::FILE; }\n",
     ),
     "unistd.h": "#define _POSIX_VERSION 200809L\n",
-    **dict.fromkeys(("stddef.h", "cstddef"), "#define NULL 0\nnamespace std {}\n"),
+    **dict.fromkeys(("stddef.h", "cstddef"), "#define NULL 0\n" + _STD_TYPES),
     **dict.fromkeys(
         ("limits.h", "climits"),
         "#define CHAR_BIT 8\n#define INT_MAX 0x7fffffff\n#define INT_MIN (-INT_MAX - 1)\n"
@@ -322,7 +334,14 @@ def compile_cuda(source: bytes | str, name: str, options: CompileOptions) -> Com
         # Instances that do not compile are left out: where that is all of them, this may be why.
         if newer := _newer_arch(text, name, options):
             raise CompileError(f"{name}: no instance of its template kernels compiles\n{newer}")
-    return Compiled(cubin, log.rstrip(), host, text, left_out)
+    return Compiled(cubin, _TWICE.sub("", log).rstrip(), host, text, left_out)
+
+
+_TWICE = re.compile(
+    r'[^\n]*warning #47-D: [^\n]*macro "(?:U?INT\d+_\w+|SIZE_MAX)"[^\n]*\n(?:[^\n]+(?:\n|$))*\n?'
+    r"(?:Remark: [^\n]*\n\n?)?"
+)
+"""A warning about limits that the stand-in for stdint.h and NVIDIA's headers both define."""
 
 
 def _compiled(
@@ -331,7 +350,7 @@ def _compiled(
     """The cubin or None, the log, the host code and what was left out beside it, in words."""
     words, headers = _nvrtc_words(options), _stand_ins(options)
     cubin, log = nvrtc.compile(text, name, words, headers)
-    host = split(text) if cubin is None or "<<<" in text else None
+    host = split(text) if cubin is None or "<<<" in text or _CODE not in cubin else None
     if cubin is None and host is not None and host.functions:
         instances = host.instances
         cubin, log = nvrtc.compile(host.device, name, words, headers, instances)

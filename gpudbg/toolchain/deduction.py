@@ -131,20 +131,23 @@ class _Template:
 
 @dataclass(frozen=True, slots=True)
 class _Site:
-    """A launch, or a call of a template function: what is named, and with what."""
+    """A launch, a kernel that is named with its arguments, or a call of a template function: what
+    is named, and with what."""
 
     name: str
     qualifier: tuple[str, ...]
     written: list[list[str]]
     arguments: list[list[str]] | None
     launch: bool
+    named: bool = False
 
 
 def deduce(
     text: str, tokens: Sequence[Token], functions: Sequence[tuple[str, int, int]]
 ) -> Deduced:
     """Launches of template kernels whose arguments are not all written."""
-    if not {"<<<", "template"} <= {t.text for t in tokens}:
+    found = {t.text for t in tokens}
+    if "template" not in found or found.isdisjoint({"<<<", "__global__"}):
         return Deduced()
     read = lambdas(text, tokens, functions)
     tokens = read.tokens
@@ -265,7 +268,7 @@ class _Launches:
             for template in self._meant(site, space):
                 if not template.body and len(written) >= template.most:
                     # Launches outside of templates are read as name expressions elsewhere.
-                    if typed or template.space or alone:
+                    if typed or template.space or alone or site.named:
                         yield f"{'&' if typed else ''}{template.qualified}{first}"
                 elif site.arguments is not None and all(values):
                     for launcher in template.launchers[:_MOST_PATHS]:
@@ -300,6 +303,9 @@ class _Launches:
                 if close is not None:
                     passed = parts(words[opening + 1 : close])
                     yield n, _Site(word, self._qualifier(n), given, passed, False)
+                elif given and words[opening : opening + 1] != ["<<<"]:
+                    # `return k<4>;`, `cudaLaunchKernelEx(&config, k<4>, x)`
+                    yield n, _Site(word, self._qualifier(n), given, None, True, named=True)
 
     def _qualifier(self, at: int) -> tuple[str, ...]:
         """`a::b` before a name."""

@@ -254,6 +254,29 @@ def test_what_launches_leave_to_be_deduced() -> None:
     assert "namespace ns { template < typename T >" in found.helpers
 
 
+NAMED = """#include <cuda.h>
+#include <cstdint>
+#include <vector>
+enum class Mode { one, two };
+template <Mode M> __global__ void moded(int *p) { *p = (int)M; }
+template <int N> __global__ void sized(const __grid_constant__ CUtensorMap map, std::size_t *p) {
+  *p = map.opaque[N] + INT8_MAX;
+}
+typedef void (*Kernel)(int *);
+Kernel chosen(int n) { return n ? moded<Mode::one> : moded<Mode::two>; }
+void launch(cudaLaunchConfig_t *c, CUtensorMap &m, std::size_t *p) {
+  cudaLaunchKernelEx(c, sized<3>, m, p);
+}
+"""
+
+
+def test_kernels_that_are_named_without_a_launch() -> None:
+    """By their address, or as an argument of a launching function; without `<<<`."""
+    cubin = compile_cuda(NAMED, "named.cu", CompileOptions(arch="sm_90")).cubin
+    names = {plain_name(name) for name in read_cubin(cubin).kernels}
+    assert names == {"_Z5modedIL4Mode0EEvPi", "_Z5modedIL4Mode1EEvPi", "sized<3>"}
+
+
 def test_deduced_kernels_compile() -> None:
     cubin = compile_cuda(
         DEDUCED.replace("unknown", "nothing"), "deduced.cu", CompileOptions()
