@@ -593,3 +593,41 @@ def test_a_run_goes_on_where_a_branch_ended_behind_a_step() -> None:
         session.branch(1)
         assert session.tick == 4
         assert session.cont().kind == "exited"
+
+
+CALLED = """.arch sm_61
+.func helper
+    IADD R0, R0, 0x1
+    RET
+.kernel k
+    MOV R0, RZ
+    NOP
+    JCAL `(helper)
+    NOP
+    EXIT
+"""
+
+
+def test_until_goes_back_to_the_call_of_code_that_lies_before_it(tmp_path: Path) -> None:
+    """A caller's line is one before, though its code lies behind."""
+    path = tmp_path / "called.sass"
+    path.write_text(CALLED)
+    with gpudbg.open(path, grid=1, block=32) as session:
+        assert session.step(3).line == 3
+        assert session.reverse_until().line == 8
+
+
+@pytest.mark.parametrize("engine", ["step", "run"])
+def test_back_where_a_step_has_ended_a_block(engine: str, tmp_path: Path) -> None:
+    """Its warp is not there any more when that step is gone over again."""
+    path = tmp_path / "called.sass"
+    path.write_text(CALLED)
+    with gpudbg.open(path, grid=3, block=32, num_sms=1, engine=engine) as session:
+        while session.history.replay.grid.ctas_done < 1:
+            session.step()
+        session.step(2)
+        here, state = session.tick, session.state_hash()
+        session.reverse_next()
+        session.reverse_until()
+        session.goto(here)
+        assert session.state_hash() == state

@@ -121,7 +121,8 @@ class WarpPast:
 
     def before_loop(self) -> PastStep | None:
         """Where a source line began that lies before the present place, over calls: what is behind
-        that in the code is a loop that was gone round."""
+        that in the code is a loop that was gone round; a caller's line lies before its call,
+        wherever its code does."""
         mine = [seen for seen in self._seen if seen.active >> self.lane & 1]
         at, depth, here = len(mine), self._now.depth, self._now.pc
         while at:
@@ -131,7 +132,7 @@ class WarpPast:
             at = self._line_start(mine, last, over=True)
             if not at and not self.whole:
                 return None
-            if mine[at].pc < here:
+            if mine[at].pc < here or mine[at].depth < depth:
                 return mine[at]
         return None
 

@@ -590,6 +590,9 @@ def again(grid: Grid, move: Move, to: int | None) -> StopEvent:
     it ends by itself."""
     if move.kind == "run":
         return grid.run(max_instructions=None if to is None else to - grid.total)
+    if grid.total == to and grid.sms[move.who[0]].warps[move.who[1]] is None:
+        # Its last instruction has ended its block, and is done.
+        return grid.event("exited" if grid.finished else "step", None, to)
     grid.limit = to
     try:
         warp = grid.warp(*move.who)
