@@ -26,6 +26,7 @@ from gpudbg.sm.launch_constants import launch_words
 from gpudbg.sm.launched import Launched
 from gpudbg.sm.residency.step import Residency
 from gpudbg.sm.schedule.step import Schedule
+from gpudbg.sm.shared_room import VECTOR_BYTES, with_room
 from gpudbg.sm.stackuse import grows_stack
 from gpudbg.sm.trap.unit import TrapUnit
 from gpudbg.sm.written import SMALL_WARPS
@@ -86,6 +87,7 @@ def begin(
         0 if params_at is None else params_at.base,
         0 if barrier is None else barrier.base,
     )
+    config = _with_room(module, entry, config)
     gpu.launches += 1
     special = gpu.special
     limit = special.max_ctas or limits_of(gpu.arch).ctas
@@ -170,6 +172,19 @@ def _grid_barrier(module: Module, kernel: Kernel, config: LaunchConfig) -> Alloc
         return None
     gpu.num_sms = max(gpu.num_sms, wanted)
     return workspace(gpu.memory)
+
+
+def _with_room(module: Module, kernel: Kernel, config: LaunchConfig) -> LaunchConfig:
+    """The launch as its memory is; its words tell what was asked for."""
+    if not config.shared_bytes % VECTOR_BYTES:
+        return config
+    key = kernel.name, config.shared_bytes
+    if key not in module.shared_ends:
+        place = next(p for p in module.image.placements if p.section == kernel.section)
+        start = place.address - module.image.base
+        code = module.image.code[start : start + place.size]
+        module.shared_ends[key] = with_room(config, code, module.gpu.arch).shared_bytes
+    return replace(config, shared_bytes=module.shared_ends[key])
 
 
 def _waits_for_grid(module: Module, kernel: Kernel) -> bool:

@@ -194,6 +194,7 @@ class Module:
         compiled: code addresses of kernels whose compiled code is there.
         stepped: code address of a kernel -> instructions of launches without compiled code.
         grid_barriers: kernel -> whether its blocks wait for the whole grid.
+        shared_ends: kernel and bytes of shared memory asked for -> where it ends.
         growing: kernel -> whether its stack grows while it runs.
         fetched: registers of a warp -> instructions by pc, as the step engine has decoded them.
     """
@@ -206,6 +207,7 @@ class Module:
     compiled: set[int] = field(default_factory=set)
     stepped: Counter[int] = field(default_factory=Counter)
     grid_barriers: dict[str, bool] = field(default_factory=dict)
+    shared_ends: dict[tuple[str, int], int] = field(default_factory=dict)
     growing: dict[str, bool] = field(default_factory=dict)
     fetched: dict[int, dict[int, Bound]] = field(default_factory=dict)
 

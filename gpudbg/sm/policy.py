@@ -220,7 +220,8 @@ POLICIES: tuple[Policy, ...] = (
     Policy(
         "stray-shared-access",
         "modelled",
-        "Shared memory ends at the bytes the launch asks for; an access beyond is OOR_ADDR.",
+        "Shared memory ends at the bytes the launch asks for, of a kernel that loads vectors from "
+        "it at the next multiple of 16; an access beyond is OOR_ADDR.",
         "Hardware allocates in larger units (128 bytes on sm_90, above 1 KB of the system's); "
         "beyond them it is an illegal address, beyond 16 MB an illegal instruction "
         "(measured on H100).",
