@@ -124,6 +124,34 @@ _STD_TYPES = (
 )
 """Of the C++ library; each of its headers brings them along."""
 
+_TENSOR_MAP_ENUMS = (
+    "DataType: DATA_TYPE_UINT8 DATA_TYPE_UINT16 DATA_TYPE_UINT32 DATA_TYPE_INT32 DATA_TYPE_UINT64"
+    " DATA_TYPE_INT64 DATA_TYPE_FLOAT16 DATA_TYPE_FLOAT32 DATA_TYPE_FLOAT64 DATA_TYPE_BFLOAT16"
+    " DATA_TYPE_FLOAT32_FTZ DATA_TYPE_TFLOAT32 DATA_TYPE_TFLOAT32_FTZ",
+    "Interleave: INTERLEAVE_NONE INTERLEAVE_16B INTERLEAVE_32B",
+    "Swizzle: SWIZZLE_NONE SWIZZLE_32B SWIZZLE_64B SWIZZLE_128B",
+    "L2promotion: L2_PROMOTION_NONE L2_PROMOTION_L2_64B L2_PROMOTION_L2_128B L2_PROMOTION_L2_256B",
+    "FloatOOBfill: FLOAT_OOB_FILL_NONE FLOAT_OOB_FILL_NAN_REQUEST_ZERO_FMA",
+)
+"""Of cuda.h: host structures beside kernels have them."""
+
+
+def _tensor_maps() -> str:
+    """What kernels, and structures that host and device share, have of cuda.h."""
+    lines = [
+        "struct __attribute__((aligned(64))) CUtensorMap_st { unsigned long long opaque[16]; };",
+        "typedef CUtensorMap_st CUtensorMap;",
+        "typedef unsigned long long CUdeviceptr;",
+    ]
+    for row in _TENSOR_MAP_ENUMS:
+        name, _, words = row.partition(": ")
+        listed = ", ".join(f"CU_TENSOR_MAP_{word}" for word in words.split())
+        lines.append(f"enum CUtensorMap{name} {{ {listed} }};")
+    return "\n".join([*lines, ""])
+
+
+_TENSOR_MAPS = _tensor_maps()
+
 HEADERS: Mapping[str, str] = {
     **dict.fromkeys(_EMPTY_HEADERS, _STD_TYPES),
     **dict.fromkeys(
@@ -149,9 +177,7 @@ HEADERS: Mapping[str, str] = {
     **dict.fromkeys(_HOST_LIBRARIES, ""),
     **dict.fromkeys(
         ("cuda.h", "cudaTypedefs.h"),
-        "#pragma once\nnamespace std {}\n"
-        "struct __attribute__((aligned(64))) CUtensorMap_st { unsigned long long opaque[16]; };\n"
-        "typedef CUtensorMap_st CUtensorMap;\ntypedef unsigned long long CUdeviceptr;\n",
+        "#pragma once\n" + _STD_TYPES + _TENSOR_MAPS,
     ),
     **dict.fromkeys(
         ("stdio.h", "cstdio"),
