@@ -72,9 +72,10 @@ class CheckedRuns:
         stop = made[0].stop
         if stop is not None and stop.failed:
             process.sticky = code_of(stop, is_assert(stop))
-        elif any(f.kind in BAD_ACCESSES for f in report.findings):
-            # The check reports such an access in place of the stop.
-            process.sticky = ILLEGAL_ADDRESS
+        elif not process.machine.device.gpu.on_fault.goes_on:
+            if any(f.kind in BAD_ACCESSES for f in report.findings):
+                # The check reports such an access in place of the stop.
+                process.sticky = ILLEGAL_ADDRESS
         new = {f.fingerprint for f in report.findings} - self._known
         if new or report.exit_code in (EXIT_GAP, EXIT_FAULT):
             self.reports.append(report)

@@ -752,7 +752,9 @@ class AsyncRaceCheck(RaceCheck):
             if last is not None:
                 knowledge = knowledge.join(last.near).heard({}, last.far.seen)
                 narrow = joined(last.far.narrow, last.far.seen)
-                apart = Knowledge({}, proxied=last.far.proxied, timed=last.far.timed, narrow=narrow)
+                # In time it follows all that arrived, whatever that published.
+                timed = joined(last.far.timed, last.order)
+                apart = Knowledge({}, proxied=last.far.proxied, timed=timed, narrow=narrow)
                 knowledge = knowledge.join(apart)
             clock.learn(group, knowledge.learned({found.number: row}))
         clock.tidy()

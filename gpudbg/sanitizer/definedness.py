@@ -94,6 +94,12 @@ class GlobalShadow:
             self._rows[allocation] = made
         return self._rows[allocation]
 
+    def begin(self) -> None:
+        """Look at what there is before anything more is written: an atomic both reads and
+        writes."""
+        for allocation in self._memory.allocations():
+            self.row(allocation)
+
     def rows(self) -> list[tuple[Allocation, U8]] | None:
         """Allocations with undefined bytes and their rows; None: of some it is not known."""
         found = []
@@ -141,6 +147,7 @@ class DefinednessCheck(RunCheck):
         self._shared: dict[int, U8] = {}
         self._origins: list[ValueOrigin] = [ValueOrigin(0, "register", None, 4)]
         self._known: dict[tuple[int, str], int] = {}
+        shared.begin()
 
     # ---- shadows -----------------------------------------------------------------------
     def _shadow(self, warp: WarpState) -> Shadow:
@@ -295,6 +302,9 @@ class DefinednessCheck(RunCheck):
         if step.insn.op == "LDGSTS":
             self._copied_by_lane(step)
             return
+        if step.insn.op == "SYSCALL":
+            # What it has allocated.
+            self._global.begin()
         for touch in step.touches:
             if step.insn.op == "LDSM" and self._load_matrices(step, touch):
                 continue

@@ -168,6 +168,15 @@ def test_a_program_s_fault_is_recorded(runtime: Path, tmp_path: Path) -> None:
     assert run_exec("--check", "--record-on-fault", path, runtime).returncode == 2
 
 
+def test_a_checked_program_goes_on_behind_a_bad_access_where_asked(runtime: Path) -> None:
+    stopped = run_exec("--check", runtime, "fault")
+    gone_on = run_exec("--check", "--on-fault", "continue", runtime, "fault")
+    assert "sticky       ok" in stopped.stdout
+    assert "sticky       ok" not in gone_on.stdout
+    for done in (stopped, gone_on):
+        assert "1 finding in" in done.stderr
+
+
 @pytest.mark.full(instead="test_a_program_s_fault_is_recorded")
 @pytest.mark.parametrize(
     ("source", "words"),

@@ -109,6 +109,10 @@ def test_a_fault_is_not_clean() -> None:
     assert CheckReport(gap="no semantics").exit_code == 4
 
 
+def test_nothing_launched_is_not_called_clean() -> None:
+    assert CheckReport().lines()[-1].startswith("gpudbg check: nothing was launched; 0 launches")
+
+
 def test_findings_stand_though_the_rest_could_not_be_judged() -> None:
     found = CheckFinding("leak", "error", "", where="64 bytes")
     report = CheckReport(findings=(found,), gap="no semantics")

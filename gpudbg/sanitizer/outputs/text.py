@@ -47,6 +47,8 @@ def summary(report: CheckResults) -> str:
         text = "could not judge"
     elif report.faults:
         text = "the launch did not end"
+    elif not report.launches_run:
+        text = "nothing was launched"
     else:
         text = f"clean ({', '.join(report.checks)})"
     if suppressed:
