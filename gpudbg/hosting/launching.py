@@ -211,12 +211,14 @@ class Runs:
 
     def _run_recorded(self, process: HostProcess, request: LaunchRequest) -> None:
         """Run a kernel in a session of its own, which knows how the launch began."""
+        from gpudbg.debug.stops.stop import ExitStop
+
         session = opened(process, request)
         session.settings.set(RECORD_ON_FAULT.flag, self.recording)
         try:
             stop = session.run()
             process.sticky = code_of(stop, is_assert(stop))
-            if stop.kind != "exited":
+            if not isinstance(stop, ExitStop):
                 self.stops.append(stop)
         except GpudbgError as error:
             self.gaps.append(f"{request.function.kernel.name}: {error}")

@@ -315,3 +315,15 @@ def test_large_launches_are_not_recorded_by_themselves(monkeypatch: pytest.Monke
     session.run()
     assert session.timeline.record is None
     assert not session.grid.gpu.observers.members
+
+
+def test_who_comes_back_to_the_beginning_has_begun_no_other_launch() -> None:
+    session = opened()
+    session.step(3)
+    session.run()
+    session.reverse_cont()
+    assert session.tick == 0
+    kinds = [event.tick for event in session.timeline.events() if event.kind == "stop"]
+    assert kinds == sorted([0, 3, session.history.end_tick, 0])
+    session.restart()
+    assert len([e for e in session.timeline.events() if e.kind == "stop"]) == 1

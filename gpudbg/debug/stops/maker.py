@@ -12,6 +12,7 @@ from gpudbg.debug.stops.deadlocks import group_lines
 from gpudbg.debug.stops.records import ErrorRecord
 from gpudbg.debug.stops.standing import standing_pc
 from gpudbg.debug.stops.stop import (
+    AT_ENTRY,
     BreakpointStop,
     DeadlockStop,
     EntryStop,
@@ -51,7 +52,7 @@ BY_EVENT: Final[dict[StopKind, type[Stop]]] = {
 
 def entry_stop(inferior: Inferior) -> Stop:
     """The stop before the first instruction."""
-    return _located(inferior, EntryStop, f"at the entry of {inferior.symbols.kernel_name}")
+    return _located(inferior, EntryStop, f"{AT_ENTRY} {inferior.symbols.kernel_name}")
 
 
 def opened_stop(inferior: Inferior, trouble: UsageError | None) -> Stop:

@@ -162,6 +162,10 @@ class EntryStop(StepStop):
     """The launch is there, and nothing of it has been executed."""
 
 
+AT_ENTRY: Final = "at the entry of"
+"""How the message of a launch's first stop begins; who comes back there is told the place."""
+
+
 @dataclass(frozen=True, slots=True, repr=False)
 class BreakpointStop(Stop):
     """A warp has come to breakpoints: `breakpoints` has their numbers."""

@@ -21,7 +21,7 @@ import numpy as np
 from gpudbg.dataclass import dataclass
 from gpudbg.debug.attached import Attached
 from gpudbg.debug.observing import subscribe, unsubscribe
-from gpudbg.debug.stops.stop import EntryStop, Stop
+from gpudbg.debug.stops.stop import AT_ENTRY, EntryStop, Stop
 from gpudbg.debug.trace.record import KEPT, Record, lane_counts
 from gpudbg.debug.values.operands import instruction_at
 from gpudbg.isa.family import has_modifier
@@ -430,8 +430,13 @@ def _warp(warp: WarpState) -> Warp:
 
 
 def first_stop(stops: Sequence[Stop]) -> int:
-    """The number of the stop with which the present launch began."""
+    """The number of the stop with which the present launch began; who has come back to its
+    beginning has not begun another one."""
     first = len(stops) - 1
-    while first > 0 and not isinstance(stops[first], EntryStop):
+    while first > 0 and not _begins(stops[first]):
         first -= 1
     return max(first, 0)
+
+
+def _begins(stop: Stop) -> bool:
+    return isinstance(stop, EntryStop) and stop.message.startswith(AT_ENTRY)
