@@ -3,7 +3,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <cuda.h>
-extern "C" cudaError_t cudaProfilerStart(void), cudaProfilerStop(void);
+extern "C" cudaError_t cudaProfilerStart(void);
+extern "C" cudaError_t cudaProfilerStop(void);
 #include <cuda_runtime.h>
 #include <vector>
 static int wrong;

@@ -1,0 +1,1 @@
+__device__ int elsewhere(int i) { return 3 * i; }
