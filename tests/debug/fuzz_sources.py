@@ -40,6 +40,9 @@ from tests.debug.history_walks import modern, of_case
 from tests.engine import fuzz_random, machines, random_modern, random_programs
 
 SPACES = ("register", "predicate", "cc", "uniform", "uniform predicate")
+MEMORY = ("global", "shared", "constant")
+SEEMS = 8
+"""Changes without a difference that say a source is none."""
 MOST = 400
 """Warp instructions before the first one that is looked at."""
 
@@ -214,6 +217,8 @@ def trouble_of(session: Any, draw: random.Random, met: Counter[str], focused: bo
         right = raw_value(session.history._inferior, place, lane)
         history.pass_by(history.replay.latest(tick))
         met[insn.op] += 1
+        if NAMED is not None:
+            _try_named(session, history, key, insn, place, lane, found, right, draw)
         wrong = _differs(
             session,
             history,
@@ -270,6 +275,68 @@ def _differs(
     finally:
         kept.restore()
     return ""
+
+
+NAMED: dict[tuple[str, str], Counter[bool]] | None = None
+"""(Mnemonic, role) -> how often a change of such a source changed the result; None: nobody asks."""
+
+
+def _try_named(
+    session: Any, history: Any, key: Any, insn: Instruction, place: AskedPlace, lane: int,
+    found: list[ReadSource], right: bytes | None, draw: random.Random,
+) -> None:  # fmt: skip
+    """Change one thing that is named, and note whether the result is another one."""
+    named = [s for s in found if s.place is not None and s.place.space in (*SPACES, *MEMORY)]
+    if not named or NAMED is None:
+        return
+    source = draw.choice(named)
+    grid = history.replay.grid
+    kept = GridCheckpoint(grid)
+    try:
+        with history.replay.quiet():
+            warp = find_warp(grid, key)
+            _flip(session, warp, source, draw)
+            event = grid.step_warp(warp)
+            moved = event.kind not in ("step", "exited")
+            moved = moved or raw_value(session.history._inferior, place, lane) != right
+    except GpudbgError:
+        moved = True
+    finally:
+        kept.restore()
+    role = source.role.split(",")[0].rstrip("0123456789 ")
+    NAMED.setdefault((insn.op, role), Counter())[moved] += 1
+
+
+def _flip(session: Any, warp: Any, source: ReadSource, draw: random.Random) -> None:
+    """Change a source."""
+    place = source.place
+    assert place is not None
+    number = place.numbers[0] if place.numbers else 0
+    if place.space == "register":
+        warp.R[number][source.lane] ^= draw.getrandbits(32) or 1
+    elif place.space == "uniform":
+        warp.UR[number][source.lane] ^= draw.getrandbits(32) or 1
+    elif place.space == "predicate":
+        warp.predicates[number] ^= 1 << source.lane
+    elif place.space == "uniform predicate":
+        warp.uniform_predicates[number] ^= 1 << source.lane
+    elif place.space == "cc":
+        for n in range(len(warp.cc)):
+            warp.cc[n] ^= (draw.random() < 0.5) << source.lane
+    elif place.space == "shared":
+        data = warp.cta.shared.data
+        for at in range(place.address, place.address + place.size):
+            data[at] ^= draw.getrandbits(8)
+    elif place.space == "global":
+        memory = session.grid.gpu.memory
+        old = memory.read(place.address, place.size)
+        memory.write(place.address, bytes(b ^ draw.getrandbits(8) for b in old))
+    elif place.space == "constant":
+        bank = session.grid.launched.constants.banks[place.address >> 32]
+        at = place.address & 0xFFFFFFFF
+        data = bank.writable() if hasattr(bank, "writable") else bank.data
+        for n in range(at, at + place.size):
+            data[n] ^= draw.getrandbits(8)
 
 
 def launches(archs: list[str], numbers: range, programs: bool) -> Any:
@@ -332,9 +399,14 @@ def main() -> int:
     )
     parser.add_argument("--random", action="store_true")
     parser.add_argument("--rare", action="store_true", help="stop at rare instructions")
+    parser.add_argument(
+        "--named", action="store_true", help="say which sources never made a difference"
+    )
     options = parser.parse_args()
     met: Counter[str] = Counter()
     wrong: Counter[str] = Counter()
+    global NAMED
+    NAMED = {} if options.named else None
     numbers = range(options.start, options.start + options.count)
     chosen = rare_stops() if options.rare else launches(options.arch, numbers, options.random)
     for name, session in chosen:
@@ -360,6 +432,9 @@ def main() -> int:
             session.close()
     print(f"{sum(met.values())} values of {len(met)} mnemonics, wrong: {dict(wrong)}")
     print("met:", " ".join(sorted(met)))
+    for (op, role), counts in sorted((NAMED or {}).items()):
+        if not counts[True] and counts[False] >= SEEMS:
+            print(f"{op}: {role} made no difference in {counts[False]} changes")
     return int(bool(wrong))
 
 
