@@ -41,20 +41,17 @@ class Scalar:
         for known, name in self.names:
             if known == value:
                 return name
-        if value <= 0 or not self._bits_apart():
+        # As gdb does: no value has more than one bit.
+        if value <= 0 or any(known < 0 or known.bit_count() > 1 for known, _ in self.names):
             return None
-        parts = [name for known, name in self.names if known and known & value == known]
-        rest = value & ~sum(known for known, _ in self.names if known & value == known)
-        return f"({' | '.join([*parts, f'unknown: 0x{rest:x}'][: len(parts) + bool(rest)])})"
-
-    def _bits_apart(self) -> bool:
-        """Whether an enumeration's values are flags: bits that no other value has."""
-        seen = 0
-        for known, _ in self.names:
-            if known < 0 or known & seen:
-                return False
-            seen |= known
-        return bool(seen)
+        parts, rest = [], value
+        for known, name in self.names:
+            if known & rest:
+                parts.append(name)
+                rest &= ~known
+        if rest:
+            parts.append(f"unknown: 0x{rest:x}")
+        return f"({' | '.join(parts)})"
 
     @property
     def dtype(self) -> np.dtype[np.generic]:

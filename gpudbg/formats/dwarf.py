@@ -7,6 +7,7 @@ each subprogram begins at 0, so a section is found by a subprogram's linkage nam
 from __future__ import annotations
 
 import io
+import struct
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -18,6 +19,9 @@ MAX_BYTES = 16 << 20
 """Of .debug_info that is read."""
 MAX_DEPTH = 64
 """Of nested blocks and inlined calls."""
+SHT_RELA, R_CUDA_64 = 4, 2
+_RELOCATION = struct.Struct("<QQq")
+"""Offset, symbol and kind, addend."""
 SECTIONS = (".debug_info", ".debug_abbrev", ".debug_str")
 
 
@@ -74,7 +78,7 @@ class InlinedRange(NamedTuple):
 
 def dwarf_of(program: Program) -> DWARFInfo | None:
     """A program's debug information; None where it has none, or more than is read."""
-    found = {n: program.sections[n].data for n in SECTIONS if n in program.sections}
+    found = {n: relocated(program, n) for n in SECTIONS if n in program.sections}
     if ".debug_info" not in found or len(found[".debug_info"]) > MAX_BYTES:
         return None
 
@@ -88,6 +92,27 @@ def dwarf_of(program: Program) -> DWARFInfo | None:
     keys = code.co_varnames[2 : code.co_argcount]
     fields: dict[str, Any] = {key: section("." + key.removesuffix("_sec")) for key in keys}
     return DWARFInfo(DwarfConfig(True, "CUDA", 8), **fields)
+
+
+def relocated(program: Program, name: str) -> bytes:
+    """A section's bytes with the addends of its relocations: offsets in functions, of sections
+    without an address.
+
+    Up to sm_89 the bytes hold the same numbers.  From sm_90 on they are those from before ptxas
+    made the code shorter, and the addends alone are right.
+    """
+    section = program.sections.get(name)
+    if section is None:
+        return b""
+    data = bytearray(section.data)
+    for table in program.sections.values():
+        if table.type != SHT_RELA or table.info != section.index:
+            continue
+        whole = len(table.data) // _RELOCATION.size * _RELOCATION.size
+        for offset, kind, addend in _RELOCATION.iter_unpack(table.data[:whole]):
+            if kind & 0xFFFFFFFF == R_CUDA_64 and offset + 8 <= len(data):
+                struct.pack_into("<q", data, offset, addend)
+    return bytes(data)
 
 
 def text_of(die: Any, name: str) -> str:

@@ -27,6 +27,7 @@ from gpudbg.formats.dwarf import (
     linkage_name,
     number_of,
     origin_of,
+    relocated,
     subprograms,
     text_of,
 )
@@ -187,8 +188,7 @@ def read_variables(program: Program) -> Mapping[str, VariableScope]:
 def _functions(program: Program) -> Iterator[tuple[str, VariableScope]]:
     info = dwarf_of(program)
     if info is not None:
-        lists = program.sections.get(".debug_loc")
-        reader = _ScopeReader(b"" if lists is None else lists.data)
+        reader = _ScopeReader(relocated(program, ".debug_loc"))
         for section, die in subprograms(info):
             yield section, reader.scope(die, extent_of(die) or (0, 0), MAX_DEPTH)
 

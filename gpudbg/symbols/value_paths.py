@@ -9,7 +9,7 @@ a value on; where paths meet, only what all of them agree on is left.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from gpudbg.analysis.cfg import FLOW, Flow
 from gpudbg.formats.program import Program
@@ -55,17 +55,36 @@ class ValuePaths:
         ranges = variable.registers
         if not self._complete or (len(ranges) == 1 and ranges[0].high == EVERYWHERE):
             return listed
-        walk = self._known.get(id(variable))
-        if walk is None:
-            walk = self._known[id(variable)] = _Walk(self._flow, self._pieces, variable)
+        walk = self._walk(variable)
         here = walk.found.get(offset)
         # Nothing is known of code that no path was found to.
         if here is None or register in here or here.issuperset(listed):
             return listed
         if not walk.computed_for(register, offset):
             return None
-        kept: dict[int, Home] = {p[0]: p for p in here if not isinstance(p, str)}
-        return [kept[row.part] for row in pieces] if kept.keys() >= {*parts(pieces)} else None
+        return _homes(here, parts(pieces))
+
+    def stayed(
+        self, variable: DebugVariable, offset: int, pieces: Iterable[int]
+    ) -> list[Home] | None:
+        """Where the pieces of a variable have stayed on all paths, its list naming a PTX register
+        that nothing holds there; None where no place is known."""
+        if not self._complete:
+            return None
+        return _homes(self._walk(variable).found.get(offset, frozenset()), pieces)
+
+    def _walk(self, variable: DebugVariable) -> _Walk:
+        known = self._known.get(id(variable))
+        if known is None:
+            known = self._known[id(variable)] = _Walk(self._flow, self._pieces, variable)
+        return known
+
+
+def _homes(places: Places, pieces: Iterable[int]) -> list[Home] | None:
+    """A register for each piece; None where one has none."""
+    kept: dict[int, Home] = {p[0]: p for p in places if not isinstance(p, str)}
+    found = [kept.get(piece) for piece in pieces]
+    return None if None in found else [home for home in found if home is not None]
 
 
 def parts(rows: list[PieceRow]) -> Iterator[int]:
@@ -172,10 +191,24 @@ class _Walk:
             targets.add(behind)
         for target in targets & self._flow.instructions.keys():
             register = self._begins.get(target)
-            if register is not None and (target == behind or self._alone(target)):
+            begins = register is not None and (target == behind or self._alone(target))
+            if register is not None and begins and not self._carried(target, register, after):
                 yield target, self._begun(target, register, after)
             else:
                 yield target, after
+
+    def _carried(self, offset: int, register: str, places: Places) -> bool:
+        """Whether the instruction that an entry begins at moves the value there from where it is:
+        its other pieces may still be on the way."""
+        insn = self._flow.instructions.get(offset)
+        source = _moved(insn) if insn is not None else None
+        parts = {
+            row.part
+            for row in self._rows[register]
+            if insn is not None and row.low == offset and _overwritten(home_of(row), insn)
+        }
+        homes = (p for p in places if not isinstance(p, str) and p[1] != PREDICATE)
+        return any(p[0] in parts and _register(p[1], p[2]) == source for p in homes)
 
     def _alone(self, target: int) -> bool:
         """Whether what stands in front of a place goes elsewhere: an entry there is the place's."""

@@ -74,3 +74,41 @@ def test_a_line_that_calls_and_holds_a_function(arch: str) -> None:
             (session.execute("print k")["value"] if inside else None, [f["line"] for f in frames])
         )
     assert seen == [(None, [34]), *((k, [34, 6, 34]) for k in range(3))]
+
+
+STAYED = {
+    (5, 5): {"r": 0},
+    (10, 6): {"r": 0},
+    (10, 7): {"r": 0},
+    (25, 15): {"r": -25},
+    (10, 15): {"r": 6},
+    (5, 23): {"mask": [5, 25]},
+    (5, 24): {"mask": [5, 25], "old": 5},
+    (5, 31): {"sum": 25},
+    (5, 32): {"sum": 25, "extra": 50},
+    (6, 36): {"sum": 30},
+    (4, 28): {"sum": 20},
+}
+"""(lane, line) of `stayed.cu` -> values when it is first reached."""
+
+
+@pytest.mark.parametrize("arch", ARCHS)
+def test_what_has_stayed_where_it_was(arch: str) -> None:
+    """Lists name a register for what stands behind a move that a branch goes round."""
+    program = gpudbg.load(str(cubin("stayed", arch)))
+    wrong = []
+    for (lane, line), values in STAYED.items():
+        with program.launch("stayed", block=32, args=[np.zeros(32, np.int32)]) as session:
+            session.execute(f"break stayed.cu:{line} if threadIdx.x == {lane}")
+            stop = session.cont()
+            got = (
+                {name: session.execute(f"print {name}")["value"] for name in values}
+                if stop.kind == "breakpoint"
+                else {}
+            )
+            if got != values:
+                wrong.append((lane, line, got))
+            if line in (23, 24):
+                pointer = session.execute("print q")["value"]
+                assert pointer == session.execute("print &mask[0]")["value"] | (pointer >> 24 << 24)
+    assert not wrong

@@ -145,3 +145,5 @@ def test_flags_are_named_as_gdb_does() -> None:
     assert tuple(map(flags.enumerator, values)) == words
     shapes = Scalar("Shape", "u", 1, ((1, "dot"), (2, "line"), (3, "both")))
     assert shapes.enumerator(7) is None
+    doubled = Scalar("Twice", "u", 4, ((1, "one"), (1, "uno"), (2, "two")))
+    assert doubled.enumerator(3) == "(one | two)"

@@ -46,7 +46,7 @@ from gpudbg.symbols.ptx_registers import (
     read_pieces,
     width_of,
 )
-from gpudbg.symbols.value_paths import ValuePaths
+from gpudbg.symbols.value_paths import Home, ValuePaths
 from gpudbg.symbols.variable_types import local_symbol, source_name
 
 if TYPE_CHECKING:
@@ -288,10 +288,15 @@ class FrameVariables:
         needed = range((max(type_.size, 1) + 3) // 4)
         if here and not pieces:
             return lost(type_, "the instruction that comes next computes it")
-        if not all(part in pieces for part in needed):
-            return lost(type_, f"no register holds it at this instruction (PTX {name})")
-        rows_needed = [pieces[part] for part in needed]
-        where = self._known.paths(self._section).homes(variable, self._offset, name, rows_needed)
+        paths = self._known.paths(self._section)
+        where: list[Home] | None
+        if all(part in pieces for part in needed):
+            rows_needed = [pieces[part] for part in needed]
+            where = paths.homes(variable, self._offset, name, rows_needed)
+        else:
+            where = paths.stayed(variable, self._offset, needed)
+            if where is None:
+                return lost(type_, f"no register holds it at this instruction (PTX {name})")
         if where is None:
             return lost(
                 type_,
@@ -370,6 +375,9 @@ class FrameVariables:
         written = insn.writes()
         if row.kind == PREDICATE:
             return row.number in written.predicates
+        if insn.op == "MOV" and insn.reads().registers == written.registers:
+            # It leaves its register as it was.
+            return False
         number = row.number // 2 if row.kind == HALF else row.number
         if number not in written.registers:
             return False
