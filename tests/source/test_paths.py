@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import count
+from typing import Any
 
 import numpy as np
 import pytest
@@ -76,7 +77,7 @@ def test_a_line_that_calls_and_holds_a_function(arch: str) -> None:
     assert seen == [(None, [34]), *((k, [34, 6, 34]) for k in range(3))]
 
 
-STAYED = {
+STAYED: dict[tuple[int, int], dict[str, Any]] = {
     (5, 5): {"r": 0},
     (10, 6): {"r": 0},
     (10, 7): {"r": 0},
