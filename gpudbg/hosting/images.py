@@ -115,6 +115,30 @@ class CudaArray:
         """Where its texels lie."""
         return layout_of(self.header, self.level)
 
+    @property
+    def own_header(self) -> TextureHeader:
+        """The header of a texture or surface of it: of one level where it is one.
+
+        Raises:
+            CudaError: a level of an array with layers, which lie as far apart as all levels take.
+        """
+        if not self.parent:
+            return self.header
+        layout = self.layout
+        if layout.layers > 1:
+            raise CudaError(NOT_SUPPORTED, "one level of a mipmapped array with layers")
+        return replace(
+            self.header,
+            address=self.header.address + layout.start,
+            width=layout.width,
+            height=layout.height,
+            depth=layout.depth,
+            block_height_log2=layout.height_log2,
+            block_depth_log2=layout.depth_log2,
+            max_mip_level=0,
+            view_mip_levels=(0, 0),
+        )
+
     def places(self, x: int, y: int, z: int, width: int, height: int, depth: int) -> npt.NDArray:  # type: ignore[type-arg]
         """Offsets of the bytes of a box; x and width are bytes.
 
@@ -337,11 +361,9 @@ def enter_surface(pools: ImagePools, array: CudaArray, name: str) -> int:
     Raises:
         CudaError: the array is not for surfaces.
     """
-    header = array.header
+    header = array.own_header
     if header.texture_type.startswith("CUBE"):
         header = replace(header, texture_type="TWO_D_ARRAY", depth=header.layers)
-    if array.levels > 1:
-        raise CudaError(NOT_SUPPORTED, "a surface of a mipmapped array's level")
     try:
         encoded = encode_header(header)
         index = pools.add_header(encoded, name)

@@ -38,7 +38,7 @@ def test_thrust_cub_and_several_units(tmp_path: Path) -> None:
 
 
 @pytest.mark.full(instead="test_a_runtime_program_runs_as_it_is")
-@pytest.mark.parametrize("name", ["calls", "runtime"])
+@pytest.mark.parametrize("name", ["calls", "runtime", "textures"])
 def test_the_newest_runtime_linked_in(tmp_path: Path, name: str) -> None:
     """Its functions are led here; some have other parameters than CUDA 12's."""
     done = run_exec(built(tmp_path / name, PROGRAMS / f"{name}.cu"))

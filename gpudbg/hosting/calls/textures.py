@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import struct
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from gpudbg.dataclass import dataclass
 from gpudbg.hosting.calls.arrays import format_of_channels, format_of_number
-from gpudbg.hosting.cuda_errors import INVALID_HANDLE, INVALID_VALUE, NOT_FOUND, CudaError
+from gpudbg.hosting.cuda_errors import (
+    INVALID_HANDLE,
+    INVALID_VALUE,
+    NOT_FOUND,
+    NOT_SUPPORTED,
+    CudaError,
+)
 from gpudbg.hosting.images import (
     NUMBERS,
     ChannelFormat,
@@ -46,7 +53,7 @@ def _source(process: HostProcess, resource: memoryview, runtime: bool) -> Source
     if kind in (ARRAY, MIPMAPPED):
         (handle,) = struct.unpack_from("<Q", resource, _RESOURCE_AT)
         array = process.get(handle, CudaArray)
-        return array.header, array.format
+        return array.own_header, array.format
     if kind not in (LINEAR, PITCHED):
         raise CudaError(INVALID_VALUE)
     (address,) = struct.unpack_from("<Q", resource, _RESOURCE_AT)
@@ -62,6 +69,39 @@ def _source(process: HostProcess, resource: memoryview, runtime: bool) -> Source
         return pitch_header(found, address, *sizes), found
     (size,) = struct.unpack_from("<Q", resource, at)
     return linear_header(found, address, size // found.texel), found
+
+
+VIEW = struct.Struct("<i4x3Q4I")
+"""`cudaResourceViewDesc`: format, width, height, depth, first and last level, and layer."""
+_VIEW_KINDS = ("u1", "i1", "u2", "i2", "u4", "i4", "f2", "f4")
+_VIEW_CHANNELS = (1, 2, 4)
+
+
+def viewed(source: Source, view: memoryview) -> Source:
+    """A source as a resource view shows it: some of its levels, and texels of another type.
+
+    Raises:
+        CudaError: the view is of something else; named where it is not modelled.
+    """
+    if not view:
+        return source
+    header, found = source
+    number, width, height, _depth, low, high, layer, last = VIEW.unpack_from(view)
+    if number:
+        kind, channels = divmod(number - 1, len(_VIEW_CHANNELS))
+        if kind >= len(_VIEW_KINDS):
+            raise CudaError(NOT_SUPPORTED, "a resource view of compressed blocks")
+        shown = ChannelFormat(_VIEW_KINDS[kind], _VIEW_CHANNELS[channels])
+        if (shown.kind[1], shown.channels) != (found.kind[1], found.channels):
+            raise CudaError(NOT_SUPPORTED, "a resource view with texels of other channels")
+        found = shown
+    sizes = (width, max(height, 1)) if width else (header.width, header.height)
+    if sizes != (header.width, header.height) or layer or last not in (0, header.layers - 1):
+        raise CudaError(NOT_SUPPORTED, "a resource view of a part")
+    if not low <= high <= header.max_mip_level:
+        raise CudaError(INVALID_VALUE)
+    levels = (low, high) if header.max_mip_level else header.view_mip_levels
+    return replace(header, view_mip_levels=levels), found
 
 
 def _runtime_settings(texture: memoryview) -> TextureSettings:
@@ -110,7 +150,8 @@ def create_runtime(
 ) -> int:
     process.check()
     given = bytes(resource), bytes(texture), bytes(view)
-    return _made(process, _source(process, resource, True), _runtime_settings(texture), given)
+    source = viewed(_source(process, resource, True), view)
+    return _made(process, source, _runtime_settings(texture), given)
 
 
 def create(
@@ -118,7 +159,8 @@ def create(
 ) -> int:
     process.check()
     given = bytes(resource), bytes(texture), bytes(view)
-    return _made(process, _source(process, resource, False), _driver_settings(texture), given)
+    source = viewed(_source(process, resource, False), view)
+    return _made(process, source, _driver_settings(texture), given)
 
 
 def create_surface(process: HostProcess, resource: memoryview) -> int:
