@@ -299,6 +299,12 @@ def test_copies_beside_the_threads_are_of_who_issued_them(engine: str) -> None:
             row.instruction.split()[0] for row in session.who_wrote("*(@shared long*)0x600", n=3)
         ]
         assert kinds == ["UBLKCP.S.G.MULTICAST", "SYNCS.ARRIVE.TRANS64", "SYNCS.EXCH.64"]
+        # So it is where a watchpoint stops, and for its condition.
+        session.goto(0)
+        session.command("watch *(@shared int*)0x440 if threadIdx.x == 0")
+        stop = session.cont()
+        assert (stop.thread, session.buffer(1)[0]) == ((0, 0, 0), 0)
+        assert session.tick == copy.tick + 1
 
 
 @pytest.mark.parametrize("engine", ["step", "run"])

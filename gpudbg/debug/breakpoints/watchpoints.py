@@ -43,6 +43,7 @@ from gpudbg.errors import CommandError
 from gpudbg.expr import evaluate, parse
 from gpudbg.expr.evaluation import OPTIMIZED_OUT
 from gpudbg.expr.types import Pointer, Scalar, bit_field
+from gpudbg.sm.asynchronous.events import issuer
 from gpudbg.sm.observer import Observer
 from gpudbg.sm.selection import LEAVING, NOTHING, Selection
 
@@ -69,7 +70,7 @@ class Watchpoints(Attached["Inferior"], Observer):
         self._owners: dict[int, WarpState] = {}
         self._scopes: dict[int, WarpState] = {}
         self._leaving: dict[WarpState, int] = {}
-        self._pc = 0
+        self._pc = self._issuer = 0
         self._pcs: dict[tuple[int, int], int] = {}
         self._last: tuple[Trigger, ...] = ()
         self.notes: list[str] = []
@@ -154,6 +155,7 @@ class Watchpoints(Attached["Inferior"], Observer):
     def instruction(self, warp: WarpState, pc: int, instruction: Any, lanes: int) -> None:
         """Remember the pc: at `met` the warp has moved on.  Note what it touches by itself."""
         self._pc = self._pcs[warp.sm, warp.slot] = pc
+        self._issuer = issuer(instruction.op, lanes)
         if self._scopes and instruction.op in LEAVING:
             self._leaving[warp] = pc
         for row in self._rows:
@@ -181,7 +183,7 @@ class Watchpoints(Attached["Inferior"], Observer):
             if space == "cluster" and target.space == "shared":
                 found = lanes & reaching(warp, address, size, target)
                 if found:
-                    self._touched[row.number] = (warp, found, self._pc)
+                    self._touched[row.number] = (warp, self._issuer or found, self._pc)
             if target.in_registers or space not in (target.space, "generic"):
                 continue
             if not target.owned_by(warp):
@@ -192,7 +194,7 @@ class Watchpoints(Attached["Inferior"], Observer):
             mask = lanes & 1 << target.lane if target.space == "local" else lanes
             found = mask & overlapping(at, size, target)
             if found:
-                self._touched[row.number] = (warp, found, self._pc)
+                self._touched[row.number] = (warp, self._issuer or found, self._pc)
 
     def met(self, warp: WarpState | None) -> bool:
         """After an instruction of `warp` (None: of several): whether a watchpoint stops the run."""

@@ -14,8 +14,8 @@ import numpy.typing as npt
 from gpudbg.dataclass import dataclass
 from gpudbg.debug.breakpoints.touching import reading
 from gpudbg.debug.provenance.places import AskedPlace, WarpKey, key_of
-from gpudbg.debug.provenance.rules import rule_of
 from gpudbg.mem.windows import RANK_SHIFT, WINDOW_BYTES
+from gpudbg.sm.asynchronous.events import issuer
 from gpudbg.sm.observer import Observer
 from gpudbg.sm.selection import Selection
 from gpudbg.sm.trace import KINDS, SPACES
@@ -256,7 +256,7 @@ class Exact(Observer):
         """Before an instruction."""
         self._pc = pc
         # Accesses of a copy beside the threads are pieces of one lane's.
-        self._issuer = lanes & -lanes if rule_of(instruction.op).made == "copied" else 0
+        self._issuer = issuer(instruction.op, lanes)
         self._now.clear()
         if not lanes:
             return

@@ -11,6 +11,7 @@ from typing import Final, Literal
 
 from gpudbg.dataclass import dataclass
 from gpudbg.sm import fragments
+from gpudbg.sm.asynchronous.events import IN_PIECES
 
 Made = Literal["own", "shuffled", "voted", "lowest", "quad", "matrices", "copied"]
 """From which lanes' registers, or which memory, a result comes:
@@ -62,7 +63,7 @@ RULES: Final[dict[str, Rule]] = {
     **_rows(" ".join(fragments.MULTIPLIES | fragments.WARPGROUP), made="matrices"),
     **_rows(" ".join(fragments.MOVES), made="matrices"),
     # ---- beside the threads
-    **_rows("UBLKCP UBLKRED UTMALDG UTMASTG UTMAREDG", made="copied"),
+    **_rows(" ".join(IN_PIECES), made="copied"),
     # ---- a part of what they name
     **_rows("MOV MOV32I", some=True, like="result"),
     **_rows("R2P UR2UP", rest=True),

@@ -6,7 +6,7 @@ be complete are the rules of PTX, which the records leave to who reads them.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +18,14 @@ if TYPE_CHECKING:
     from gpudbg.sm.state import Cta
 
 Places = npt.NDArray[np.int64]
+IN_PIECES: Final = frozenset("UBLKCP UBLKRED UTMALDG UTMASTG UTMAREDG".split())
+"""Instructions whose accesses are told of in pieces: their lanes are none of threads, and the
+lowest lane that executes one has issued all of it."""
+
+
+def issuer(op: str, lanes: int) -> int:
+    """The lane, as a mask, that issued what is told of in pieces; 0 of other instructions."""
+    return lanes & -lanes if op in IN_PIECES else 0
 
 
 @dataclass(frozen=True, slots=True)
