@@ -160,8 +160,9 @@ EXPORT int cuGetExportTable(const void **table, const void *id)
 {
     static int said;
     if (!memcmp(id, proof, sizeof proof) && !said++)
-        fprintf(stderr, "gpudbg: CUDA's runtime is linked into a file without a symbol table, and"
-                        " refuses this driver: link libcudart.so, or do not strip the file\n");
+        fprintf(stderr, "gpudbg: CUDA's runtime, linked into a file without a symbol table (as into"
+                        " NVIDIA's libraries), refuses this driver: link libcudart.so, or do not"
+                        " strip the file\n");
     for (unsigned n = 0; n < sizeof tables / sizeof *tables; n++)
         if (!memcmp(tables[n].id, id, 16)) {
             *table = tables[n].table;
