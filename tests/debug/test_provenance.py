@@ -281,6 +281,7 @@ def test_r2p_writes_what_its_mask_has() -> None:
         assert decode(word, "sm_61").writes().predicates == numbers
 
 
+@pytest.mark.in_turn(1)
 @pytest.mark.parametrize("engine", ["step", "run"])
 def test_copies_beside_the_threads_are_of_who_issued_them(engine: str) -> None:
     """Bytes, and the mbarrier that counts them: a copy's pieces are no lanes."""
@@ -307,6 +308,7 @@ def test_copies_beside_the_threads_are_of_who_issued_them(engine: str) -> None:
         assert session.tick == copy.tick + 1
 
 
+@pytest.mark.in_turn(1)
 @pytest.mark.parametrize("engine", ["step", "run"])
 def test_textures_come_from_their_texels(engine: str) -> None:
     case = next(c for c in kc.cases("sm_50") if c.id.startswith("texture_fetch-fetch1d"))

@@ -12,6 +12,7 @@ import pytest
 
 import gpudbg
 from gpudbg.api.recordings import resume
+from gpudbg.cli import main
 from gpudbg.debug.recording.taking import take
 from gpudbg.errors import UsageError
 from gpudbg.formats.recording import decode, encode
@@ -165,7 +166,7 @@ def test_a_program_s_fault_is_recorded(runtime: Path, tmp_path: Path) -> None:
         assert session.reverse_step().kind == "step"
         assert session.step().kind == "warp_error"
         assert session.state_hash() == end
-    assert run_exec("--check", "--record-on-fault", path, runtime).returncode == 2
+    assert main(["exec", "--check", "--record-on-fault", str(path), str(runtime)]) == 2
 
 
 def test_a_checked_program_goes_on_behind_a_bad_access_where_asked(runtime: Path) -> None:
@@ -215,8 +216,6 @@ def test_accesses_that_a_debugged_program_went_on_without_are_told(runtime: Path
 
 
 def test_the_doctor_says_what_is_here(capsys: pytest.CaptureFixture[str]) -> None:
-    from gpudbg.cli import main
-
     assert main(["doctor"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith("gpudbg exec")
