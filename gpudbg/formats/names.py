@@ -35,7 +35,10 @@ TYPES = {
 }
 """<builtin-type> of the ABI, section 5.1.5.2."""
 SUFFIXES = {"j": "u", "l": "l", "m": "ul", "x": "ll", "y": "ull"}
-MAX_LENGTH = 400
+_ABI_TAG = re.compile(r"B(\d+)")
+NUMBA = "cudapy::"
+"""What names of Numba's kernels begin with; behind it are Python's module, scopes and function."""
+MAX_LENGTH = 1000
 
 
 @lru_cache(maxsize=4096)
@@ -45,7 +48,10 @@ def plain_name(label: str) -> str:
     if m is None or len(label) > MAX_LENGTH:
         return label
     found = _path(label, m.end(), bool(m["nested"]))
-    return _FILE_SCOPE.sub("", found[0]) if found is not None else label
+    if found is None:
+        return label
+    name = found[0].rpartition("::")[2] if found[0].startswith(NUMBA) else found[0]
+    return _FILE_SCOPE.sub("", name)
 
 
 def written_as(label: str, text: str) -> bool:
@@ -113,6 +119,11 @@ def _path(text: str, at: int, nested: bool) -> tuple[str, int] | None:
         if end > len(text) or end == m.end():
             return None
         part, at = text[m.end() : end], end
+        while tag := _ABI_TAG.match(text, at):
+            # Numba has its versions and options in them.
+            at = tag.end() + int(tag[1])
+            if at > len(text):
+                return None
         if text[at : at + 1] == "I":
             arguments = _arguments(text, at + 1)
             if arguments is None:
