@@ -13,8 +13,9 @@ from typing import Any
 
 import pytest
 
+from gpudbg.errors import ModelGap
 from gpudbg.frontends.verbs.check import _parser, checked_part
-from gpudbg.frontends.verbs.check_fanout import fanned_out, parts_of
+from gpudbg.frontends.verbs.check_fanout import _local, fanned_out, parts_of
 from gpudbg.frontends.verbs.check_units import units_of
 from gpudbg.sanitizer import CheckReport
 
@@ -105,3 +106,13 @@ def test_ctrl_c_cancels_what_has_not_ended(cluster: Any) -> None:
 
     with pytest.raises(KeyboardInterrupt):
         fanned_out([(KERNEL, flags(cluster))], ("init", "race"), sleeps, interrupt)
+
+
+def test_workers_that_do_not_start_are_a_gap_with_a_reason() -> None:
+    class Library:
+        def LocalCluster(self, **_: object) -> None:  # noqa: N802 - Dask's name
+            raise RuntimeError("Nanny failed to start.")
+
+    with pytest.raises(ModelGap, match="the workers did not start: Nanny failed") as caught:
+        _local(Library())
+    assert caught.value.exit_code == 4

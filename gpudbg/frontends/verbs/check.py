@@ -36,6 +36,13 @@ _WORST: Final = (1, 4, 3, 0)
 could not be judged."""
 
 
+_NOT_CLEAN: Final = {
+    "findings": "with findings", "fault": "that did not end", "gap": "not judged"
+}  # fmt: skip
+_NAMED: Final = 4
+"""Programs of a kind that the last line of many names, at most."""
+
+
 def main(argv: list[str]) -> int:
     """Run the verb."""
     args = _parser().parse_args(argv)
@@ -200,11 +207,21 @@ def _text(reports: Sequence[CheckReport]) -> str:
     blocks = [
         "\n".join((f"{name}:", *r.lines(), "")) for name, r in zip(names, reports, strict=True)
     ]
-    clean = sum(not r.exit_code for r in reports)
     what = f"{len(reports)} launches of " if several else ""
     count = len(set(files))
-    blocks.append(f"{what}{count} program{'s' * (count > 1)}, {clean} clean")
+    blocks.append(f"{what}{count} program{'s' * (count > 1)}, {_how_many(reports, names)}")
     return "\n".join(blocks) + "\n"
+
+
+def _how_many(reports: Sequence[CheckReport], names: Sequence[str]) -> str:
+    """`3 clean, 2 with findings, 1 not judged (c.cu)`: who is to be looked at, named if few."""
+    parts = [f"{sum(r.status == 'clean' for r in reports)} clean"]
+    for status, words in _NOT_CLEAN.items():
+        which = [name for name, r in zip(names, reports, strict=True) if r.status == status]
+        if which:
+            named_ = f" ({', '.join(which)})" if len(which) <= _NAMED else ""
+            parts.append(f"{len(which)} {words}{named_}")
+    return ", ".join(parts)
 
 
 def _json(reports: Sequence[CheckReport]) -> str:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Final
 
-from gpudbg.errors import UsageError
+from gpudbg.errors import ModelGap, UsageError
 from gpudbg.sanitizer import CheckReport, merged
 
 Part = tuple[str, argparse.Namespace]
@@ -107,11 +107,22 @@ def _client(where: str) -> Iterator[Any]:
         with client:
             yield client
         return
-    workers = os.cpu_count() or 1
-    with (
-        distributed.LocalCluster(
-            n_workers=workers, threads_per_worker=1, dashboard_address=None, silence_logs=50
-        ) as cluster,
-        distributed.Client(cluster) as client,
-    ):
+    with _local(distributed) as cluster, distributed.Client(cluster) as client:
         yield client
+
+
+def _local(distributed: Any) -> Any:
+    """A cluster of this machine's processors.
+
+    Raises:
+        ModelGap: its processes did not come up.
+    """
+    workers = os.cpu_count() or 1
+    try:
+        return distributed.LocalCluster(
+            n_workers=workers, threads_per_worker=1, dashboard_address=None, silence_logs=50
+        )
+    except (OSError, RuntimeError, TimeoutError) as error:
+        raise ModelGap(
+            f"--dask local: the workers did not start: {error}", "check with --jobs instead"
+        ) from None
