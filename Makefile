@@ -136,6 +136,7 @@ bench: $(STAMP)
 	$(BIN)/python tests/bench/threads.py
 	$(BIN)/python tests/bench/scaling.py
 	$(BIN)/python tests/bench/launches.py
+	$(BIN)/python tests/bench/first.py
 	$(BIN)/python tests/bench/tracing.py
 	$(BIN)/python tests/bench/watching.py
 	$(BIN)/python tests/bench/reverse.py

@@ -92,6 +92,8 @@ class RepeatedLaunch:
         for sm, trap in zip(grid.sms, self._traps, strict=True):
             sm.trap = trap.copy()
         grid.begin_again()
+        if isinstance(grid.fast, FastEngine) and grid.fast.engine is not None:
+            grid.fast.engine.prepare_ahead()
         return grid
 
 

@@ -251,9 +251,10 @@ NAMES = list(PROBLEMS)
 
 
 def problem(name: str, size: str = "full") -> Problem:
-    """A kernel's problem of a size: one of the nine, or of `wide`."""
+    """A kernel's problem of a size: one of the nine, of `wide` or of `shapes`."""
+    import shapes
     import wide
 
-    made = (PROBLEMS.get(name) or wide.PROBLEMS[name])(SIZES.index(size))
+    made = {**PROBLEMS, **wide.PROBLEMS, **shapes.PROBLEMS}[name](SIZES.index(size))
     made.name = name
     return made

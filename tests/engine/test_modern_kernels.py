@@ -11,9 +11,7 @@ import pytest
 
 import gpudbg
 from gpudbg.isa.volta import assemble
-from gpudbg.sm.engines.llvm import program as programs
-from gpudbg.sm.engines.llvm import run as run_engine
-from tests.engine import fuzz_stops
+from tests.engine import fuzz_stops, tiers
 from tests.kernel_cases import DATA, Case, argument, cases, check, make_objects, run, some
 from tests.variants import full, in_turn
 
@@ -68,8 +66,7 @@ def test_engines_agree_at_random_stops(
 ) -> None:
     """The whole state of a launch is the same on both engines wherever it stops: registers of both
     files, groups of lanes and what they wait for, barriers, memory and the schedule."""
-    for module in (programs, run_engine):
-        monkeypatch.setattr(module, "GOOD", programs.QUICK)
+    tiers.use("plain" if arch < "sm_86" else "least", monkeypatch)
     case = next(iter(cases(arch, names=[kernel])))
     count, difference = fuzz_stops.compare(case, 12, random.Random(f"{arch}/{kernel}"))
     assert not difference

@@ -6,9 +6,7 @@ import pytest
 
 from gpudbg import assemble
 from gpudbg.assembler import assemble_file
-from gpudbg.sm.engines.llvm import program as programs
-from gpudbg.sm.engines.llvm import run as run_engine
-from tests.engine import fuzz_random, machines, random_modern
+from tests.engine import fuzz_random, machines, random_modern, tiers
 from tests.engine.random_programs import RandomProgram, source
 
 NANS = (
@@ -93,11 +91,14 @@ def test_error_of_fetching_names_all_lanes_there() -> None:
 @pytest.mark.parametrize("arch", random_modern.ARCHS)
 def test_random_programs_of_modern_instructions(arch: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Straight code and code with groups of lanes; most seeds run to the limit."""
-    for module in (programs, run_engine):
-        monkeypatch.setattr(module, "GOOD", programs.QUICK)
     ends = set()
     # One of them is stopped on the way, where both engines must have come to the same state.
-    for seeds, way in (((8, 9), None), ((10,), fuzz_random.compare_stops)):
+    for seeds, way, effort in (
+        ((8,), None, "least"),
+        ((9,), None, "plain"),
+        ((10,), fuzz_random.compare_stops, ("least", "plain")[arch > "sm_8"]),
+    ):
+        tiers.use(effort, monkeypatch)
         for _, end, found in fuzz_random.campaign(seeds, arch, way=way):
             assert not found, found
             ends.add(end)

@@ -10,10 +10,8 @@ import pytest
 
 import gpudbg
 from gpudbg.assembler import assemble_file
-from gpudbg.sm.engines.llvm import program as programs
-from gpudbg.sm.engines.llvm import run as run_engine
 from tests import kernel_cases as kc
-from tests.engine import fuzz_stops, machines
+from tests.engine import fuzz_stops, machines, tiers
 
 KERNELS = (
     "atomics_shared", "barriers", "bitonic_sort", "crc32", "divergence", "double_ops",
@@ -142,10 +140,10 @@ def test_stops_over_the_whole_run(kernel: str) -> None:
     assert count >= 2
 
 
-def test_polling_blocks_stopped_anywhere(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("effort", ["least", "plain"])
+def test_polling_blocks_stopped_anywhere(effort: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A turn in which a warp yielded gives way whatever ends it, a barrier too."""
-    for module in (programs, run_engine):
-        monkeypatch.setattr(module, "GOOD", programs.QUICK)
+    tiers.use(effort, monkeypatch)
     values, blocks = np.arange(128 * 40, dtype=np.uint32), 40
     cubin = Path(__file__).parents[1] / "kernels_own" / "cubin" / "look_back.sm_90.cubin"
     sessions = []

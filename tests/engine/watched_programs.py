@@ -7,6 +7,7 @@ must be as on the step engine, which is told of every access.
 
 from __future__ import annotations
 
+import os
 import random
 from contextlib import suppress
 from itertools import islice
@@ -14,8 +15,7 @@ from typing import Any
 
 from gpudbg.architectures import is_wide
 from gpudbg.errors import GpudbgError
-from gpudbg.sm.engines.llvm import program as programs
-from gpudbg.sm.engines.llvm import run as run_engine
+from gpudbg.sm.engines.llvm import build
 
 LOOKED_AT = 200
 """Entries of its trace of accesses."""
@@ -32,8 +32,7 @@ TYPES = ("unsigned char", "short", "int", "float", "unsigned long")
 
 def compile_quickly() -> None:
     """Another program for each selection: what it costs to make it well is not got back."""
-    for module in (programs, run_engine):
-        vars(module)["GOOD"] = programs.QUICK
+    os.environ[build.LEAST_EFFORT] = "least"
 
 
 Access = tuple[str, int]

@@ -11,8 +11,6 @@ import pytest
 
 import gpudbg
 from gpudbg.sm.engines import tensor
-from gpudbg.sm.engines.llvm import program as programs
-from gpudbg.sm.engines.llvm import run as run_engine
 from gpudbg.sm.fragments import bits_of
 from tests.variants import some
 
@@ -182,12 +180,8 @@ _COMPILED: dict[str, tuple[Any, int, int, Any, Any]] = {
 
 @pytest.mark.in_turn(1)
 @pytest.mark.parametrize("name", some("wgmma", list(_COMPILED), 2))
-def test_compiled_products_are_those_of_the_step_engine(
-    name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_compiled_products_are_those_of_the_step_engine(name: str) -> None:
     """Word by word, of numbers with any fractions."""
-    for module in (programs, run_engine):
-        monkeypatch.setattr(module, "GOOD", programs.QUICK)
     kind, k, columns, result, layouts = _COMPILED[name]
     rng = np.random.default_rng(list(name.encode()))
     if np.issubdtype(kind, np.floating):

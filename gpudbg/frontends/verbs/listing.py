@@ -39,7 +39,9 @@ ENVIRONMENT: dict[str, tuple[str, str]] = {
     ),
     "GPUDBG_NO_CACHE": ("1", "compile everything anew, keep nothing"),
     "GPUDBG_CACHE_MB": ("N", "megabytes of compiled kernels that are kept (default 128)"),
-    "GPUDBG_CODE_EFFORT": ("least", "compile kernels with the least effort, whatever is asked"),
+    "GPUDBG_CODE_EFFORT": (
+        "least plain", "compile kernels with the least effort, whatever is asked",
+    ),
     "GPUDBG_PLUGIN_PATH": ("FOLDER:FOLDER", "folders where plugins are looked for"),
     "GPUDBG_NVRTC": ("FILE", "the NVRTC library that compiles CUDA C++"),
     "GPUDBG_PTXAS": ("FILE", "the ptxas that compiles PTX"),

@@ -154,9 +154,34 @@ def is_kept(text: str, level: int) -> bool:
     return path is not None and path.exists()
 
 
+def note(identity: bytes) -> None:
+    """Note on disk that a kernel's good code was made; by what code it is, not by its IR."""
+    path = _noted_at(identity)
+    if path is not None and not path.exists():
+        _write(path, b"made")
+
+
+def is_noted(identity: bytes) -> bool:
+    """Whether `note` was called for it, here or in another process, and its code may be kept."""
+    path = _noted_at(identity)
+    return path is not None and path.exists()
+
+
+def _noted_at(identity: bytes) -> Path | None:
+    folder = cache_folder()
+    if folder is None:
+        return None
+    return folder / f"{hashlib.sha256(host().key.encode() + identity).hexdigest()}.o"
+
+
+def wants_plain() -> bool:
+    """Whether all code is to be quick code, by the environment."""
+    return os.environ.get(LEAST_EFFORT) == "plain"
+
+
 def _effort(level: int, passes: Passes) -> int:
     """The effort for a module, of which a kernel's may be held down."""
-    held = passes == "none" and os.environ.get(LEAST_EFFORT) == "least"
+    held = passes == "none" and os.environ.get(LEAST_EFFORT) in ("least", "plain")
     return 0 if held else level
 
 

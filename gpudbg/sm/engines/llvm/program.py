@@ -6,6 +6,7 @@ are kept on disk across processes (`gpudbg.sm.engines.llvm.build`).
 
 from __future__ import annotations
 
+import hashlib
 import threading
 import time
 from collections.abc import Iterable
@@ -22,7 +23,8 @@ from gpudbg.sm.engines.llvm.kernel.patterns import Pattern, patterns_of, row_of
 from gpudbg.sm.selection import NO_TESTS, Tests
 
 QUICK, GOOD = 0, 1
-"""Efforts of the code generator."""
+"""Efforts: plain code, made with the least effort of the code generator (`EmitterOptions.plain`);
+code that is worth its time."""
 
 FUNCTION = "warp"
 _LASTING = 0.05
@@ -87,6 +89,8 @@ class CompiledProgram:
         replaced: quick versions that better ones took the place of.
         patterns: of accesses, once they are guessed.
         refuted: guesses that turned out wrong.
+        plain: the version of quick code, for any mask and whole warps alike.
+        identity: what code it is, to others with the same.
     """
 
     listing: KernelListing
@@ -109,6 +113,8 @@ class CompiledProgram:
     replaced: list[Version] = field(default_factory=list)
     patterns: dict[int, Pattern] | None = None
     refuted: int = 0
+    plain: Version | None = None
+    identity: bytes | None = None
 
     @property
     def sites(self) -> int:
@@ -118,9 +124,20 @@ class CompiledProgram:
     def version(self, full: bool, effort: int = GOOD) -> Version:
         """A version, compiled now if it does not exist."""
         found = self.full if full else self.masked
-        if found is None:
-            found = self._keep(full, self.compile(full, effort))
-        return found
+        if found is not None:
+            return found
+        if build.wants_plain():
+            return self._quick()
+        made = self.compile(full, GOOD) if effort == GOOD else self._kept(full)
+        return self._quick() if made is None else self._keep(full, made)
+
+    def _quick(self) -> Version:
+        """Quick code for any mask: one version is less to compile than two."""
+        made = self.plain or self.compile(False, QUICK)
+        with _KEEPING:
+            self.plain = self.plain or made
+            self.full, self.masked = self.full or self.plain, self.masked or self.plain
+            return self.plain
 
     def _keep(self, full: bool, made: Version) -> Version:
         """Take a new version unless another thread's is as good; the one that counts.
@@ -135,13 +152,19 @@ class CompiledProgram:
                 self.replaced.append(found)
             if full:
                 self.full = made
+                if self.masked is self.plain and made is not self.plain:
+                    # Whether a warp ever lacks lanes will show.
+                    self.masked = None
             else:
                 self.masked = made
             return made
 
     def compile(self, full: bool, effort: int) -> Version:
-        """Compile a version, whether it exists or not; well where that was done before and is
-        kept on disk, whatever the effort asked for."""
+        """Compile a version, whether it exists or not."""
+        return self._built(*self._emitted(full, effort))
+
+    def _emitted(self, full: bool, effort: int) -> tuple[Emitter, str, int, int]:
+        """A version's emitter and text, how much was refuted then, and the effort."""
         start = time.perf_counter()
         # Lanes that usually follow one another in memory.
         run = 16 if self.row % 32 else 32
@@ -152,36 +175,47 @@ class CompiledProgram:
         with _KEEPING:
             patterns, refuted = self.patterns, self.refuted
         host = build.host()
-        emitter = Emitter(
-            self.listing,
-            EmitterOptions(
-                full,
-                self.registers,
-                self.banks,
-                self.sregs,
-                run,
-                host.wide_vectors,
-                host.start,
-                self.fixed,
-                self.conditions,
-                patterns,
-                0 if full else len(self.listing.code),
-                self.traced,
-                self.marking,
-                self.uniform,
-                self.tests,
-                self.clustered,
-            ),
+        options = EmitterOptions(
+            full,
+            self.registers,
+            self.banks,
+            self.sregs,
+            run,
+            host.wide_vectors,
+            host.start,
+            self.fixed,
+            self.conditions,
+            patterns,
+            0 if full else len(self.listing.code),
+            self.traced,
+            self.marking,
+            self.uniform,
+            self.tests,
+            self.clustered,
+            effort == QUICK,
         )
+        emitter = Emitter(self.listing, options)
         text = emitter.text(FUNCTION)
-        if build.is_kept(text, GOOD):
-            effort = GOOD
+        self.seconds += time.perf_counter() - start
+        return emitter, text, refuted, effort
+
+    def _built(self, emitter: Emitter, text: str, refuted: int, effort: int) -> Version:
+        start = time.perf_counter()
         code = build.Code(build.object_of(text, effort))
         writes = frozenset(emitter.sites.writes), frozenset(emitter.sites.before_stores)
         what = emitter.blocks.extents, emitter.slow, effort, refuted, code, *writes
         made = Version(code.address(FUNCTION), *what, frozenset(emitter.runtime.called))
+        if effort == GOOD and self.identity is not None:
+            build.note(self.identity)
         self.seconds += time.perf_counter() - start
         return made
+
+    def _kept(self, full: bool) -> Version | None:
+        """Good code that is on disk, which then takes less time than quick code."""
+        if self.identity is None or not build.is_noted(self.identity):
+            return None
+        emitted = self._emitted(full, GOOD)
+        return self._built(*emitted) if build.is_kept(emitted[1], GOOD) else None
 
     def refute(self, pc: int, effort: int) -> None:
         """What is guessed about shared memory from a pc to the end of its block is wrong: have
@@ -198,11 +232,17 @@ class CompiledProgram:
             guesses = (self.patterns or {}).items()
             wrong = {pc for pc in wrong if code[pc].op in ("LDS", "STS")}
             self.patterns = {pc: pattern for pc, pattern in guesses if pc not in wrong}
-        self._keep(True, self.compile(True, effort))
+        if self.plain is not None and (effort == QUICK or build.wants_plain()):
+            # It has no guesses.
+            self.plain.refuted = self.refuted
+            self._keep(True, self.plain)
+        else:
+            self._keep(True, self.compile(True, effort))
 
     def improve(self) -> None:
-        """Compile again, well, what was compiled quickly."""
-        for full in (True, False):
+        """Compile again, well, what was compiled quickly: first for whole warps; then, where warps
+        were met since then that lack lanes, for any."""
+        for full in (True, False) if not build.wants_plain() else ():
             found = self.full if full else self.masked
             if found is not None and found.effort < GOOD:
                 self._keep(full, self.compile(full, GOOD))
@@ -298,6 +338,8 @@ def program_of(
         listing = KernelListing.of(image, entry, entries)
         given = fixed or {}, conditions or {}, marking, uniform, tests, clustered
         found = CompiledProgram(listing, registers, banks, sregs, row, traced, *given)
+        code = hashlib.sha256(image.code).digest()
+        found.identity = code + repr(key[1:]).encode()
         while len(_programs) >= _KEPT_PROGRAMS:
             _programs.pop(next(iter(_programs)))
     _programs[key] = found

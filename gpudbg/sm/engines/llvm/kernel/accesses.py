@@ -37,8 +37,13 @@ class Accesses:
         sums: SharedSums,
         library: LibraryAccess,
         listeners: Sequence[AccessListener],
+        plain: bool = False,
     ) -> None:
-        """Args: listeners: emit code for observers before an access."""
+        """Args:
+        listeners: emit code for observers before an access.
+        plain: loads and stores are calls of the library, too.
+        """
+        self.plain = plain
         self.ir, self.patterned, self.regular = ir, patterned, regular
         self.sums, self.library, self.listeners = sums, library, listeners
 
@@ -51,9 +56,11 @@ class Accesses:
         for listener in self.listeners:
             listener.note_access("load", space, address, size)
         address = self._own(space, address)
-        found = self.patterned.load(space, address, size, signed)
-        if found is None and not self.patterned.apart(space, address, size):
-            found = self.regular.load(space, address, size, signed)
+        found: Sequence[Num] | None = None
+        if not self.plain:
+            found = self.patterned.load(space, address, size, signed)
+            if found is None and not self.patterned.apart(space, address, size):
+                found = self.regular.load(space, address, size, signed)
         if found is None:
             found = self.library.load(space, address, size, signed)
         return found
@@ -78,15 +85,16 @@ class Accesses:
             listener.note_access("store", space, address, size)
         address = self._own(space, address)
         self.library.marks.begin(space)
-        if not (
-            self.patterned.store(space, address, size, values)
-            or (
-                not self.patterned.apart(space, address, size)
-                and self.regular.store(space, address, size, values)
-            )
-        ):
+        if self.plain or not self._store_in_place(space, address, size, values):
             self.library.store(space, address, size, values)
         self._end_marks(space, address, size, self.library.cursor.exec)
+
+    def _store_in_place(self, space: str, address: Num, size: int, values: Sequence[Num]) -> bool:
+        if self.patterned.store(space, address, size, values):
+            return True
+        if self.patterned.apart(space, address, size):
+            return False
+        return self.regular.store(space, address, size, values)
 
     def atomic(self, space: str, op: str, type_: str, address: Num, operands: Sequence[Num]) -> Num:
         """What was there before."""

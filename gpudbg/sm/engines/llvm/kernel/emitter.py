@@ -8,6 +8,10 @@ A trace is a block and what follows it: blocks it falls into (a copy of them), t
 straight code (which then has a second way in), and back to its own head, where the code is a loop.
 Along a trace registers, predicates and flags stay in IR names (`registers`); what leaves it for
 another block stores them on the way.
+
+*Plain* code is what is compiled first: a third of the text, and slower.  Its traces are single
+blocks, its accesses calls of the library, and the record is brought up to date behind instructions
+that may leave, so that an exit stores what has changed since the one before and not all there is.
 """
 
 from __future__ import annotations
@@ -112,6 +116,7 @@ class EmitterOptions:
         traced: what is noted for observers, of `trace.BATCHED`.
         tests: what observers have selected.
         clustered: the launch has clusters of several blocks.
+        plain: little to compile comes before what is fast.
     """
 
     full: bool
@@ -130,6 +135,7 @@ class EmitterOptions:
     uniform: int = 0
     tests: Tests = NO_TESTS
     clustered: bool = False
+    plain: bool = False
 
 
 class _Revertible(Protocol):
@@ -154,7 +160,7 @@ class Emitter:
 
     def __init__(self, listing: KernelListing, options: EmitterOptions) -> None:
         self.listing = listing
-        self.full = options.full
+        self.full, self.plain = options.full, options.plain
         self.conditions = options.conditions
         self.slow: dict[int, str] = {}
         self.blocks = Blocks()
@@ -250,7 +256,7 @@ class Emitter:
             Conversions(ir, values, ints, floats, doubles, runtime),
             Reciprocals(ir, floats, runtime, options.start),
             Shuffles(ir, values, ints, self.registers, runtime, options.wide_vectors),
-            Accesses(ir, patterned, regular, sums, library, listeners),
+            Accesses(ir, patterned, regular, sums, library, listeners, options.plain),
             library,
             flow,
             Tensors(ir, cursor, exits, self.registers, runtime, library, listeners, ints),
@@ -295,11 +301,7 @@ class Emitter:
             "over.now:",
             f"  ret i32 {int(Left.TURN)}",
             "go:",
-            "  %lanes = load i32, ptr %actives",
-            f"  %other = icmp {'ne' if self.full else 'eq'} i32 %lanes, -1",
-            "  br i1 %other, label %switch, label %seek",
-            "switch:",
-            f"  ret i32 {int(Left.SWITCH)}",
+            *self._switch(),
             "miss:",
             f"  ret i32 {int(Left.MISS)}",
             "seek:",
@@ -311,6 +313,19 @@ class Emitter:
         ]
         return "\n".join([*lines, *body, *tail, *self.edges.text(), "}", ODDS])
 
+    def _switch(self) -> list[str]:
+        """Leave for the other version where the lanes are not this one's; plain code for any lanes
+        has no other."""
+        if self.plain and not self.full:
+            return ["  br label %seek"]
+        return [
+            "  %lanes = load i32, ptr %actives",
+            f"  %other = icmp {'ne' if self.full else 'eq'} i32 %lanes, -1",
+            "  br i1 %other, label %switch, label %seek",
+            "switch:",
+            f"  ret i32 {int(Left.SWITCH)}",
+        ]
+
     # ---- blocks --------------------------------------------------------------------------
 
     def _whole(self, head: int) -> int | None:
@@ -319,7 +334,7 @@ class Emitter:
         kept = set(edges.checked), set(edges.missing), len(self.blocks.order)
         placed = set(self.blocks.placed)
         cut = self._trace(head)
-        if self.loop.back_edges:
+        if self.loop.back_edges and not self.plain:
             carried = self.loop.carried_state()
             edges.checked, edges.missing, count = kept
             self.blocks.placed = placed
@@ -353,10 +368,10 @@ class Emitter:
 
     def _longest(self, head: int, fresh: bool) -> int:
         """Instructions of a block and of the copies that follow it."""
+        if self.plain or (head == self.listing.entry and not fresh):
+            return 0
         if fresh:
             return _LONGEST_TRACE
-        if head == self.listing.entry:
-            return 0
         fallen_into = self._wide and head not in self.listing.targets
         return _LONGEST_RESUMED if fallen_into else _LONGEST_TRACE
 
@@ -372,7 +387,9 @@ class Emitter:
             self.registers.clock += 1
             early = self.loop.carried is not None and insn.op in _MAY_LEAVE and self._spare > 0
             self._spare -= early
-            if exits.memory_changed or early:
+            if self.plain and (exits.may_leave or exits.memory_changed):
+                exits.settle()
+            elif exits.memory_changed or early:
                 exits.new_point()
             if not self._try(insn):
                 exits.new_point()

@@ -139,6 +139,11 @@ class Exits:
         rest = self.ir.op(f"sub i64 {left}, {executed}") if executed else left
         self.ir.line(f"store i64 {rest}, ptr %budget")
 
+    @property
+    def may_leave(self) -> bool:
+        """Whether something has left for the last point."""
+        return bool(self.point.labels)
+
     def settle(self) -> None:
         """Bring the record up to date, before the present instruction."""
         self.registers.store(self.registers.now.dirty())
