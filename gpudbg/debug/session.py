@@ -49,7 +49,7 @@ from gpudbg.debug.values import access, evaluation
 from gpudbg.debug.values.context import WarpContext
 from gpudbg.debug.values.returned import give, words_of
 from gpudbg.debug.warp_view import WarpView, code_html
-from gpudbg.errors import CommandError, UsageError
+from gpudbg.errors import GpudbgError, UsageError
 from gpudbg.expr import Result
 from gpudbg.options import RECORD_ON_FAULT
 from gpudbg.public import public_names
@@ -435,7 +435,8 @@ class DebugSession(Inferior):
             return ""
         try:
             return f"recorded in {path}: {self.save_recording(path):,} bytes"
-        except CommandError as error:
+        except GpudbgError as error:
+            # It is not to hide how the launch failed.
             return f"not recorded: {error}"
 
     def state_hash(self) -> str:

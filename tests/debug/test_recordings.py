@@ -14,6 +14,8 @@ import pytest
 import gpudbg
 from gpudbg.api.recordings import resume
 from gpudbg.cli import main
+from gpudbg.debug.history.replay import DepartureError
+from gpudbg.debug.recording import taking
 from gpudbg.errors import LoadError
 from gpudbg.formats.recording import Recording, decode, encode
 from tests import kernel_cases as kc
@@ -148,9 +150,10 @@ def test_a_fault_is_recorded_and_opens_elsewhere(
 
 
 def test_a_session_records_where_it_fails(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """By a flag, a setting, and once: stops of the past write nothing."""
+    """By a flag, a setting, and once: stops of the past write nothing; what cannot be recorded
+    fails all the same."""
     flagged, chosen = tmp_path / "a.gpurec", tmp_path / "b.gpurec"
     words = ["--batch", "--record-on-fault", str(flagged), "-ex", "run", str(FAULTY)]
     assert main(words) == 3
@@ -167,6 +170,16 @@ def test_a_session_records_where_it_fails(
         session.command(f"set record-on-fault {tmp_path}/no/x.gpurec")
         session.restart()
         assert session.run().recorded.startswith("not recorded: ")
+        session.command(f"set record-on-fault {chosen}")
+        session.restart()
+
+        def departs(_: Any) -> Any:
+            raise DepartureError("the run does not come to instruction 5 again")
+
+        monkeypatch.setattr(taking, "take", departs)
+        stop = session.run()
+        assert stop.faulted
+        assert stop.recorded.startswith("not recorded: the run does not come")
     for path in (flagged,):
         with gpudbg.open(path) as again:
             assert again.faulted
