@@ -118,8 +118,10 @@ def _version(args: list[str]) -> int:
         print("\n".join(version_lines()))
     else:
         from gpudbg import __version__
+        from gpudbg.frontends.mi.words import GDB_VERSION
 
-        print(f"gpudbg {__version__}")
+        # Clients ask whatever they start as gdb so, before they ask for the interface.
+        print(f"gpudbg {__version__}\n(to clients of gdb: GNU gdb (GDB) {GDB_VERSION})")
     return EXIT_CLEAN
 
 

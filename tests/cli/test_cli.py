@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -298,6 +299,7 @@ def test_bare_command_and_help(capsys: pytest.CaptureFixture[str]) -> None:
     assert "exit codes" in out
     code, out, _ = run("--version", capsys=capsys)
     assert out.startswith("gpudbg 0.")
+    assert re.search(r" gdb( \(.*?\))? (\D* )*\(?13\.1", out)  # as cdt-gdb-adapter looks for it
     code, out, _ = run("--interpreter=mi", "--version", capsys=capsys)
     assert out.startswith("GNU gdb")  # what IDEs look for
 

@@ -173,7 +173,8 @@ def goto_targets(adapter: Adapter, arguments: Body) -> Body:
             {
                 "id": pc,
                 "label": session.symbols.describe(pc),
-                "line": line,
+                # Where the line has no code it is the next one that has.
+                "line": found.number if (found := session.symbols.line(pc)) else line,
                 "instructionPointerReference": f"0x{pc:x}",
             }
             for pc in starts
