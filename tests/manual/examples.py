@@ -41,6 +41,7 @@ RUN_BY = {
     "docs/questions/questions.md": "tests/repl/test_questions.py",
     "plugins/README.md": "tests/plugins/test_plugin_readme.py",
     **{f"docs/{folder}/*.md": "tests/manual/test_pages.py" for folder in PLAYED_ALONE},
+    "docs/source-level.md": "tests/manual/test_pages.py",
     "docs/tutorials/triton-kernel.md": "tests/manual/test_triton_page.py",
 }
 """Document -> the test that plays its blocks."""

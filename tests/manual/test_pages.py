@@ -42,6 +42,13 @@ def test_costly_page(page: Path, tmp_path: Path) -> None:
     _play(page, tmp_path)
 
 
+def test_page_on_programs_of_the_repository() -> None:
+    """It is played in the project's folder, where its programs are."""
+    page = ROOT / "docs" / "source-level.md"
+    text = page.read_text(encoding="utf-8")
+    assert refreshed(text, page.name, ROOT) == text
+
+
 def _play(page: Path, tmp_path: Path) -> None:
     text = page.read_text(encoding="utf-8")
     assert refreshed(text, page.name, tmp_path) == text
