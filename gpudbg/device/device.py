@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpudbg.device.hostdata import converted, host_array
-from gpudbg.device.views import BufferElements, DeviceView, make_view
+from gpudbg.device.views import BufferSlice, DeviceView, make_view
 from gpudbg.errors import UsageError
 from gpudbg.mem.device import Allocation
 from gpudbg.options import DEFAULT_JOBS, ENGINES, ON_FAULT
@@ -402,7 +402,7 @@ class DeviceBuffer:
 
         A slice as a kernel's argument is that part of the buffer itself, as `view` gives it.
         """
-        return BufferElements.taken(self, self.array(), index)
+        return BufferSlice.taken(self, self.array(), index)
 
     def __setitem__(self, index: Any, values: npt.ArrayLike) -> None:
         """Write elements.

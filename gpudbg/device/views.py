@@ -84,7 +84,7 @@ class DeviceView:
         return text if self.strides == dense else f"{text}, strides {self.strides}"
 
 
-class BufferElements(np.ndarray[Any, Any]):
+class BufferSlice(np.ndarray[Any, Any]):
     """Elements of a buffer as they were when they were asked for, a read-only copy; as a kernel's
     argument they are the view of the buffer that they were taken from (`device_view`)."""
 

@@ -25,7 +25,7 @@ _SANITIZER = {
 
 
 @dataclass(slots=True)
-class Rule:
+class SuppressionRule:
     """`kind[:cause] glob`: the glob is over function, file, or file:line.
 
     Attributes:
@@ -58,7 +58,7 @@ class Rule:
 class Suppressions:
     """Rules and known fingerprints of one check."""
 
-    rules: list[Rule] = field(default_factory=list)
+    rules: list[SuppressionRule] = field(default_factory=list)
     known: frozenset[str] = frozenset()
 
     @classmethod
@@ -102,7 +102,7 @@ def _text(path: str, what: str) -> str:
         raise UsageError(f"{what}: {error}") from None
 
 
-def _file(path: str) -> list[Rule]:
+def _file(path: str) -> list[SuppressionRule]:
     text = _text(path, "the suppressions")
     if text.lstrip().startswith("<"):
         return _from_xml(path, text)
@@ -114,17 +114,17 @@ def _file(path: str) -> list[Rule]:
     return rows
 
 
-def _rule(text: str, path: str, number: int) -> Rule:
+def _rule(text: str, path: str, number: int) -> SuppressionRule:
     parts = text.partition("#")[0].split()
     if len(parts) != 2:
         raise UsageError(f"{path}:{number}: a rule is `kind[:cause] glob`, not {text[:80]!r}")
     kind, _, cause = parts[0].partition(":")
     if kind != "*" and kind not in RULES:
         raise UsageError(f"{path}:{number}: no kind {kind!r}", f"one of {', '.join(RULES)}, *")
-    return Rule(text, kind, cause, parts[1])
+    return SuppressionRule(text, kind, cause, parts[1])
 
 
-def _from_xml(path: str, text: str) -> list[Rule]:
+def _from_xml(path: str, text: str) -> list[SuppressionRule]:
     try:
         root = Xml.fromstring(text)
     except Xml.ParseError as error:
@@ -135,7 +135,9 @@ def _from_xml(path: str, text: str) -> list[Rule]:
         name = record.findtext("kind") or ""
         kind = next((ours for theirs, ours in _SANITIZER.items() if name.startswith(theirs)), "*")
         function = record.findtext(".//where/func") or record.findtext(".//func") or "*"
-        rows.append(Rule(f"record {number} of {path}", kind, "", function.partition("(")[0]))
+        rows.append(
+            SuppressionRule(f"record {number} of {path}", kind, "", function.partition("(")[0])
+        )
     return rows
 
 
