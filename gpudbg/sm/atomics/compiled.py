@@ -6,6 +6,7 @@ from gpudbg.sm.engines.llvm import layout
 from gpudbg.sm.engines.llvm.ir.builder import signed
 from gpudbg.sm.engines.llvm.ir.floats import NAN64
 from gpudbg.sm.engines.llvm.ir.values import Val
+from gpudbg.sm.engines.llvm.runtime.apart import Results, apart_function, called_apart
 from gpudbg.sm.engines.llvm.runtime.body import (
     I64,
     PLACES,
@@ -75,12 +76,19 @@ def _double_sum(b: Body, old: str, given: str) -> str:
     return ir.op(f"select i1 {nan}, i64 {payload}, i64 {ir.op(f'bitcast double {total} to i64')}")
 
 
+_ROWS = ", ptr %d0, ptr %d1"
+"""Operands of an atomic."""
+
+
 def atomic_functions() -> list[str]:
     """Read-modify-write by lane in ascending order; old values go to `%out`."""
     functions = []
     for space, threads in (("global", False), ("global", True), ("shared", False)):
         for what, bits in layout.ATOMICS.items():
             functions.append(_atomic(space, what, bits, threads))
+            if space == "global":
+                name = layout.symbol(f"atomic.{space}.{what}", threads)
+                functions.append(apart_function(name, bits // 8, _ROWS, Results(1, bits)))
     return functions
 
 
@@ -116,7 +124,8 @@ def _exchanged(b: Body, op: str, kind: str, cell: str, given: str, other: str) -
 
 def _atomic(space: str, what: str, bits: int, threads: bool) -> str:
     op, kind = what.split(".")
-    b = Body()
+    name = layout.symbol(f"atomic.{space}.{what}", threads)
+    b = Body(otherwise=called_apart(name, f"{_ROWS}, ptr %out") if space == "global" else "")
     b.ir.line(f"store <32 x i{bits}> zeroinitializer, ptr %out, align 64")
     nothing_to_do(b)
     inside, base = PLACES[space](b, bits // 8)
@@ -150,8 +159,7 @@ def _atomic(space: str, what: str, bits: int, threads: bool) -> str:
         with b.ir.returning(b.ir.op(f"icmp eq i32 {rest}, 0")):
             b.ir.line("ret i1 true")
     b.ir.line("unreachable")
-    name = layout.symbol(f"atomic.{space}.{what}", threads)
-    return b.close(f"define i1 @{name}({arguments(space)}, ptr %d0, ptr %d1, ptr %out)")
+    return b.close(f"define i1 @{name}({arguments(space)}{_ROWS}, ptr %out)")
 
 
 def sum_functions() -> list[str]:

@@ -28,10 +28,11 @@ class Body:
     Attributes:
         ir, values, ints, floats: what it is emitted with.
         wide_vectors: for a host with AVX-512.
+        otherwise: what is called where lanes are not all in one allocation; "": nothing.
     """
 
-    def __init__(self, wide_vectors: bool = False) -> None:
-        self.wide_vectors = wide_vectors
+    def __init__(self, wide_vectors: bool = False, otherwise: str = "") -> None:
+        self.wide_vectors, self.otherwise = wide_vectors, otherwise
         self.ir = Builder()
         self.values = Values(self.ir)
         self.ints = Integers(self.ir, self.values)
@@ -65,13 +66,19 @@ def nothing_to_do(b: Body) -> None:
 # ---- checks --------------------------------------------------------------------------------
 
 
-def places_global(b: Body, size: int) -> tuple[Val, str]:
-    """(offsets in the allocation, its host pointer) of checked global addresses."""
-    ir = b.ir
+def global_address(b: Body) -> Val:
+    """The lanes' addresses."""
     whole = b.ints.wide(b.row(32, "%lo"), b.row(32, "%hi"))
     add = Val(64, "%add", UNIFORM)
     address = b.ints.wadd(Val(64, b.values.bare(whole, 64)), add)
     assert isinstance(address, Val)
+    return address
+
+
+def places_global(b: Body, size: int) -> tuple[Val, str]:
+    """(offsets in the allocation, its host pointer) of checked global addresses."""
+    ir = b.ir
+    address = global_address(b)
     back, good, resolve = ir.fresh("check"), ir.fresh("good"), ir.fresh("resolve")
     tried = ir.op("alloca i1")
     ir.put("i1", "false", tried)
@@ -93,7 +100,7 @@ def places_global(b: Body, size: int) -> tuple[Val, str]:
     found = ir.op(f"call i1 @{layout.symbol('resolve')}(ptr %env, ptr %site, i64 {lowest})")
     ir.choose(found, back, fail)
     ir.label(fail)
-    ir.line("ret i1 false")
+    ir.line(f"ret i1 {ir.op(f'call i1 {b.otherwise}') if b.otherwise else 'false'}")
     ir.label(good)
     assert isinstance(inside, Val)
     return inside, ir.get("ptr", "%site", layout.SITE_WHOLE + 16)

@@ -23,6 +23,7 @@ from gpudbg.sm.engines.llvm.ir.builder import splat
 from gpudbg.sm.engines.llvm.ir.values import FULL, UNIFORM, Msk, Val
 from gpudbg.sm.engines.llvm.layout import GRID_LOOP
 from gpudbg.sm.engines.llvm.outlined import OUTLINED
+from gpudbg.sm.engines.llvm.runtime.apart import Results, apart_function, called_apart
 from gpudbg.sm.engines.llvm.runtime.body import (
     I1,
     I32,
@@ -279,30 +280,41 @@ def access_functions(wide_vectors: bool) -> list[str]:
     for space, places in PLACES.items():
         for size in (1, 2, 4, 8, 16):
             for signed in (False, True) if size < 4 else (False,):
-                b = Body(wide_vectors)
+                name = layout.symbol(f"load.{space}.{size}{'s' if signed else ''}")
+                b = Body(wide_vectors, _otherwise(space, name, ", ptr %out"))
                 nothing_to_do(b)
                 inside, base = places(b, size)
                 _gather(b, size, signed, space == "local", base, inside)
                 b.ir.line("ret i1 true")
-                name = layout.symbol(f"load.{space}.{size}{'s' if signed else ''}")
                 functions.append(b.close(f"define i1 @{name}({arguments(space)}, ptr %out)"))
-            b = Body()
+                if space == "global":
+                    functions.append(apart_function(name, size, "", Results(_words(size))))
+            name = layout.symbol(f"store.{space}.{size}")
+            data = "".join(f", ptr %d{n}" for n in range(_words(size)))
+            b = Body(otherwise=_otherwise(space, name, data))
             nothing_to_do(b)
             inside, base = places(b, size)
             if space == "local":
                 b.ir.put("i64", 0, "%rec", layout.LOCAL_CLEAR)
             _scatter(b, size, space == "local", base, inside)
             b.ir.line("ret i1 true")
-            data = "".join(f", ptr %d{n}" for n in range(_words(size)))
-            name = layout.symbol(f"store.{space}.{size}")
             functions.append(b.close(f"define i1 @{name}({arguments(space)}{data})"))
             functions.append(_mark(space, size))
+            if space == "global":
+                functions.append(apart_function(name, size, data))
+                functions.append(apart_function(layout.symbol(f"mark.{space}.{size}"), size))
     return functions
+
+
+def _otherwise(space: str, name: str, rows: str) -> str:
+    """The call of the function for lanes in several allocations."""
+    return called_apart(name, rows) if space == "global" else ""
 
 
 def _mark(space: str, size: int) -> str:
     """Note that bytes were written: what a store of all ones does, in the marks."""
-    b = Body()
+    name = layout.symbol(f"mark.{space}.{size}")
+    b = Body(otherwise=_otherwise(space, name, ""))
     ir = b.ir
     nothing_to_do(b)
     inside, base = PLACES[space](b, size)
@@ -318,7 +330,7 @@ def _mark(space: str, size: int) -> str:
         ir.put(I32, "splat (i32 -1)", f"%d{n}", 0, 64)
     _scatter(b, size, space == "local", ir.at(base, apart), inside)
     ir.line("ret i1 true")
-    return b.close(f"define i1 @{layout.symbol(f'mark.{space}.{size}')}({arguments(space)})")
+    return b.close(f"define i1 @{name}({arguments(space)})")
 
 
 def generic_functions() -> list[str]:
