@@ -147,3 +147,18 @@ def test_flags_are_named_as_gdb_does() -> None:
     assert shapes.enumerator(7) is None
     doubled = Scalar("Twice", "u", 4, ((1, "one"), (1, "uno"), (2, "two")))
     assert doubled.enumerator(3) == "(one | two)"
+
+
+@pytest.mark.parametrize("arch", ARCHS)
+def test_a_call_through_a_pointer(arch: str) -> None:
+    """Up to sm_62 the return address is there one instruction before the jump into the function."""
+    with at(AT_END, arch) as session:
+        assert session.execute("whatis op") == "int (*)(int, int)"
+        session.execute("delete")
+        session.execute("step")
+        rows = session.execute("backtrace")
+        assert [(row["function"], row["line"]) for row in rows] == [("add", 26), ("spellings", 45)]
+        session.execute("reverse-stepi")
+        while session.execute("backtrace")[0]["function"] == "add":
+            session.execute("reverse-stepi")
+        assert len(session.execute("backtrace")) == 1

@@ -14,7 +14,7 @@ from gpudbg.debug.pictures.lane_row import LaneRow
 from gpudbg.debug.values.unwritten import WORDS
 from gpudbg.debug.views.format import format_bits
 from gpudbg.debug.views.text import value_text
-from gpudbg.expr.types import Scalar
+from gpudbg.expr.types import Pointer, Scalar
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -183,12 +183,19 @@ def _mask_row(
     return LaneRow(name, section, text, flat, changed, mask=mask, index=index, zero=zero)
 
 
+def _cell(result: Result, lane: int, letter: str | None) -> str:
+    """A lane's value; a pointer's address alone, for its type is not the lane's."""
+    if isinstance(result.type, Pointer):
+        return f"0x{int(result.values[lane]):x}"
+    return value_text(result, lane, letter)
+
+
 def result_row(
     name: str, result: Result, detail: WarpDetail, lane: int, section: str, letter: str | None
 ) -> LaneRow:
     """An expression's value in 32 lanes."""
     active, valid = detail.row.active, detail.row.valid
-    cells = tuple(value_text(result, i, letter) if result.valid[i] else "-" for i in range(32))
+    cells = tuple(_cell(result, i, letter) if result.valid[i] else "-" for i in range(32))
     known = sum(1 << i for i in range(32) if result.valid[i])
     if isinstance(result.type, Scalar) and result.type.kind == "b":
         mask = sum(1 << i for i in range(32) if result.valid[i] and result.values[i])

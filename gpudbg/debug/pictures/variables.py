@@ -10,7 +10,7 @@ from gpudbg.dataclass import dataclass
 from gpudbg.debug.pictures.lane_rows import result_row, with_changes
 from gpudbg.debug.views.arguments import argument_rows
 from gpudbg.errors import GpudbgError
-from gpudbg.expr.types import Array, Pointer, Struct
+from gpudbg.expr.types import Array, Pointer, Struct, spelled
 
 if TYPE_CHECKING:
     from gpudbg.debug.pictures.lane_row import LaneRow
@@ -97,7 +97,7 @@ class VariableTaker:
         """A variable and, where it is open, what is in it."""
         inner = may_open and depth < DEEPEST and bool(_parts(path, value.type))
         opened = inner and path in self._opened
-        line = VariableLine(path, name, depth, str(value.type), inner=inner, opened=opened)
+        line = VariableLine(path, name, depth, spelled(value.type), inner=inner, opened=opened)
         if isinstance(value.type, Struct | Array):
             changed = self._changed(path, self._bytes(value, lane), stop, detail)
             text = "" if opened else _folded(value.type)

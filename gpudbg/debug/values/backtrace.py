@@ -11,12 +11,15 @@ from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
 
+from gpudbg.analysis.cfg import FLOW
 from gpudbg.dataclass import dataclass
 from gpudbg.debug.stops.standing import in_machine_function, standing_pc
 from gpudbg.debug.symbols import Line
 from gpudbg.debug.values.lane_groups import group_of, shown_group, shown_lane
 from gpudbg.debug.values.unwinding import return_addresses
+from gpudbg.isa.family import decode
 
 if TYPE_CHECKING:
     from gpudbg.debug.inferior import Inferior
@@ -140,13 +143,33 @@ def _returns(inferior: Inferior, warp: WarpState) -> list[int]:
     """Return addresses of the calls a warp is in, the innermost first."""
     group = shown_group(inferior, warp)
     if group is None:
-        return [int(target) for kind, _, target in reversed(warp.stack) if kind == "RET"]
+        found = [int(target) for kind, _, target in reversed(warp.stack) if kind == "RET"]
+        return found[1:] if found and _call_prepared(inferior.symbols, warp.pc) else found
     return return_addresses(
         inferior.symbols,
         warp,
         shown_lane(inferior, warp, group),
         inferior.symbols.layout.first(group.pc),
     )
+
+
+_PREPARED: WeakKeyDictionary[Symbols, dict[int, bool]] = WeakKeyDictionary()
+"""By pc, what `_call_prepared` has found."""
+
+
+def _call_prepared(symbols: Symbols, pc: int) -> bool:
+    """Whether a pc is behind a `PRET`, which leaves a return address, and at or before the jump
+    into the function: a call through a pointer that has not gone there yet."""
+    known = _PREPARED.setdefault(symbols, {})
+    if pc not in known:
+        at, op = symbols.layout.before(symbols.layout.first(pc)), ""
+        while (line := symbols.instruction(at)) is not None and line.legal:
+            op = decode(line.word, symbols.program.arch).op
+            if op in FLOW or op == "PRET":
+                break
+            at = symbols.layout.before(at)
+        known[pc] = op == "PRET"
+    return known[pc]
 
 
 def call_depth(inferior: Inferior, warp: WarpState) -> int:
@@ -158,7 +181,8 @@ def lane_depth(inferior: Inferior, warp: WarpState, lane: int) -> int:
     """How many calls a lane is in; up to sm_62, where lanes return together, its warp."""
     group = group_of(warp, lane) if warp.has_groups else None
     if group is None:
-        return sum(1 for entry in warp.stack if entry[0] == "RET")
+        tokens = sum(1 for entry in warp.stack if entry[0] == "RET")
+        return tokens - (tokens > 0 and _call_prepared(inferior.symbols, warp.pc))
     symbols = inferior.symbols
     return len(return_addresses(symbols, warp, lane, symbols.layout.first(group.pc)))
 
