@@ -542,7 +542,7 @@ def _unary(node: ast.Unary, context: Context) -> Result:
         # An element that cannot be read has an address all the same.
         valid = operand.valid if place.known is None else place.known
         return Result(Pointer(place.space, operand.type), place.addresses, valid, why=operand.why)
-    operand = _as_number(operand, context)
+    operand = as_number(operand, context)
     if node.op != "!" and text_of(operand) is not None:
         raise CommandError(f"'{node.op}' does not apply to {operand.type}")
     if node.op == "!":
@@ -600,7 +600,7 @@ def _binary(node: ast.Binary, context: Context) -> Result:
         return _repeated(left, right)
     if text_of(left) is not None or text_of(right) is not None:
         return _text_binary(node.op, left, right)
-    left, right = _as_number(left, context), _as_number(right, context)
+    left, right = as_number(left, context), as_number(right, context)
     if node.op in ("&&", "||"):
         return _logical(node.op, left, right)
     for side in (left, right):
@@ -798,7 +798,7 @@ def _why_in(result: Result, lanes: Lanes) -> str:
     return result.why if (lanes & ~result.valid).any() else ""
 
 
-def _as_number(operand: Result, context: Context) -> Result:
+def as_number(operand: Result, context: Context) -> Result:
     """A `__half` or `__nv_bfloat16` as the number that it is; all else as it is."""
     place = operand.place
     if not is_half(operand.type) or place is None or place.addresses is None:
@@ -822,7 +822,7 @@ def _cast(node: ast.Cast, context: Context) -> Result:
         if found is None:
             raise CommandError(f"cannot convert {operand.type} to {type_}")
         return found
-    operand = _as_number(operand, context)
+    operand = as_number(operand, context)
     _no_structure("cast", operand)
     if isinstance(type_, Pointer):
         if operand.values.dtype.kind == "f":

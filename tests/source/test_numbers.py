@@ -71,3 +71,9 @@ def test_a_line_table_alone_says_why_names_are_unknown() -> None:
     session = program.launch("smooth", grid=1, block=32, args=arrays)
     with pytest.raises(CommandError, match="compile it with -G"):
         session.execute("print total")
+
+
+def test_a_half_in_all_lanes(lane5: DebugSession) -> None:
+    values = lane5.execute("print all h")["values"]
+    assert [float(value) for value in values[:8]] == [0.5 * n for n in range(8)]
+    assert "15.5" in lane5.command("print all h").text

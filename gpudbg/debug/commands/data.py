@@ -39,6 +39,7 @@ from gpudbg.expr.evaluation import (
     FUNCTION,
     OPTIMIZED_OUT,
     Place,
+    as_number,
     per_lane,
     pointer_to_function,
     uniform,
@@ -184,6 +185,9 @@ def shown_value(
     """
     lane = session.focus.lane if session.focus is not None else 0
     style = gdb_text.style_of(session)
+    if every and session.focus is not None:
+        # Half precision is a structure to the compiler; its lanes are numbers.
+        result = as_number(result, session.context())
     if isinstance(result.type, Struct | Array) and not result.valid[lane]:
         # Of an address that is not known nothing is read.
         words = views.value_text(result, lane)
