@@ -75,5 +75,7 @@ def test_a_line_table_alone_says_why_names_are_unknown() -> None:
 
 def test_a_half_in_all_lanes(lane5: DebugSession) -> None:
     values = lane5.execute("print all h")["values"]
-    assert [float(value) for value in values[:8]] == [0.5 * n for n in range(8)]
+    # Lane 5 is the one that tests write.
+    others = [n for n in range(32) if n != 5]
+    assert [float(values[n]) for n in others] == [0.5 * n for n in others]
     assert "15.5" in lane5.command("print all h").text
