@@ -11,6 +11,7 @@ from gpudbg.sm.convergence import kept
 
 if TYPE_CHECKING:
     from gpudbg.debug.session import DebugSession
+    from gpudbg.isa.spa5.insn import Instruction
     from gpudbg.sm.engines.contract import EngineReport
     from gpudbg.sm.grid import Grid
 
@@ -18,6 +19,8 @@ SHOWN = 20
 SEED = "a schedule seed is set: a drawn order of warps is stepped"
 OBSERVED = "an observer wants every instruction"
 TRAPS = "imprecise errors, a limit of calls or single-step mode need the step engine"
+ACCESSES = "LD", "ST", "ATOM", "RED"
+"""How the names of instructions begin that access memory."""
 APART = "saved convergence barriers, lanes that go on alone or parts of a warp at a barrier"
 
 
@@ -83,6 +86,13 @@ def stepped_now(grid: Grid) -> str:
     return TRAPS if stepping or options.precision != "precise" or options.call_limit else ""
 
 
+def _usual(insn: Instruction | None) -> str:
+    """Why compiled code leaves for an instruction that it has."""
+    if insn is not None and insn.op.startswith(ACCESSES):
+        return "an address outside of memory or misaligned, or the first store to a buffer"
+    return "data, a fault or a breakpoint"
+
+
 def _compiled(session: DebugSession, report: EngineReport) -> EngineState:
     """The state of a launch with compiled code."""
     grid, code = session.grid, report.code
@@ -92,7 +102,7 @@ def _compiled(session: DebugSession, report: EngineReport) -> EngineState:
             count,
             grid.code.describe(pc),
             code[pc].text(pc) if pc in code else "",
-            report.slow.get(pc, "data, a fault or a breakpoint"),
+            report.slow.get(pc) or _usual(code.get(pc)),
         )
         for pc, count in report.exits.most_common(SHOWN)
     )

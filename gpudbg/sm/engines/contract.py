@@ -81,7 +81,7 @@ class EngineReport:
         code: instructions it has compiled, by address.
         seconds: spent compiling.
         slow: instructions without a compiled version, address to reason.
-        exits: pc of an instruction that the step engine executed -> how often.
+        exits: pc of an instruction that compiled code was left for -> how often.
     """
 
     code: Mapping[int, Instruction]

@@ -155,13 +155,18 @@ before, and stands for zeros; where no code writes there are zeros."""
 # ---- why compiled code returned ---------------------------------------------------------------
 
 
+PC_UNIT: Final = 8
+"""Bytes that all addresses of instructions are multiples of."""
+
+
 class Left(IntEnum):
     """Why a warp's function returned; the low byte of its result."""
 
     TURN = 0
     """Its turn is over."""
     STEP = 1
-    """The instruction at pc is for the step engine."""
+    """The instruction at pc is for the step engine, for the sake of one that is `PC_UNIT` times
+    bits 8.. behind it."""
     SWITCH = 2
     """Its lanes are now all active, or no longer."""
     DONE = 3

@@ -82,7 +82,7 @@ class RunEngine:
     Attributes:
         launched: the launch.
         program: its code.
-        exits: pc of an instruction that the step engine executed -> how often.
+        exits: pc of an instruction that was left for -> how often.
         workers: its CTAs as host threads have them.
     """
 
@@ -375,15 +375,20 @@ class RunEngine:
             if warp.pc in stops:
                 yield AtBreakpoint(warp)
                 self._refuse(warp.pc, stops)
-            yield from self._step(worker, warp, why)
+            behind = (worker.why >> 8) * layout.PC_UNIT if why == Left.STEP else 0
+            yield from self._step(worker, warp, why, warp.pc + behind)
 
     def _compile_other(self) -> None:
         """Compile the version for warps with inactive lanes."""
         self.program.version(False, GOOD if self.good else QUICK)
         self._mark(self._stops)
 
-    def _step(self, worker: Worker, warp: WarpState, why: int) -> Iterator[ExitReason]:
-        """Bail out: have the step engine execute a warp's instructions from its pc on."""
+    def _step(self, worker: Worker, warp: WarpState, why: int, cause: int) -> Iterator[ExitReason]:
+        """Bail out: have the step engine execute a warp's instructions from its pc on.
+
+        Args:
+            cause: address of the instruction that it is for.
+        """
         launched, program = self.launched, self.program
         if why == Left.BARRIER and launched.trace is not None:
             # The step engine writes them again.
@@ -400,7 +405,7 @@ class RunEngine:
             count = program.stretch(warp.pc)
         if why == Left.WATCHED:
             count = self._watched(count)
-        self.exits[warp.pc] += 1
+        self.exits[cause] += 1
         before = launched.residency.finished_ctas
         # Such a load would leave to the step engine again and again if its store never comes.
         launched.memory.load_for_store = program.before_store(warp.pc)

@@ -15,10 +15,11 @@ from gpudbg.dataclass import dataclass
 from gpudbg.sm.engines.llvm.ir.builder import Builder
 from gpudbg.sm.engines.llvm.kernel.cursor import Cursor
 from gpudbg.sm.engines.llvm.kernel.registers import NamedState, Registers
-from gpudbg.sm.engines.llvm.layout import Left
+from gpudbg.sm.engines.llvm.layout import PC_UNIT, Left
 from gpudbg.sm.record import FIELDS
 
 BUDGET = FIELDS["budget"].offset
+MOST_BEHIND = 0xFFFF
 
 TraceRows = tuple[tuple[str, str, int], ...]
 """Of each trace: pointer to the number of its rows, that number at the block's head, and how many
@@ -95,7 +96,9 @@ class Exits:
     def side_exit(self, why: Left, pc: int, extra: int = 0, undone: bool = True) -> str:
         """A label that leaves the function; `undone`: this instruction has not executed."""
         if why is Left.STEP:
-            return self.exit_at(self.point, why)
+            # How far behind the point the instruction is that is left for: for `info engine`.
+            behind = max(self.cursor.pc - self.point.pc, 0) // PC_UNIT
+            return self.exit_at(self.point, why, min(behind, MOST_BEHIND))
         point = self._point_at(pc, self.cursor.index + (0 if undone else 1))
         if why is Left.BARRIER:
             # The grid loop executes a BAR by itself; where it cannot, its row is taken back there.
