@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpudbg.api.console import commands
-from gpudbg.debug.stops.maker import ended_stop
+from gpudbg.debug.stops.maker import exit_stop
 from gpudbg.debug.stops.stop import EVERY_STOP
 from gpudbg.launch.prepare import prepare
 
@@ -54,7 +54,7 @@ def run_alone(loaded: LoadedProgram, table: Launch) -> tuple[Stop, Callable[[], 
         grid = launch.begin_before_session()
         event = grid.run(hang_check=lambda times: _hang(shown(), times))
         if session is None and event.kind == "exited":
-            stop = ended_stop(loaded.program, launch.kernel, event)
+            stop = exit_stop(loaded.program, launch.kernel, event)
             for listener in EVERY_STOP:
                 listener(stop)
             return stop, free

@@ -41,7 +41,7 @@ PATIENCE = 10_000
 """Instructions that other groups of a warp make alone while the focused lane's waits its turn."""
 
 
-_ENDED = uniform(0, I32)
+EXIT_CODE_0 = uniform(0, I32)
 """$_exitcode of a kernel that has come to its end."""
 
 
@@ -316,7 +316,7 @@ class Runner(Attached["Inferior"]):
         inferior.list_state = None
         inferior.stops.append(stop)
         if inferior.finished and not stop.faulted:
-            inferior.variables["$_exitcode"] = _ENDED
+            inferior.variables["$_exitcode"] = EXIT_CODE_0
         for listener in EVERY_STOP:
             listener(stop)
         return stop

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from gpudbg.device.module import LoadedModule
     from gpudbg.device.tensor_map import DeviceTensorMap
     from gpudbg.formats.program import Program
+    from gpudbg.sm.repeated import RepeatedLaunches
 
 Array = npt.NDArray[Any]
 
@@ -102,6 +104,16 @@ class EmulatedDevice:
         )
         self.gpu.fixed_sms = num_sms is not None
         self.gpu.on_fault.goes_on = on_fault == "continue"
+
+    _INTERNAL = frozenset(("repeated",))
+
+    @cached_property
+    def repeated(self) -> RepeatedLaunches:
+        """What launches that have ended leave for others of their kind."""
+        # Who only looks at a program need not wait for the machine to be imported.
+        from gpudbg.sm.repeated import RepeatedLaunches
+
+        return RepeatedLaunches()
 
     @property
     def arch(self) -> str:

@@ -94,8 +94,8 @@ class HostLaunches:
         self.over = True
         launches = self._execution.machine.launches
         count = f"{launches} launch" + ("es" if launches != 1 else "")
-        ended = f"{program.path} ended with exit code {program.code} after {count}"
-        return "\n".join([ended, *(f"  {row}" for row in self.dropped)])
+        last = f"{program.path} ended with exit code {program.code} after {count}"
+        return "\n".join([last, *(f"  {row}" for row in self.dropped)])
 
     def run_on(self, session: DebugSession | None) -> None:
         """No stop any more: what is left of the program runs to its end."""

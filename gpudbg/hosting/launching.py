@@ -230,16 +230,17 @@ class Runs:
         """`begin`, by the grid of an earlier launch of its kind where there is one."""
         shape = request.function.kernel.name, request.grid, request.block, request.params
         try:
+            repeated = request.function.module.loaded.device.repeated
             module = _module_of(request)
-            return module.gpu.repeated.launch(module, *shape, request.shared, request.cluster)
+            return repeated.launch(module, *shape, request.shared, request.cluster)
         except UsageError as error:
             raise _refused(request, error) from error
 
 
 def _keep(request: LaunchRequest, again: RepeatedLaunch | None) -> bool:
     """Keep a launch that has ended for others of its kind; whether that can be."""
-    module = _module_of(request)
-    return module.gpu.repeated.keep(module, again, request.cluster)
+    loaded = request.function.module.loaded
+    return loaded.device.repeated.keep(loaded.module, again, request.cluster)
 
 
 def is_assert(event: StopEvent | Stop) -> bool:

@@ -150,7 +150,7 @@ class ProgramLaunch:
 
     def _begun(self) -> Grid:
         """A grid, by one that an earlier launch of this kind has left where there is one."""
-        grid, self._repeats = self.loaded.module.gpu.repeated.launch(
+        grid, self._repeats = self.loaded.device.repeated.launch(
             self.loaded.module,
             self.kernel.name,
             self.table.grid,
@@ -165,9 +165,8 @@ class ProgramLaunch:
         """Keep the grid for later launches of this kind, where nobody can tell it from a new one;
         else take it apart."""
         repeats, self._repeats = self._repeats, None
-        if not self.loaded.module.gpu.repeated.keep(
-            self.loaded.module, repeats, self.table.cluster
-        ):
+        loaded = self.loaded
+        if not loaded.device.repeated.keep(loaded.module, repeats, self.table.cluster):
             grid.dispose()
 
     def _launched(self) -> Grid:

@@ -11,7 +11,6 @@ import weakref
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import field
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -35,7 +34,6 @@ if TYPE_CHECKING:
     from gpudbg.sm.engines.step import Bound
     from gpudbg.sm.grid import Grid as Grid
     from gpudbg.sm.launch import Dim
-    from gpudbg.sm.repeated import RepeatedLaunches
     from gpudbg.sm.trap.handler import Handler
 
 Allocate = Callable[[str, int], Allocation]
@@ -126,13 +124,6 @@ class Gpu:
         self.observers = Observers()
         self.on_progress: Callable[[Grid], None] | None = None
         self.launches = 0
-
-    @cached_property
-    def repeated(self) -> RepeatedLaunches:
-        """What launches that have ended leave for others of their kind."""
-        from gpudbg.sm.repeated import RepeatedLaunches
-
-        return RepeatedLaunches()
 
     @property
     def layout(self) -> AddressLayout:

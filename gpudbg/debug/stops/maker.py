@@ -95,7 +95,7 @@ def make_stop(
         "watch": watch,
     }
     if inferior.focus is None or kind == "exited":
-        message = _ended(inferior.program, inferior.kernel, event)
+        message = _exit_message(inferior.program, inferior.kernel, event)
         dropped, rows = _dropped(inferior)
         if dropped:
             times = sum(held.times for held in _places_of(inferior))
@@ -114,13 +114,13 @@ def make_stop(
     return with_card(inferior, stop) if stop.failed else stop
 
 
-def ended_stop(program: Program, kernel: Kernel, event: StopEvent) -> ExitStop:
+def exit_stop(program: Program, kernel: Kernel, event: StopEvent) -> ExitStop:
     """The stop after a launch that came to its end, where no session has looked at it."""
-    message = _ended(program, kernel, event)
+    message = _exit_message(program, kernel, event)
     return ExitStop(message, kernel=kernel.name, instructions=event.total, detail=event.detail)
 
 
-def _ended(program: Program, kernel: Kernel, event: StopEvent) -> str:
+def _exit_message(program: Program, kernel: Kernel, event: StopEvent) -> str:
     return f"{program.shown(kernel.name)} ended after {event.total:,} warp instructions"
 
 

@@ -163,7 +163,7 @@ class EntryStop(StepStop):
 
 
 AT_ENTRY: Final = "at the entry of"
-"""How the message of a launch's first stop begins; who comes back there is told the place."""
+"""How the message of a launch's first stop begins; coming back there adds the place."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
