@@ -56,7 +56,7 @@ class HostRange:
         self.arrays = arrays
         self.name = ""
         self.buffer: DeviceBuffer | None = None
-        self._told = False
+        self._warned = False
 
     def host(self) -> npt.NDArray[np.uint8]:
         """The bytes themselves."""
@@ -78,8 +78,8 @@ class HostRange:
             part = slice(low - self.low, high - self.low)
             if array.flags.writeable:
                 host[part] = now[part]
-            elif not self._told and not np.array_equal(host[part], now[part]):
-                self._told = True
+            elif not self._warned and not np.array_equal(host[part], now[part]):
+                self._warned = True
                 warnings.warn(
                     f"{self.name or 'an argument'} cannot be written: what the kernel wrote is not"
                     " in it (np.array(…) makes a copy that can be)",

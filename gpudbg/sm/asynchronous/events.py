@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
 Places = npt.NDArray[np.int64]
 IN_PIECES: Final = frozenset("UBLKCP UBLKRED UTMALDG UTMASTG UTMAREDG".split())
-"""Instructions whose accesses are told of in pieces: their lanes are none of threads, and the
+"""Instructions whose accesses are reported in pieces: their lanes are none of threads, and the
 lowest lane that executes one has issued all of it."""
 
 
 def issuer(op: str, lanes: int) -> int:
-    """The lane, as a mask, that issued what is told of in pieces; 0 of other instructions."""
+    """The lane, as a mask, that issued what is reported in pieces; 0 of other instructions."""
     return lanes & -lanes if op in IN_PIECES else 0
 
 

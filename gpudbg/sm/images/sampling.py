@@ -25,8 +25,8 @@ from gpudbg.sm.images.pools import Image
 I64 = npt.NDArray[np.int64]
 F64 = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
-Told = Callable[[npt.NDArray[np.uint64], int, int], None]
-"""What is told of a read."""
+TexelListener = Callable[[npt.NDArray[np.uint64], int, int], None]
+"""Is called at a read with the texels' addresses, the lanes and the bytes of each."""
 
 WRAP, MIRROR, EDGE, BORDER, CLAMP_OGL, ONCE_EDGE, ONCE_BORDER, ONCE_OGL = range(8)
 POINT, LINEAR = 1, 2
@@ -90,12 +90,17 @@ def neighbours(number: F64, linear: bool) -> list[tuple[I64, F64]]:
 
 
 def read(
-    memory: DeviceMemory, image: Image, level: int, spot: Spot, lanes: Bools, told: Told | None
+    memory: DeviceMemory,
+    image: Image,
+    level: int,
+    spot: Spot,
+    lanes: Bools,
+    listener: TexelListener | None,
 ) -> list[Any]:
     """X Y Z W of one texel per lane as 32-bit patterns; 0 in lanes that do not execute.
 
     Args:
-        told: is called before bytes are read: addresses, mask of lanes, bytes of each.
+        listener: is called before bytes are read: addresses, mask of lanes, bytes of each.
 
     Raises:
         MemoryFault: a texel lies outside device memory.
@@ -105,7 +110,7 @@ def read(
     assert header is not None
     if not header.format.modelled:
         raise ModelGap(f"texel format {header.format.name} of {image.name} is not modelled")
-    words = _words(memory, header, image.levels[level], spot, lanes & ~spot.border, told)
+    words = _words(memory, header, image.levels[level], spot, lanes & ~spot.border, listener)
     found = texels.unpack(header, words)
     if header.srgb:
         for c in "RGB":
@@ -126,7 +131,7 @@ def _words(
     layout: SurfaceLayout,
     spot: Spot,
     lanes: Bools,
-    told: Told | None,
+    listener: TexelListener | None,
 ) -> list[Any]:
     """The texels' bytes as 32-bit words."""
     size = layout.texel
@@ -135,18 +140,20 @@ def _words(
     for n in range(0, size, step):
         offset = layout.offset(spot.x * size + n, spot.y, spot.z, spot.layer)
         where = np.asarray(offset, np.int64).astype(np.uint64) + np.uint64(header.address)
-        words.append(_gather(memory, where, step, lanes, told))
+        words.append(_gather(memory, where, step, lanes, listener))
     return words
 
 
-def _gather(memory: DeviceMemory, where: Any, size: int, lanes: Bools, told: Told | None) -> Any:
+def _gather(
+    memory: DeviceMemory, where: Any, size: int, lanes: Bools, listener: TexelListener | None
+) -> Any:
     """`size` bytes at each lane's address, zero-extended to 32 bits."""
     out = np.zeros(where.shape, np.uint32)
     if not lanes.any():
         return out
     mask = sum(1 << int(n) for n in np.flatnonzero(lanes))
-    if told is not None:
-        told(where, mask, size)
+    if listener is not None:
+        listener(where, mask, size)
     return memory.gather(where, mask, size, False)[0]
 
 

@@ -414,13 +414,13 @@ def _at(
         places[axis], outside = sampling.address(index, sizes[axis], modes[axis])
         border |= outside
     spot = Spot(places["x"], places["y"], places["z"], layer, border)
-    values = sampling.read(engine.memory, image, level_, spot, lanes, _told(engine))
+    values = sampling.read(engine.memory, image, level_, spot, lanes, _texel_listener(engine))
     if not border.any():
         return values
     return [np.where(border, np.uint32(c), v) for c, v in zip(sampler.border, values, strict=True)]
 
 
-def _told(engine: StepEngine) -> sampling.Told | None:
+def _texel_listener(engine: StepEngine) -> sampling.TexelListener | None:
     """Tells observers of a read: texels lie in global memory."""
     observers, warp = engine.observers, engine.warp
     if observers is None:
@@ -456,7 +456,7 @@ def _texel(engine: StepEngine, image: Image, request: ImageRequest, lanes: Bools
         zero = np.zeros(32, np.int64)
         at = {a: np.where(inside, index[a], 0) if a in index else zero for a in "xyz"}
         spot = Spot(at["x"], at["y"], at["z"], layer, np.zeros(32, np.bool_))
-        values = sampling.read(engine.memory, image, n, spot, inside, _told(engine))
+        values = sampling.read(engine.memory, image, n, spot, inside, _texel_listener(engine))
         totals = [np.where(inside, v, t) for v, t in zip(values, totals, strict=True)]
     return totals
 

@@ -85,7 +85,7 @@ class Workers:
         self._last = launched.config.ctas
         self._table = launched.memory.table()
         self._memory_changes = -1
-        self._told = 0
+        self._prepared = 0
         self._wipe = False
         self._short = self._alone_until = 0
         self._pool: ThreadPool | None = None
@@ -260,8 +260,8 @@ class Workers:
         self._assign(jobs)
         self._counter[0] = residency.started
         chunk = MOST_TAKEN if jobs > 1 else 0
-        if self._told != len(self.workers):
-            self._memory_changes, self._told = -1, len(self.workers)
+        if self._prepared != len(self.workers):
+            self._memory_changes, self._prepared = -1, len(self.workers)
         buffers = {} if launched.trace is None else launched.trace.buffers()
         heard = launched.observed("warp_end") or launched.observed("cta_end")
         # Python places the blocks of a cluster, together, and has their barrier.
