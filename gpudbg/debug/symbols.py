@@ -360,7 +360,9 @@ class Symbols:
             return self._address(self.code_address(origin.integer(rest, "an address")), None)
         codes = origin is not None and origin.codes
         number = parse_int(rest, "address")
-        return self._address(self.code_address(number) if codes else self.pc(number), None)
+        beyond = number >= len(self.kernel.code) and self.image.section_offset(number) is not None
+        pc = self.code_address(number) if codes or beyond else self.pc(number)
+        return self._address(pc, None)
 
     def code_address(self, number: int) -> int:
         """The pc that a number means: a code address, or below the code an offset in the kernel."""
@@ -377,13 +379,14 @@ class Symbols:
     def _address(self, pc: int, text: str | None) -> Location:
         if self.image.section_offset(pc) is None:
             raise CommandError(
-                f"0x{self.offset(pc):x} lies outside the program's code",
+                f"{self.offset(pc):#x} lies outside the program's code",
                 f"{self.kernel_name} has 0x{len(self.kernel.code):x} bytes",
             )
         pc = self.layout.first(pc)
         if not self.layout.holds_instruction(pc):
             apart = f"instructions are {self.layout.word_bytes} bytes apart"
-            raise CommandError(f"0x{self.offset(pc):x} is not an instruction", apart)
+            shown = f"{self.offset(pc):#x}" if self.in_kernel(pc) else self.describe(pc)
+            raise CommandError(f"{shown} is not an instruction", apart)
         return Location((pc,), text or self.describe(pc))
 
     def _function(self, wanted: Explicit, origin: Origin | None) -> Location:

@@ -268,6 +268,12 @@ def test_static_functions_have_their_names_and_outer_frames_their_variables() ->
     names = [row["function"] for row in session.execute("backtrace")]
     assert names == ["deep::leaf", "deep::middle", "outer", "call_chain"]
     assert session.command("info symbol $pc").text.startswith("deep::leaf+0x30")
+    assert session.command("info symbol deep::leaf").text == "deep::leaf+0x0  (deep::leaf(int))"
+    assert session.command("info symbol call_chain").text == "call_chain+0x0"
+    code = session.execute("print &deep::leaf")["value"]
+    assert session.command(f"info symbol {code:#x}").text.startswith("deep::leaf+0x8 ")
+    with pytest.raises(GpudbgError, match=r"^deep::leaf\+0x31 is not an instruction"):
+        session.command("info symbol $pc + 1")
     session.execute("frame 2")
     assert session.execute("print c")["value"] == 4
     with pytest.raises(GpudbgError, match='No symbol "a" in current context'):

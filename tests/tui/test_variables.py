@@ -87,6 +87,10 @@ async def test_names_in_the_source_and_the_source_first_layout() -> None:
         assert "s = 2.5 in lane 0   32 lanes: uniform".replace("   ", " ") in said(app)
         app.main.run_command("up")
         await settle(app, pilot)
+        assert source.cursor == 27 - 1, "the line of the frame's call"
+        await press(app, pilot, "i")
+        assert "scaled: Vec (Vec, float)" in said(app)
+        assert "sc.rays[r].org = {x = 0, y = 0, z = 0.5} in lane 0" in said(app)
         text = source.line_text(16)
         assert "int i" in text
         at = source.region

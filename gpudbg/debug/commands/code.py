@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from gpudbg.answers import HERE, Format, Listing, Notice, Sections, column, computed, typed_row
 from gpudbg.dataclass import dataclass
+from gpudbg.debug import function_places
 from gpudbg.debug.commands.memory import place_of
 from gpudbg.debug.commands.table import command
 from gpudbg.debug.symbols import Line
@@ -399,8 +400,11 @@ def info_symbol(session: DebugSession, argument: str) -> Notice:
     variable = _variable_at(session, text)
     if variable:
         return Notice(variable, variable)
-    place = text if text.isidentifier() else f"*{text}"
-    pc = session.symbols.resolve(place, session.origin()).addresses[0]
+    named = re.fullmatch(r"(\w+::)*[A-Za-z_]\w*", text) is not None
+    if named:  # A function, whose breakpoints come behind its first statements.
+        pc = function_places.begin(session.symbols, text)
+    else:
+        pc = session.symbols.resolve(f"*{text}", session.origin()).addresses[0]
     text = session.symbols.describe(pc)
     section = session.symbols.image.section_offset(pc)
     name, offset = session.symbols.function_offset(pc)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from gpudbg.analysis import LaneShape
 from gpudbg.debug.pictures import result_row
 from gpudbg.errors import GpudbgError
+from gpudbg.expr import Scalar
 from gpudbg.frontends.tui.handlers import HANDLERS
 from gpudbg.frontends.tui.widgets.code import CodePane
 from gpudbg.frontends.tui.widgets.console import ConsolePane
@@ -44,18 +45,24 @@ def select_frame(screen: MainScreen, level: int) -> None:
 
 
 def value_words(session: DebugSession, name: str) -> str:
-    """`v = 12   lanes 1..60`; "" for what is no variable or has no scalar value."""
+    """`v = 12 in lane 3   32 lanes: uniform`, `r = {x = 0}`; "" for what is no variable.
+
+    A function is what it is declared as: `scaled: Vec (Vec, float)`.
+    """
     try:
         result = session.evaluate(name)
         detail = session.snapshot().detail
+        if result.place is not None and result.place.kind == "function":
+            return f"{name}: {result.type}"
+        text = session.command(f"output {name}").text
     except GpudbgError:
         return ""
     lane = session.focus.lane if session.focus is not None else 0
-    if detail is None or not hasattr(result.type, "kind"):
-        return f"{name}: {result.type}" if hasattr(result.type, "fields") else ""
-    row = result_row(name, result, detail, lane, "variable", None)
     if not result.valid[lane]:
         return f"{name}: {result.why or 'no value'} in lane {lane}"
+    if detail is None or not isinstance(result.type, Scalar):
+        return f"{name} = {text} in lane {lane}"
+    row = result_row(name, result, detail, lane, "variable", None)
     shape: LaneShape = row.shape
     return f"{name} = {row.focus_text} in lane {lane}   32 lanes: {shape.words}"
 

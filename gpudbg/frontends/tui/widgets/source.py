@@ -57,10 +57,11 @@ class SourcePane(LinePane):
         return Content(self._rows(view, lines), name)
 
     def _choose(self, view: ScreenView) -> None:
-        """The file of the pc; without a line there the last one, at first the kernel's."""
+        """The selected frame's file; without a line there the last one, at first the kernel's."""
         if self._index is not view.code:
             self._index, self._file = view.code, ""
-        line = self._line(view)
+        pc = _selected(view)
+        line = None if pc is None else view.code.line(pc)
         if line is not None:
             self._file = line.file
         elif not self._file:
@@ -140,13 +141,19 @@ class SourcePane(LinePane):
         super().sized()
 
     def rows_changed(self, view: ScreenView) -> None:
-        """Follow the pc, as the code pane does."""
-        if view.pc is None or view.pc == self._pc or not self.body:
+        """Follow the pc, as the code pane does, and the frame that a command selects."""
+        pc = _selected(view)
+        if pc is None or pc == self._pc or not self.body:
             return
-        self._pc = view.pc
-        line = view.code.line(view.pc)
+        self._pc = pc
+        line = view.code.line(pc)
         if line is None:
             return
         self.cursor = at = line.number - 1
         if not self.top <= at <= self.top + self.body - 2:
             self.top = max(0, at - self.body // 3)
+
+
+def _selected(view: ScreenView) -> int | None:
+    """Where the selected frame goes on; the pc while no frames are shown."""
+    return next((f.pc for f in view.frames if f.selected), view.pc)
