@@ -53,6 +53,7 @@ _VECTOR_BASES = {
     "char": "s8", "short": "s16", "int": "s32", "long": "s64", "longlong": "s64",
     "float": "f32", "double": "f64",
 }  # fmt: skip
+_UNNAMED = "_unnamed_member"
 MAX_DEPTH = 16
 """Structures in structures, and names of names, that are followed."""
 MAX_FIELDS = 4096
@@ -86,9 +87,17 @@ def alignment(type_: CType) -> int:
 
 
 class Declarations:
-    """What some source texts declare."""
+    """What some source texts declare.
 
-    def __init__(self, texts: Iterable[str]) -> None:
+    Args:
+        texts: the sources.
+        known: types by name that something better than their text tells of.
+    """
+
+    def __init__(
+        self, texts: Iterable[str], known: Callable[[str], CType | None] = lambda name: None
+    ) -> None:
+        self._better = known
         self._texts = [_COMMENT.sub(" ", text) for text in texts]
         self._numbers = {
             a or c: int(b or d, 0) for text in self._texts for a, b, c, d in _NUMBER.findall(text)
@@ -160,7 +169,7 @@ class Declarations:
         if name in TYPES:
             found: CType | None = TYPES[name]
         else:
-            found = self._lookup(name.rpartition("::")[2], depth)
+            found = self._better(name) or self._lookup(name.rpartition("::")[2], depth)
         for _ in range(text.count("*")):
             found = Pointer("generic", found if found is not None else NOTHING)
         return found
@@ -200,7 +209,8 @@ class Declarations:
         """Members at the offsets that the host's rules give them; None where one is not known."""
         rows: list[StructField] = []
         at, widest = 0, int(aligned[1]) if aligned is not None else 1
-        for statement in re.split(r";|\b(?:public|private|protected)\s*:", _without_bodies(body)):
+        plain_body = _without_bodies(self._inner_named(body, depth))
+        for statement in re.split(r";|\b(?:public|private|protected)\s*:", plain_body):
             plain = statement.partition("=")[0].strip()
             if not plain or "(" in plain or plain.startswith(("static", "using", "typedef")):
                 continue
@@ -212,11 +222,38 @@ class Declarations:
                 step = alignment(type_)
                 widest = max(widest, step)
                 offset = 0 if union else -(-at // step) * step
-                rows.append(StructField(member, type_, offset))
+                rows.append(StructField(member if member != _UNNAMED else "", type_, offset))
                 at = max(at, offset + type_.size)
         if not rows:
             return None
         return Struct(name, tuple(rows), -(-at // widest) * widest)
+
+    def _inner_named(self, body: str, depth: int) -> str:
+        """A structure's members with names in the place of structures that stand among them.
+
+        `struct { short lo, hi; } h;` becomes `_inner1 h;`; a name of its own stays.
+        """
+        at = 0
+        while (m := _STRUCT.search(body, at)) is not None:
+            end = _closing(body, m.end())
+            if end is None or depth <= 0:
+                break
+            at = end
+            if not m["head"].strip():
+                name = f"_inner{len(self._named)}"
+                self._named[name] = None
+                inside, union = body[m.end() : end], m["word"] == "union"
+                self._named[name] = self._laid_out(
+                    f"{m['word']} {{...}}", inside, union, None, depth - 1
+                )
+                member = f" {_UNNAMED}" if body[end + 1 :].lstrip().startswith(";") else " "
+                body = f"{body[: m.start()]}{name}{member}{body[end + 1 :]}"
+                at = m.start() + len(name) + len(member)
+            elif not body[end + 1 :].lstrip().startswith(";"):
+                # `struct Pair { ... } pair;`: the type is found by its name.
+                body = f"{body[: m.start()]}{m['head'].split()[-1]} {body[end + 1 :]}"
+                at = m.start()
+        return body
 
     def _enumeration(self, name: str) -> CType | None:
         for text in self._texts:

@@ -10,6 +10,7 @@ a value on; where paths meet, only what all of them agree on is left.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
 
 from gpudbg.analysis.cfg import FLOW, Flow
 from gpudbg.formats.program import Program
@@ -17,12 +18,15 @@ from gpudbg.isa.family import Instruction
 from gpudbg.isa.layout import instructions
 from gpudbg.isa.operands import RZ, Reg
 from gpudbg.symbols.debug_variables import EVERYWHERE, DebugVariable
-from gpudbg.symbols.ptx_registers import HALF, PREDICATE, PieceRow
+from gpudbg.symbols.ptx_registers import GENERAL, HALF, PREDICATE, PieceRow
 
 Home = tuple[int, int, int]
 """A piece of a variable, the class of its register, the register's number (see `PieceRow`)."""
 Places = frozenset[Home | str]
 """Registers of the machine and PTX registers that hold a variable's value on every path so far."""
+
+_SUMS = frozenset({"IADD", "IADD3", "FADD", "FMUL", "DADD", "DMUL"})
+"""Operations whose result with another register is another value."""
 
 MAX_INSTRUCTIONS = 20_000
 """Of longer sections lists are taken as they are."""
@@ -72,6 +76,32 @@ class ValuePaths:
         if not self._complete:
             return None
         return _homes(self._walk(variable).found.get(offset, frozenset()), pieces)
+
+    def replaced(self, offset: int, row: PieceRow) -> bool:
+        """Whether another value has been put into a row's register since the row began.
+
+        The compiler lets a row go on to the end of its basic block, also where the register gets
+        another value before.  What is looked at is the code straight in front of the offset.
+        """
+        if row.kind != GENERAL or not self._complete:
+            return False
+        at = offset
+        while at not in self._targets:
+            at = self._flow.layout.before(at)
+            insn = self._flow.instructions.get(at)
+            if at <= row.low or insn is None or insn.op in FLOW:
+                return False
+            read = insn.reads().registers
+            # From itself alone the value is only brought into another form: extended, masked.
+            other = row.number not in read or (insn.op in _SUMS and len(read) > 1)
+            if insn.unconditional and other and row.number in insn.writes().registers:
+                return True
+        return False
+
+    @cached_property
+    def _targets(self) -> frozenset[int]:
+        """Where branches go."""
+        return frozenset(t for at in self._flow.instructions for t in self._flow.targets(at))
 
     def _walk(self, variable: DebugVariable) -> _Walk:
         known = self._known.get(id(variable))

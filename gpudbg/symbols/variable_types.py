@@ -32,12 +32,12 @@ class VariableTypes:
     def __init__(self, program: Program) -> None:
         self._dwarf = read_variable_types(program)
         self._texts = tuple(source_texts(program))
-        self._declared = Declarations(self._texts)
+        self._types = NamedTypes(program)
+        self._declared = Declarations(self._texts, self._types.find)
         text = program.sections[PTX_SECTION].data if PTX_SECTION in program.sections else b""
         found = _PTX_FLOAT.findall(text.replace(b"\0", b"\n").decode("latin-1"))
         self._floats: dict[str, CType] = {n: F32 if bits == "32" else F64 for bits, n in found}
         self._known: dict[tuple[str, int], CType | None] = {}
-        self._types = NamedTypes(program)
         self._named: dict[str, CType | None] = {}
         self.enumerators = Enumerators(program)
 
@@ -81,7 +81,7 @@ class VariableTypes:
         ]
         if not arguments:
             return None
-        texts = Declarations([*arguments, *self._texts])
+        texts = Declarations([*arguments, *self._texts], self._types.find)
         return texts.find(source_name(symbol), size)
 
     def _arguments(self, template: str, given: tuple[str, ...]) -> Iterator[str]:

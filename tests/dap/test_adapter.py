@@ -62,6 +62,12 @@ def test_values_are_set_and_evaluated() -> None:
         client.children(scope)
         set_ = client.ask("setVariable", variablesReference=scope, name="i", value="5")
         assert set_["value"] == "5"
+        # A scope whose rows were not asked for.
+        scope = client.ask("scopes", frameId=outer)["scopes"][0]["variablesReference"]
+        set_ = client.ask("setVariable", variablesReference=scope, name="i", value="5")
+        assert set_["value"] == "5"
+        asked = {"variablesReference": scope, "name": "nothing", "value": "5"}
+        assert "nothing cannot be set (here can be: " in client.refused("setVariable", **asked)
         client.ask("setExpression", expression="base", value="i + 1", frameId=outer)
         asked = {"frameId": outer, "context": "watch"}
         assert client.ask("evaluate", expression="base * 2", **asked)["result"] == "12"

@@ -8,7 +8,7 @@ import pytest
 
 import gpudbg
 from gpudbg.debug.session import DebugSession
-from tests.source.cases import ARCHS, cubin
+from tests.source.cases import ARCHS, DATA, cubin
 
 
 def session_of(arch: str) -> DebugSession:
@@ -111,3 +111,32 @@ def test_a_place_without_an_end_holds_until_the_next_one(arch: str) -> None:
             assert session.cont().kind == "breakpoint"
             found.append(session.execute("print at")["value"])
         assert found == [5, 10, 12]
+
+
+@pytest.mark.parametrize("arch", ARCHS)
+def test_a_register_that_another_value_has_taken_is_no_variable(arch: str) -> None:
+    """The compiler lets a variable's row go on to the end of its basic block."""
+    program = gpudbg.load(str(cubin("switches", arch)))
+    args = [np.arange(32, dtype=np.int32), np.zeros(32, np.int32)]
+    with program.launch("switches", grid=1, block=32, args=args) as session:
+        session.break_at("switches.cu:25", condition="threadIdx.x == 5")
+        session.cont()
+        assert session.execute("print value")["value"] == 5
+        session.execute("delete")
+        session.execute("next")
+        assert session.execute("backtrace")[0]["line"] == 26
+        assert "another value has taken its register" in session.command("print value").text
+        assert session.execute("print m.acc")["value"] == 10
+
+
+def test_types_of_shared_variables_have_structures_in_structures() -> None:
+    program = gpudbg.load(str(cubin("switches", "sm_52")))
+    args = [np.arange(32, dtype=np.int32), np.zeros(32, np.int32)]
+    with program.launch("switches", grid=1, block=32, args=args) as session:
+        session.execute(f"directory {DATA}")
+        session.break_at("switches.cu:56")
+        session.cont()
+        assert session.command("whatis words").text == "type = Word [32]"
+        assert session.execute("print words[3].h.hi")["value"] == -3
+        found = session.execute("print words[3]")["value"]
+        assert found == {"i": -196605, "b": [3, 0, 253, 255], "h": {"lo": 3, "hi": -3}}

@@ -292,6 +292,8 @@ class FrameVariables:
         where: list[Home] | None
         if all(part in pieces for part in needed):
             rows_needed = [pieces[part] for part in needed]
+            if any(paths.replaced(self._offset, row) for row in rows_needed):
+                return lost(type_, f"another value has taken its register (PTX {name})")
             where = paths.homes(variable, self._offset, name, rows_needed)
         else:
             where = paths.stayed(variable, self._offset, needed)

@@ -53,9 +53,13 @@ def set_variable(adapter: Adapter, arguments: Body) -> Body:
     """Write a variable, member, element or register."""
     node = adapter.handles.node(whole_of(arguments, "variablesReference"))
     name = text_of(arguments, "name")
+    if name not in node.paths:  # Its rows were not asked for yet.
+        with adapter.selecting(node.thread, node.level, node.lane) as session:
+            node.children(session, node)
     path = node.paths.get(name)
     if path is None:
-        raise CommandError(f"{name} cannot be set")
+        known = ", ".join(node.paths)
+        raise CommandError(f"{name} cannot be set", f"here can be: {known}" if known else "")
     return _assigned(adapter, node, path, text_of(arguments, "value"), node.lane_of(name))
 
 
