@@ -18,7 +18,7 @@ import numpy.typing as npt
 from gpudbg.analysis.calling_convention import BARRIERS, STACK_POINTER
 from gpudbg.bits import lanes_of
 from gpudbg.dataclass import dataclass
-from gpudbg.debug.values.backtrace import call_depth, frames
+from gpudbg.debug.values.backtrace import call_depth, call_prepared, frames
 from gpudbg.debug.values.lane_groups import RUNNING, shown_group
 from gpudbg.debug.values.unwinding import return_addresses
 from gpudbg.errors import CommandError, UsageError
@@ -58,8 +58,12 @@ def leave_function(runner: Runner) -> None:
     warp.note_edit()
     saved = warp.saved()
     groups = warp.groups.copy() if warp.has_groups else None
+    calls = call_depth(inferior, warp) - selected.physical + 1
+    prepared = None if warp.has_groups else divergence.call_of(warp)
     try:
-        for _ in range(call_depth(inferior, warp) - selected.physical + 1):
+        if prepared is not None and call_prepared(inferior.symbols, warp.pc):
+            divergence.drop_call(warp, prepared)
+        for _ in range(calls):
             if warp.has_groups:
                 _leave_group(inferior, warp)
             else:

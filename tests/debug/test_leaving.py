@@ -106,6 +106,23 @@ def test_leaving_several_calls_at_once(arch: str) -> None:
     assert session.run(max_instructions=100_000).kind == "exited"
 
 
+@pytest.mark.parametrize("place", ["PRET", "JMX"])
+@pytest.mark.parametrize("command", ["return", "finish"])
+def test_leaving_while_a_call_through_a_pointer_is_prepared(place: str, command: str) -> None:
+    """Up to sm_62 the return address of such a call is there before its jump."""
+    program = gpudbg.load(DATA.parents[1] / "data/source/cubin/via.sm_52-G.cubin")
+    session = program.launch("via", grid=1, block=32, args=[np.zeros(32, "i4")])
+    session.break_at("apply")
+    session.run_to_stop()
+    session.command("delete")
+    while f"  {place} " not in session.command("x/i $pc").text:
+        session.step(1)
+    assert [f.function for f in frames(session)] == ["apply", "via"]
+    session.command(command)
+    assert [f.function for f in frames(session)] == ["via"]
+    assert session.run(max_instructions=100_000).kind == "exited"
+
+
 def test_what_cannot_be_left_is_refused_by_name() -> None:
     session = launched("sm_52")
     with pytest.raises(CommandError, match="from the kernel itself"):

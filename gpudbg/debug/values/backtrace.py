@@ -144,7 +144,7 @@ def _returns(inferior: Inferior, warp: WarpState) -> list[int]:
     group = shown_group(inferior, warp)
     if group is None:
         found = [int(target) for kind, _, target in reversed(warp.stack) if kind == "RET"]
-        return found[1:] if found and _call_prepared(inferior.symbols, warp.pc) else found
+        return found[1:] if found and call_prepared(inferior.symbols, warp.pc) else found
     return return_addresses(
         inferior.symbols,
         warp,
@@ -154,10 +154,10 @@ def _returns(inferior: Inferior, warp: WarpState) -> list[int]:
 
 
 _PREPARED: WeakKeyDictionary[Symbols, dict[int, bool]] = WeakKeyDictionary()
-"""By pc, what `_call_prepared` has found."""
+"""By pc, what `call_prepared` has found."""
 
 
-def _call_prepared(symbols: Symbols, pc: int) -> bool:
+def call_prepared(symbols: Symbols, pc: int) -> bool:
     """Whether a pc is behind a `PRET`, which leaves a return address, and at or before the jump
     into the function: a call through a pointer that has not gone there yet."""
     known = _PREPARED.setdefault(symbols, {})
@@ -182,7 +182,7 @@ def lane_depth(inferior: Inferior, warp: WarpState, lane: int) -> int:
     group = group_of(warp, lane) if warp.has_groups else None
     if group is None:
         tokens = sum(1 for entry in warp.stack if entry[0] == "RET")
-        return tokens - (tokens > 0 and _call_prepared(inferior.symbols, warp.pc))
+        return tokens - (tokens > 0 and call_prepared(inferior.symbols, warp.pc))
     symbols = inferior.symbols
     return len(return_addresses(symbols, warp, lane, symbols.layout.first(group.pc)))
 

@@ -163,6 +163,11 @@ def leave_call(warp: WarpState, call: ActiveCall) -> None:
     warp.pc = call.target
 
 
+def drop_call(warp: WarpState, call: ActiveCall) -> None:
+    """Take a call back whose return address is there before its jump: the lanes stay."""
+    warp.words[DEPTH] = call.entry
+
+
 def exit_lanes(warp: WarpState, next_pc: int, lanes: int) -> int:
     """End `lanes`; those that hold a PEXIT token go to its target instead."""
     if warp.words[rec.FLAGS] & rec.FLAG_IDE:
