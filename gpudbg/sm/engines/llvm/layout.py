@@ -132,9 +132,9 @@ FIELD: Final = {name: LOOP + 8 * n for n, name in enumerate(_LOOP_NAMES)}
 
 assert LOOP + 8 * len(_LOOP_NAMES) <= BANKS
 
-IDLE: Final = 256
-LIMIT: Final = 257
-"""Results of the loop that are not a `Left`: no warp is ready; asked to stop, or the limit."""
+IDLE: Final = 254
+LIMIT: Final = 255
+"""Results of the loop whose low byte is no `Left`: no warp is ready; asked to stop, or the limit."""
 GRID_LOOP: Final = "gpudbg_grid"
 POLLED: Final = 2
 """In the loop's `polls`: the turn is over because its warp polls."""
