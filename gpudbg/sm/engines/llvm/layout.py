@@ -134,7 +134,7 @@ assert LOOP + 8 * len(_LOOP_NAMES) <= BANKS
 
 IDLE: Final = 254
 LIMIT: Final = 255
-"""Results of the loop whose low byte is no `Left`: no warp is ready; asked to stop, or the limit."""
+"""Results of the loop, whose low byte is no `Left`: no warp is ready; to stop, or the limit."""
 GRID_LOOP: Final = "gpudbg_grid"
 POLLED: Final = 2
 """In the loop's `polls`: the turn is over because its warp polls."""
