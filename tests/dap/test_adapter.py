@@ -155,6 +155,12 @@ def test_functions_instructions_memory_and_code() -> None:
         read = client.ask("readMemory", memoryReference=out, count=4)
         assert (read["data"], read["unreadableBytes"]) == (data, 0)
         assert client.ask("readMemory", memoryReference="0x10", count=8)["unreadableBytes"] == 8
+        room = 4096 - client.ask("readMemory", memoryReference=out, count=4096)["unreadableBytes"]
+        last = {"memoryReference": out, "offset": room - 2, "data": data}
+        assert client.ask("writeMemory", **last, allowPartial=True)["bytesWritten"] == 2
+        assert "at the end of argument 1" in client.refused("writeMemory", **last)
+        null = {"memoryReference": "0x10", "data": data, "allowPartial": True}
+        assert "null pointer" in client.refused("writeMemory", **null)
         targets = client.ask("gotoTargets", source={"path": SOURCE}, line=36)["targets"]
         assert targets[0]["line"] == 37  # line 36 has no code of its own
         client.ask("goto", threadId=thread, targetId=targets[0]["id"])

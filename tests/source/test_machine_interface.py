@@ -34,6 +34,17 @@ def test_variable_objects_keep_their_frame(inner: Client) -> None:
     assert gone["value"] == "<optimized out>"
 
 
+def test_children_of_a_floating_object_are_of_the_frame_it_was_looked_at_in(inner: Client) -> None:
+    """As gdb, which has the object's value; a client lists them with no frame."""
+    made = inner.ok("-var-create --thread 1 --frame 1 view @ v")
+    assert made["numchild"] == "3"
+    rows = inner.ok("-var-list-children --all-values view")["children"]
+    assert {row["exp"]: row["value"] for row in rows}["first"] == "9"
+    inner.go("-exec-finish")
+    inner.ok("-var-update --all-values view")
+    assert inner.ok("-var-evaluate-expression view.first")["value"] == "9"
+
+
 def test_what_a_function_returned_is_told(inner: Client) -> None:
     stop = inner.go("-exec-finish")
     assert (stop["gdb-result-var"], stop["return-value"]) == ("$1", "11")

@@ -95,6 +95,7 @@ class VarObject:
         frozen: not looked at by updates.
         frame: the call frame whose variables it names: how far from the outermost, its function;
             None where it names none.
+        seen: of one that floats, the frame it was looked at in last: what its children are from.
     """
 
     name: str
@@ -109,6 +110,7 @@ class VarObject:
     in_scope: bool = True
     frozen: bool = False
     frame: BoundFrame | None = None
+    seen: BoundFrame | None = None
     vector: bool = False
     members: tuple[str, ...] = ()
     children: list[str] = field(default_factory=list)
@@ -220,8 +222,9 @@ class VarObjects:
     ) -> VarObject:
         """A root object; errors as `show`."""
         now = show(session, path, letter)
-        bound = frame_bound(session, path) if thread is not None and path not in VECTORS else None
-        row = VarObject(self.new_name(name), path, path, thread, letter, frame=bound)
+        found = frame_bound(session, path) if path not in VECTORS else None
+        bound, seen = (found, None) if thread is not None else (None, found)
+        row = VarObject(self.new_name(name), path, path, thread, letter, frame=bound, seen=seen)
         row.take(now)
         row.vector = path in VECTORS
         self.rows[row.name] = row
@@ -229,16 +232,20 @@ class VarObjects:
 
     def expand(self, session: DebugSession, row: VarObject, first: int, last: int) -> list[str]:
         """Names of the children `first` to `last`, made where they are not yet."""
-        names = []
+        names, level = [], session.frame_level
         for exp, path in self._children(row)[first:last]:
             name = f"{row.name}.{exp}"
             names.append(name)
             if name in self.rows:
                 continue
+            enter_frame(session, row.seen)
             child = VarObject(name, exp, path, row.thread, row.letter, row.format, frame=row.frame)
+            child.seen = row.seen
             child.in_scope = self._refresh(session, child)
             self.rows[name] = child
             row.children.append(name)
+            if row.seen is not None:
+                session.frame_level = level
         return names
 
     def _children(self, row: VarObject) -> list[tuple[str, str]]:
@@ -265,6 +272,8 @@ class VarObjects:
         """Look again; whether anything is different."""
         before = (row.value, row.type, row.in_scope)
         row.in_scope = self._refresh(session, row)
+        if row.thread is None and row.in_scope and row.path not in VECTORS:
+            row.seen = frame_bound(session, row.path)
         return (row.value, row.type, row.in_scope) != before
 
     def family(self, row: VarObject) -> list[VarObject]:

@@ -19,7 +19,7 @@ from gpudbg.frontends.dap.registry import LATER, request, text_of, whole_of
 from gpudbg.frontends.dap.values import VECTORS, described, in_hexadecimal, of_result
 
 if TYPE_CHECKING:
-    from gpudbg.debug import Outcome, Output
+    from gpudbg.debug import DebugSession, Outcome, Output
     from gpudbg.frontends.dap.adapter import Adapter
 
 MOST_BYTES = 1 << 22
@@ -219,32 +219,40 @@ def read_memory(adapter: Adapter, arguments: Body) -> Body:
     count = whole_of(arguments, "count")
     if not 0 <= count <= MOST_BYTES:
         raise CommandError(f"count {count}: at most {MOST_BYTES}")
-    session = adapter.opened()
+    data = _beginning(adapter.opened(), space, address, count)
+    return {
+        "address": f"0x{address:x}",
+        "unreadableBytes": count - len(data),
+        "data": base64.b64encode(data).decode(),
+    }
+
+
+def _beginning(session: DebugSession, space: str, address: int, count: int) -> bytes:
+    """The longest beginning of some bytes that can be read."""
     data = b""
     low, high = 0, count
     while low < high:
-        # The longest beginning that can be read.
         middle = (low + high + 1) // 2
         try:
             data, low = session.memory.read(space, address, middle), middle
         except GpudbgError:
             high = middle - 1
-    return {
-        "address": f"0x{address:x}",
-        "unreadableBytes": count - low,
-        "data": base64.b64encode(data).decode() if low else "",
-    }
+    return data
 
 
 @request("writeMemory")
 def write_memory(adapter: Adapter, arguments: Body) -> Body:
-    """Replace bytes."""
+    """Replace bytes; with `allowPartial` those in front of the first that is no memory."""
     space, address = _memory(arguments)
     try:
         data = base64.b64decode(text_of(arguments, "data"), validate=True)
     except binascii.Error as error:
         raise CommandError(f"data is no base64: {error}") from None
-    adapter.stopped().memory.write(space, address, data)
+    session = adapter.stopped()
+    if arguments.get("allowPartial"):
+        # Where nothing can be written, all of it says why.
+        data = data[: len(_beginning(session, space, address, len(data))) or len(data)]
+    session.memory.write(space, address, data)
     adapter.afterwards.append(lambda: adapter.changed("variables"))
     where = f"{space}:0x{address:x}"
     adapter.afterwards.append(lambda: adapter.memory_changed(where, len(data)))
