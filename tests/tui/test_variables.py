@@ -99,6 +99,15 @@ async def test_names_in_the_source_and_the_source_first_layout() -> None:
         await settle(app, pilot)
         assert "i = 0 in lane 0   32 lanes: lane" in app.main.query_one(KeyRow).text
         assert not isinstance(app.focused, Input)
+        # The layout stays on a terminal of another size; Enter needs no cursor.
+        await pilot.resize_terminal(80, 24)
+        await settle(app, pilot)
+        assert source.display
+        assert source.size.height > code.size.height
+        app.main.focus_pane("variables")
+        assert app.main.query_one(VariablesPane).cursor is None
+        await press(app, pilot, "enter", "enter")
+        assert any(v.opened for v in current(app).variables)
 
 
 async def test_without_variables_it_says_so() -> None:

@@ -75,9 +75,13 @@ BARE = ("asm", "split", "source")
 """Layouts whose code pane has no source lines among the instructions."""
 
 
+SIZES = ("small", "medium", "large")
+"""Classes of terminals: what is changed in one class says nothing of another."""
+
+
 def size_of(width: int) -> str:
-    """The class of a terminal: what is changed in one class says nothing of another."""
-    return "small" if width < 110 else "medium" if width < 180 else "large"
+    """The class of a terminal."""
+    return SIZES[(width >= 110) + (width >= 180)]
 
 
 def arrange(

@@ -26,6 +26,12 @@ class Layouts:
         """What is changed on terminals of a size."""
         return self.now.get(size, Changes())
 
+    def design(self, name: str) -> None:
+        """Take a designed layout on terminals of every size where no pane was moved or resized."""
+        for size in layout.SIZES:
+            if (known := self.changes(size)) == Changes(known.preset):
+                self.now[size] = Changes(name)
+
     def use(self, name: str) -> None:
         """Take a saved layout.
 

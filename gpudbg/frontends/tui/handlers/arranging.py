@@ -109,6 +109,7 @@ def _layout(screen: MainScreen, words: list[str]) -> list[str]:
         layouts.use(name)
         screen.change(screen.changes)
     elif name in layout.PRESETS:
+        layouts.design(name)
         screen.change(Changes(name))
     else:
         layouts.use(name)

@@ -310,9 +310,11 @@ class LinePane(Drawn, can_focus=True):
             self.top = index - max(last, 0)
 
     def action_open(self) -> None:
-        """Enter."""
+        """Enter; without a cursor the first row that stands for something gets it."""
         if self.key is not None:
             self.post_message(messages.RowOpened(self.pane, self.key))
+        elif self.cursor is None:
+            self.action_move(1)
 
     # ---- mouse -----------------------------------------------------------------------------
     def on_click(self, event: Click) -> None:
