@@ -106,11 +106,15 @@ def test_leaving_several_calls_at_once(arch: str) -> None:
     assert session.run(max_instructions=100_000).kind == "exited"
 
 
-@pytest.mark.parametrize("place", ["PRET", "JMX"])
+@pytest.mark.parametrize(
+    ("arch", "place"), [("sm_52", "PRET"), ("sm_52", "JMX"), ("sm_80", "CALL.ABS.NOINC")]
+)
 @pytest.mark.parametrize("command", ["return", "finish"])
-def test_leaving_while_a_call_through_a_pointer_is_prepared(place: str, command: str) -> None:
+def test_leaving_while_a_call_through_a_pointer_is_prepared(
+    arch: str, place: str, command: str
+) -> None:
     """Up to sm_62 the return address of such a call is there before its jump."""
-    program = gpudbg.load(DATA.parents[1] / "data/source/cubin/via.sm_52-G.cubin")
+    program = gpudbg.load(DATA.parents[1] / f"data/source/cubin/via.{arch}-G.cubin")
     session = program.launch("via", grid=1, block=32, args=[np.zeros(32, "i4")])
     session.break_at("apply")
     session.run_to_stop()
