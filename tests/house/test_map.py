@@ -45,7 +45,7 @@ def test_there_are_twenty_questions() -> None:
     assert len(QUESTION.findall(MAP)) == 20
 
 
-@pytest.mark.parametrize("row", QUESTION.finditer(MAP), ids=lambda row: row["folder"])
+@pytest.mark.parametrize("row", list(QUESTION.finditer(MAP)), ids=lambda row: row["folder"])
 def test_a_question_leads_to_what_answers_it(row: re.Match[str]) -> None:
     texts = [file.read_text() for file in files(row["folder"], row["modules"])]
     assert missing(texts, quoted(row["names"])) == []

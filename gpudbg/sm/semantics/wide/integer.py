@@ -281,6 +281,8 @@ def minimum(m: WideMachine, i: WideInsn, a: Value, b: Value) -> Value:
 def imnmx(m: WideMachine, i: WideInsn) -> None:
     """min(a, b) where the predicate holds, else max."""
     if "S64" in i.m or "U64" in i.m:
+        if wanted(i, "q") or wanted(i, "p"):
+            m.gap("the predicates of a 64-bit minimum")
         a64, b64 = _wide(m, i.o["a"]), _wide(m, i.o["b"])
         less64 = m.wult(a64, b64) if "U64" in i.m else m.wslt(a64, b64)
         least = predicate(m, i.o["pa"])
