@@ -5,7 +5,8 @@
 The kernel writes to all of its memory again and again (`kernels/churn.cu`), so that checkpoints
 cannot share any of it.  Goals: recording 1.3 times the plain run at most (in turn, best of each), a
 step back within a second and 500 MB whatever the run's length (millions of warp instructions),
-`reverse-continue` over the whole run in three times its time; all in processor time.
+`reverse-continue` over the whole run in three times its time; all in processor time.  Writes
+reverse.svg: both against the run's length, where the broken line is what grows with it.
 """
 
 from __future__ import annotations
@@ -18,7 +19,9 @@ from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE.parents[1])]
+sys.path[:0] = [str(HERE), str(HERE.parents[1])]
+
+from scaling import OUT, Point, plot  # noqa: E402
 
 CUBIN = HERE.parent / "data" / "bench" / "cubin" / "churn.sm_50.cubin"
 _PAGE = 4096
@@ -56,8 +59,12 @@ def recording(megabytes: int, millions: int, reps: int) -> None:
     print(f"recording: {best[True]:.2f} s / {best[False]:.2f} s = {best[True] / best[False]:.2f}")
 
 
-def steps_back(megabytes: int, millions: int) -> None:
-    """The first step back, later ones, and back to the beginning."""
+def steps_back(megabytes: int, millions: int) -> tuple[Point, Point]:
+    """The first step back, later ones, and back to the beginning.
+
+    Returns:
+        Millions of instructions with the seconds of the dearest step back, and of the way back.
+    """
     with launch(megabytes, millions, True) as session:
         forward = seconds(session.run)
         took = [seconds(session.reverse_step) for _ in range(4)]
@@ -68,6 +75,8 @@ def steps_back(megabytes: int, millions: int) -> None:
             f"{took[0]:.2f} s, then {min(took[1:]):.2f} s, {size} MB; "
             f"reverse-continue {back / forward:.2f} of the run"
         )
+        length = round(session.history.end_tick / 1e6)
+        return (length, max(took)), (length, back)
 
 
 def seconds(call: Callable[[], Any]) -> float:
@@ -85,11 +94,17 @@ def main() -> None:
     parser.add_argument("--megabytes", type=int, default=64)
     parser.add_argument("--instructions", default="250,500,1000,2000")
     parser.add_argument("--reps", type=int, default=3)
+    parser.add_argument("--out", type=Path, default=OUT, metavar="FOLDER")
     options = parser.parse_args()
     lengths = [int(text) for text in options.instructions.split(",")]
     recording(options.megabytes, lengths[0], options.reps)
-    for millions in lengths:
-        steps_back(options.megabytes, millions)
+    found = [steps_back(options.megabytes, millions) for millions in lengths]
+    panels = [
+        ("a step back", "millions of instructions", [step for step, _ in found]),
+        ("reverse-continue", "millions of instructions", [back for _, back in found]),
+    ]
+    options.out.mkdir(parents=True, exist_ok=True)
+    (options.out / "reverse.svg").write_text(plot(panels))
 
 
 if __name__ == "__main__":

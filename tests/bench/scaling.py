@@ -13,7 +13,7 @@ import json
 import math
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -154,11 +154,10 @@ circle { fill: #06c }
 """
 
 
-def plot(grid: list[Point], divergence: list[Point]) -> str:
-    """Both plots beside each other; the broken line is linear cost."""
-    body = panel(0, "saxpy, 32 threads a block", "blocks", grid)
-    body += panel(WIDTH, "64 warps, lanes on several paths", "paths", divergence)
-    size = f'width="{2 * WIDTH}" height="{HEIGHT}"'
+def plot(panels: Sequence[tuple[str, str, list[Point]]]) -> str:
+    """Plots beside each other, each with its title and unit; the broken line is linear cost."""
+    body = [line for n, each in enumerate(panels) for line in panel(n * WIDTH, *each)]
+    size = f'width="{len(panels) * WIDTH}" height="{HEIGHT}"'
     return "\n".join(
         [
             f'<svg xmlns="http://www.w3.org/2000/svg" {size}>',
@@ -188,7 +187,11 @@ def main() -> int:
             tail = "" if math.isnan(more) else f"  {more * 1e6:10.3f} us each further one"
             print(f"{size:6d} {unit} {seconds * 1e3:10.3f} ms{tail}")
     options.out.mkdir(parents=True, exist_ok=True)
-    (options.out / "scaling.svg").write_text(plot(found["blocks"], found["paths"]))
+    panels = [
+        ("saxpy, 32 threads a block", "blocks", found["blocks"]),
+        ("64 warps, lanes on several paths", "paths", found["paths"]),
+    ]
+    (options.out / "scaling.svg").write_text(plot(panels))
     (options.out / "scaling.json").write_text(json.dumps(found, indent=1))
     return 0
 
