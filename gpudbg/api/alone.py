@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from gpudbg.debug.stops.stop import Stop
     from gpudbg.formats.launch import Launch
     from gpudbg.launch.prepare import ProgramLaunch
+    from gpudbg.sm.grid import HangCheck
     from gpudbg.sm.state import WarpState
 
 
@@ -52,7 +53,7 @@ def run_alone(loaded: LoadedProgram, table: Launch) -> tuple[Stop, Callable[[], 
         if gpu.on_fault.goes_on or table.trap.handler is not None:
             return shown().run(), free
         grid = launch.begin_before_session()
-        event = grid.run(hang_check=lambda times: _hang(shown(), times))
+        event = grid.run(hang_check=hang_check(shown))
         if session is None and event.kind == "exited":
             stop = exit_stop(loaded.program, launch.kernel, event)
             for listener in EVERY_STOP:
@@ -72,7 +73,17 @@ def _session_of(loaded: LoadedProgram, launch: ProgramLaunch, table: Launch) -> 
     return session
 
 
-def _hang(session: DebugSession, times: int) -> tuple[WarpState, tuple[str, ...]] | None:
-    from gpudbg.debug.stops.hanging import hang_of
+def hang_check(shown: Callable[[], DebugSession]) -> HangCheck:
+    """What proves that a launch hangs, where a session is made for the proof alone.
 
-    return hang_of(session, times)
+    Args:
+        shown: gives the session of the launch.
+    """
+
+    def check(times: int) -> tuple[WarpState, tuple[str, ...]] | None:
+        # Few runs last until somebody asks.
+        from gpudbg.debug.stops.hanging import hang_of
+
+        return hang_of(shown(), times)
+
+    return check

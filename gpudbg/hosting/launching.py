@@ -6,6 +6,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
+from gpudbg.api.alone import hang_check
 from gpudbg.debug.stops.cuda_exceptions import ASSERT, exception_of
 from gpudbg.errors import GpudbgError, UsageError
 from gpudbg.formats.launch import Launch
@@ -189,13 +190,8 @@ class Runs:
                 session.append(session_of(HostLaunch(process, request, grid)))
             return session[0]
 
-        def hangs(times: int) -> object:
-            from gpudbg.debug.stops.hanging import hang_of
-
-            return hang_of(shown(), times)
-
         try:
-            event = grid.run(hang_check=hangs)  # type: ignore[arg-type]
+            event = grid.run(hang_check=hang_check(shown))
             if event.kind != "exited":
                 asserted = is_assert(event)
                 self.stops.append(shown().runner.end_run(event))
