@@ -288,6 +288,7 @@ def run(case: Case, load_program: LoadProgram | None = None, limit: int = DEFAUL
             cluster=launch.get("cluster"),
         )
         stop = session.run(max_instructions=limit)
+        assert session.grid.fast is None or not session.grid.fast.trouble
         outcome.sessions.append(session)
         outcome.stops.append(stop)
         if stop.kind != "exited":

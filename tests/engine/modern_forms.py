@@ -76,6 +76,7 @@ def outcome(
     session = program.launch("forms", grid=1, block=len(data), args=[], shared_bytes=SHARED)
     stop = session.run(max_instructions=100_000)
     fast = session.grid.fast
+    assert fast is None or not fast.trouble
     report = fast.report() if fast is not None else None
     exits: dict[str, int] = {}
     if report is not None:

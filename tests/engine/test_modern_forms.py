@@ -45,6 +45,24 @@ def test_addresses_made_from_an_index(name: str, tmp_path: Path) -> None:
     assert sum(exits.values()) <= 2
 
 
+def test_an_index_beside_uniform_registers(tmp_path: Path) -> None:
+    """Lanes in a row and at one place, found out at run time, from one sum of uniform registers and
+    a constant: sm_75's form."""
+    lines = [
+        "R2UR UR4, R4",
+        "R2UR UR5, R5",
+        "IMAD.WIDE R40, R8, 0x4, RZ",
+        "LDG.E.SYS R10, [R40.64+UR4]",
+        "LDG.E.SYS R11, [R40.64+UR4+0x40]",
+        "STG.E.SYS [R40.64+UR4+0x80], R13",
+        "LDG.E.SYS R12, [R40.64+UR4+0x80]",
+    ]
+    for index in (LANES, LANES * 0 + 3):
+        held = data(4)
+        held[:, 0] = index
+        agree(lines, held, "sm_75", tmp_path)
+
+
 def test_forms_that_look_at_other_lanes(tmp_path: Path) -> None:
     """MATCH, REDUX, votes, shuffles from one lane, reads of the first lane, choices by what all
     lanes share."""

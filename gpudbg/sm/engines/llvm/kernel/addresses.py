@@ -156,6 +156,8 @@ class Addresses:
         """How addresses lie to one another; "" or lanes in which that holds only besides."""
         linear = where.linear
         if linear is not None and size % linear.scale == 0:
+            # Named before the ways of an access part, which all use it.
+            self.values.scalar(linear.base, 64)
             return self._index_shape(linear, size // linear.scale), ""
         return self.shape(where.low, size), self.same_high(where.high)
 
