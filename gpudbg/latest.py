@@ -29,7 +29,10 @@ class Latest(Sequence[Item], Generic[Item]):
         """Note one more."""
         self._items.append(item)
         if self._weigh is None:
-            self._gone += max(len(self) - self.first - self._most, 0)
+            more = self._before + len(self._items) - self.first - self._most
+            if more <= 0:
+                return
+            self._gone += more
         else:
             self._weight += self._weigh(item)
             while self._weight > self._most and self._gone < len(self._items) - 1:

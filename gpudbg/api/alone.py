@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from gpudbg.api.console import commands
 from gpudbg.debug.stops.maker import exit_stop
 from gpudbg.debug.stops.stop import EVERY_STOP
-from gpudbg.launch.prepare import prepare
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -18,39 +17,37 @@ if TYPE_CHECKING:
     from gpudbg.api.programs import LoadedProgram
     from gpudbg.debug.session import DebugSession
     from gpudbg.debug.stops.stop import Stop
-    from gpudbg.formats.launch import Launch
     from gpudbg.launch.prepare import ProgramLaunch
     from gpudbg.sm.grid import HangCheck
     from gpudbg.sm.state import WarpState
 
 
-def run_alone(loaded: LoadedProgram, table: Launch) -> tuple[Stop, Callable[[], None]]:
-    """Run what a launch table describes to its end, or to what ends it before.
+def run_alone(loaded: LoadedProgram, launch: ProgramLaunch) -> tuple[Stop, Callable[[], None]]:
+    """Run a launch to its end, or to what ends it before.
+
+    Args:
+        launch: ready to begin, without a trap handler of its own.
 
     Returns:
         The stop, as `DebugSession.run` gives it; what frees the launch, to be called once.
 
     Raises:
-        UsageError: the launch does not fit the program.
         ModelGap: an instruction that has no semantics.
     """
-    loaded.use_machine(table)
-    loaded.device.require_open()
-    launch = prepare(loaded, table)
     gpu = loaded.device.gpu
     session: DebugSession | None = None
 
     def shown() -> DebugSession:
         nonlocal session
         if session is None:
-            session = _session_of(loaded, launch, table)
+            session = _session_of(launch)
         return session
 
     def free() -> None:
         (launch.release if session is None else session.close)()
 
     try:
-        if gpu.on_fault.goes_on or table.trap.handler is not None:
+        if gpu.on_fault.goes_on:
             return shown().run(), free
         grid = launch.begin_before_session()
         event = grid.run(hang_check=hang_check(shown))
@@ -65,12 +62,10 @@ def run_alone(loaded: LoadedProgram, table: Launch) -> tuple[Stop, Callable[[], 
         raise
 
 
-def _session_of(loaded: LoadedProgram, launch: ProgramLaunch, table: Launch) -> DebugSession:
+def _session_of(launch: ProgramLaunch) -> DebugSession:
     from gpudbg.debug.session import DebugSession
 
-    session = DebugSession(launch, commands)
-    session.traps.install_from(table)
-    return session
+    return DebugSession(launch, commands)
 
 
 def hang_check(shown: Callable[[], DebugSession]) -> HangCheck:

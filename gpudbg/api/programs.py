@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
     from gpudbg.api.device import Device
     from gpudbg.debug.session import DebugSession
     from gpudbg.formats.launch import Launch
+    from gpudbg.launch.prepare import ProgramLaunch
+    from gpudbg.launch.recipes import LaunchRecipes
 
 
 class LoadedProgram(LoadedModule):
@@ -86,32 +89,34 @@ class LoadedProgram(LoadedModule):
         >>> session.buffer(1)
         array([73], dtype=int32)
         """
-        table, args = table_of(self, kernel, grid, block, args, shared_bytes, cluster)
-        if coverage is not None:
-            each = coverage if isinstance(coverage, list | tuple) else [coverage]
-            masks = [given.whole(mask, "coverage", 0, 0xFFFFFFFF) for mask in each]
-            pixel = {"shader_type": "pixel", "coverage": masks}
-            table = table.replaced(special=make_special(pixel))
-        session = self.launch_table(table)
-        if table.buffers:
-            for argument, value in zip(session.launch.arguments, args, strict=False):
-                # A launch table knows scalar types; structures and complex numbers are bytes there.
-                if isinstance(value, np.ndarray) and value.ndim and argument.buffer is not None:
-                    argument.buffer.dtype = value.dtype.newbyteorder("<")
-                    argument.buffer.shape = value.shape
-        return session
+        if coverage is None:
+            launch = prepared(self, kernel, grid, block, args, shared_bytes, cluster)
+            return self._session(launch)
+        table, values = table_of(self, kernel, grid, block, args, shared_bytes, cluster)
+        each = coverage if isinstance(coverage, list | tuple) else [coverage]
+        masks = [given.whole(mask, "coverage", 0, 0xFFFFFFFF) for mask in each]
+        pixel = {"shader_type": "pixel", "coverage": masks}
+        return self._session(_prepared(self, table.replaced(special=make_special(pixel)), values))
 
     def launch_table(self, table: Launch) -> DebugSession:
         """Launch what a launch table describes; errors as `launch`."""
-        from gpudbg.debug.session import DebugSession
-        from gpudbg.launch.prepare import prepare
-
-        self.use_machine(table)
-        self.device.require_open()
-        session = DebugSession(prepare(self, table), commands)
-        self.device.sessions.add(session)
+        session = self._session(_prepared(self, table))
         session.traps.install_from(table)
         return session
+
+    def _session(self, launch: ProgramLaunch) -> DebugSession:
+        from gpudbg.debug.session import DebugSession
+
+        session = DebugSession(launch, commands)
+        self.device.sessions.add(session)
+        return session
+
+    @cached_property
+    def _recipes(self) -> LaunchRecipes:
+        """Of launches by arguments."""
+        from gpudbg.launch.recipes import LaunchRecipes
+
+        return LaunchRecipes()
 
     __dir__ = public_names
 
@@ -120,6 +125,49 @@ class LoadedProgram(LoadedModule):
 
     def __repr__(self) -> str:
         return f"<LoadedProgram {self.program.path}, {self.program.arch}>"
+
+
+def prepared(
+    loaded: LoadedProgram,
+    kernel: str | None,
+    grid: int | Sequence[int],
+    block: int | Sequence[int],
+    args: Sequence[object],
+    shared_bytes: int = 0,
+    cluster: int | Sequence[int] | None = None,
+) -> ProgramLaunch:
+    """What `LoadedProgram.launch` launches, ready to begin; errors as there."""
+    asked = kernel, grid, block, shared_bytes, cluster
+    recipes = loaded._recipes
+    if not loaded.device.closed:
+        launch = recipes.launch(loaded, asked, args)
+        if launch is not None:
+            return launch
+    table, values = table_of(loaded, kernel, grid, block, args, shared_bytes, cluster)
+    launch = _prepared(loaded, table, values)
+    if not table.buffers:
+        recipes.learn(launch, asked, args)
+    return launch
+
+
+def _prepared(loaded: LoadedProgram, table: Launch, values: Sequence[object] = ()) -> ProgramLaunch:
+    """The launch of a table.
+
+    Args:
+        values: its arguments as they were given, where they were.
+    """
+    from gpudbg.launch.prepare import prepare
+
+    loaded.use_machine(table)
+    loaded.device.require_open()
+    launch = prepare(loaded, table)
+    if table.buffers:
+        for argument, value in zip(launch.details.arguments, values, strict=False):
+            # A launch table knows scalar types; structures and complex numbers are bytes there.
+            if isinstance(value, np.ndarray) and value.ndim and argument.buffer is not None:
+                argument.buffer.dtype = value.dtype.newbyteorder("<")
+                argument.buffer.shape = value.shape
+    return launch
 
 
 def table_of(

@@ -32,7 +32,7 @@ from gpudbg.formats.recording import (
     decode,
     harmless,
 )
-from gpudbg.launch.prepare import Argument, Made, ProgramLaunch
+from gpudbg.launch.prepare import Argument, Details, ProgramLaunch, Sizes
 from gpudbg.sm import state_edits
 from gpudbg.sm.moves import Move
 from gpudbg.sm.state_hash import state_hash
@@ -210,7 +210,10 @@ class _Resumed:
         if kernel is None:
             raise self._error(f"its program has no kernel {of.kernel}")
         params = bytes.fromhex(of.params)
-        return ProgramLaunch(loaded, kernel, table, arguments, params, Made())
+        sizes = Sizes(table.grid, table.block, table.shared_bytes, table.cluster)
+        details = Details(table, arguments)
+        buffers = [a.buffer for a in arguments if a.buffer is not None]
+        return ProgramLaunch(loaded, kernel, sizes, params, lambda: details, buffers)
 
     def _argument(
         self, number: int, loaded: LoadedProgram, allocations: dict[int, Allocation]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Protocol
 from weakref import WeakKeyDictionary
 
@@ -91,6 +92,11 @@ def symbols_of(launch: Launchable) -> Symbols:
     return found
 
 
+@lru_cache(64)
+def _folder_of(path: str) -> str:
+    return os.path.dirname(path) or "."
+
+
 class Inferior:
     """A launch, and where its user stands: what questions about the stopped machine are asked of.
 
@@ -116,7 +122,7 @@ class Inferior:
         self.program = program = launch.program
         self.kernel = launch.kernel
         self.symbols = symbols_of(launch)
-        self.sources = SourcePath(os.path.dirname(program.path) or ".", program.sources)
+        self.sources = SourcePath(_folder_of(program.path), program.sources)
         self.scope = scope
         self.settings = Settings()
         self.focus: Focus | None = None

@@ -7,7 +7,7 @@ import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from threading import get_ident
-from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, Final, ParamSpec, TypeVar
 
 from gpudbg.debug.ownership import ANY
 
@@ -15,6 +15,12 @@ if TYPE_CHECKING:
     from types import FrameType
 
     from gpudbg.debug.inferior import Inferior
+
+_SIGINT: Final = int(signal.SIGINT)
+_default: Final = signal.default_int_handler
+# Without the enumerations that `signal` makes of numbers: a short launch is as long as they take.
+_plain: Final[Any] = getattr(signal, "_signal", signal)
+_get, _set = _plain.getsignal, _plain.signal
 
 Arguments = ParamSpec("Arguments")
 Answer = TypeVar("Answer")
@@ -54,7 +60,7 @@ def interruptible(
                 owner.thread = ANY
 
     def guarded(session: Stoppable, *args: Arguments.args, **kwargs: Arguments.kwargs) -> Answer:
-        if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        if _get(_SIGINT) is not _default:
             return method(session, *args, **kwargs)
         pressed = False
 
@@ -66,9 +72,14 @@ def interruptible(
             session.interrupt()
 
         try:
-            with _handler(stop):
-                return method(session, *args, **kwargs)
+            _set(_SIGINT, stop)
+        except ValueError:
+            # Not the main thread, whose owner handles signals.
+            return method(session, *args, **kwargs)
+        try:
+            return method(session, *args, **kwargs)
         finally:
+            _set(_SIGINT, _default)
             if pressed:
                 session.forget_interrupt()
 

@@ -191,11 +191,11 @@ class DebugSession(Inferior):
             )
         self.require_here()
         self.launching.release()
-        faulted = self.faulted
-        kept = {name: value for name, value in vars(self).items() if name in KEPT}
-        refused = frozenset(vars(self)) - set(KEPT)
-        vars(self).clear()
-        vars(self).update(kept, _refused=refused, _faulted=faulted)
+        held = vars(self)
+        kept = {name: held[name] for name in KEPT if name in held}
+        # Those that stay are found before anybody asks for these.
+        kept |= {"_refused": frozenset(held), "_faulted": self.faulted}
+        self.__dict__ = kept
         self.__class__ = ClosedSession
 
     def use_settings(self, settings: Settings) -> None:

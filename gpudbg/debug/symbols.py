@@ -102,7 +102,12 @@ class CodePlace:
 
     def fields(self) -> dict[str, Any]:
         """The fields that `Stop`, `ErrorRecord` and `Trigger` have of a place."""
-        return {name: getattr(self, name) for name in ("file", "line", "function", "inlined_at")}
+        return {
+            "file": self.file,
+            "line": self.line,
+            "function": self.function,
+            "inlined_at": self.inlined_at,
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +143,7 @@ class Symbols:
         self._code_cache: dict[int, CodeLine | None] = {}
         self._bodies: dict[int, int] = {}
         self._calls_cache: dict[int, tuple[Inlined, ...]] = {}
+        self._place_cache: dict[int, CodePlace] = {}
 
     # ---- pcs and offsets ---------------------------------------------------------------
     def offset(self, pc: int) -> int:
@@ -236,6 +242,14 @@ class Symbols:
         Args:
             skipped: so many inlined calls have not been entered yet: it is the place of the call.
         """
+        if skipped:
+            return self._place(pc, skipped)
+        found = self._place_cache.get(pc)
+        if found is None:
+            found = self._place_cache[pc] = self._place(pc, 0)
+        return found
+
+    def _place(self, pc: int, skipped: int) -> CodePlace:
         line, calls = self.line(pc), self.calls(pc)
         if 0 < skipped <= len(calls):
             line, calls = calls[skipped - 1].line, calls[skipped:]

@@ -476,7 +476,11 @@ class DeviceBuffer:
             UsageError: the array has another number of bytes, or the buffer was freed.
         """
         self.require_live()
-        host = converted(array, self.dtype, "the array")
+        host: Array
+        if type(array) is np.ndarray and array.dtype == self.dtype and array.flags.c_contiguous:
+            host = array
+        else:
+            host = converted(array, self.dtype, "the array")
         if host.nbytes != self.nbytes:
             mine, its = (f"{x.dtype}{list(x.shape)}" for x in (self, host))
             raise UsageError(

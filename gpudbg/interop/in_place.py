@@ -10,6 +10,7 @@ from __future__ import annotations
 import warnings
 import weakref
 from collections.abc import Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -33,8 +34,8 @@ ALIGNED = 16
 def byte_bounds(array: Array) -> tuple[int, int]:
     """Host addresses of an array's first byte and behind its last."""
     low = high = int(array.__array_interface__["data"][0])
-    if not array.size:
-        return low, low
+    if array.flags.c_contiguous or not array.size:
+        return low, low + array.nbytes
     for count, stride in zip(array.shape, array.strides, strict=True):
         reach = (count - 1) * stride
         low, high = low + min(reach, 0), high + max(reach, 0)
@@ -58,6 +59,7 @@ class HostRange:
         self.buffer: DeviceBuffer | None = None
         self._warned = False
 
+    @cached_property
     def host(self) -> npt.NDArray[np.uint8]:
         """The bytes themselves."""
         count = self.high - self.low
@@ -70,7 +72,10 @@ class HostRange:
         assert self.buffer is not None
         if self.buffer.freed:
             return
-        now, host = self.buffer.allocation.data, self.host()
+        now, host = self.buffer.allocation.data, self.host
+        if len(self.arrays) == 1 and self.arrays[0].flags.writeable:
+            host[:] = now
+            return
         for array in self.arrays:
             low, high = (
                 byte_bounds(array) if len(self.arrays) > 1 else (self.low, self.low + len(host))
@@ -98,19 +103,27 @@ class ArraysInPlace:
         """
         self._ranges = merged(arrays)
         named = {id(a): name for a, name in zip(arrays, names, strict=False)}
+        self._whole: dict[int, DeviceBuffer] = {}
+        """Arrays that a buffer is the copy of, by identity."""
         for one in self._ranges:
-            called = " and ".join(
-                dict.fromkeys(filter(None, (named.get(id(a)) for a in one.arrays)))
-            )
-            one.name = called
-            made = one.buffer = device.buffer(one.host(), called or None)
+            first = one.arrays[0]
             if len(one.arrays) == 1:
-                first = one.arrays[0]
-                if first.flags.c_contiguous and first.nbytes == made.nbytes:
-                    made.dtype, made.shape = first.dtype, first.shape
+                called = named.get(id(first), "")
+            else:
+                called = " and ".join(
+                    dict.fromkeys(filter(None, (named.get(id(a)) for a in one.arrays)))
+                )
+            one.name = called
+            made = one.buffer = device.buffer(one.host, called or None)
+            if len(one.arrays) == 1 and first.flags.c_contiguous and first.nbytes == made.nbytes:
+                made.dtype, made.shape = first.dtype, first.shape
+                self._whole[id(first)] = made
 
     def view(self, array: Array) -> DeviceBuffer | DeviceView:
         """The argument for one of the arrays."""
+        whole = self._whole.get(id(array))
+        if whole is not None:
+            return whole
         low, high = byte_bounds(array)
         one = next(r for r in self._ranges if r.low <= low and high <= r.high and _holds(r, array))
         assert one.buffer is not None

@@ -85,14 +85,14 @@ def run(launch: ReadyLaunch) -> Stop:
         KernelError: a fault, a trap or a deadlock; the message is the fault card.
     """
     from gpudbg.api.alone import run_alone
-    from gpudbg.api.programs import table_of
+    from gpudbg.api.programs import prepared
 
     held, args = launch.placed()
     try:
         sizes = launch.grid, launch.block
         row = *sizes, args, launch.shared_bytes, launch.cluster
-        table, _ = table_of(launch.program, launch.kernel, *row)
-        stop, free = run_alone(launch.program, table)
+        ready = prepared(launch.program, launch.kernel, *row)
+        stop, free = run_alone(launch.program, ready)
         try:
             held.copy_back()
             return stop.check()

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from gpudbg.mem.checkpoint import Checkpoint
     from gpudbg.mem.device import Allocation
     from gpudbg.sm.gpu import Gpu, Grid
+
+
+_NONE: Final[frozenset[Allocation]] = frozenset()
 
 
 class Beginnings:
@@ -46,7 +49,7 @@ class Beginnings:
         memory = self._gpu.memory
         if self.checkpoint is None:
             self.checkpoint = memory.checkpoint()
-            self._heap = frozenset(self._gpu.heap.blocks)
+            self._heap = frozenset(self._gpu.heap.blocks) if self._gpu.heap.blocks else _NONE
             if kept is not None:
                 kept()
         else:

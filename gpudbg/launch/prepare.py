@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from gpudbg.formats.initdata import dtype_of, make_array
 from gpudbg.formats.launch import (
     BoundArg,
     BufferArg,
+    Dim3,
     ImageArg,
     Launch,
     ObjectArg,
@@ -68,14 +69,36 @@ class Argument:
     output: bool = False
 
 
+class Sizes(NamedTuple):
+    """Sizes of a launch: CTAs, threads of one, dynamic shared memory, CTAs of a cluster."""
+
+    grid: Dim3
+    block: Dim3
+    shared_bytes: int = 0
+    cluster: Dim3 | None = None
+
+
+class Details(NamedTuple):
+    """What only views of a launch ask for.
+
+    Attributes:
+        table: the launch table.
+        arguments: as given.
+        bound: the same, made to fit the parameters.
+    """
+
+    table: Launch
+    arguments: tuple[Argument, ...]
+    bound: tuple[BoundArg, ...] = ()
+
+
 class ProgramLaunch:
     """A launch that can begin more than once (`gpudbg.debug.session.Launch`).
 
     Attributes:
         loaded: the program on its device.
         kernel: what is launched.
-        table: the launch table.
-        arguments: as launched.
+        sizes: of the launch.
         params: the parameter bytes.
         subscriptions: observers that listen until the session ends.
         beginnings: its grids, and what they begin from.
@@ -87,22 +110,37 @@ class ProgramLaunch:
         self,
         loaded: LoadedModule,
         kernel: Kernel,
-        table: Launch,
-        arguments: tuple[Argument, ...],
+        sizes: Sizes,
         params: bytes,
-        made: Made,
+        details: Callable[[], Details],
+        buffers: Sequence[DeviceBuffer] = (),
+        made: Made | None = None,
     ) -> None:
-        """Args: made: what was made for it on the device."""
+        """Args:
+        details: gives what only views of the launch ask for.
+        buffers: those that are arguments.
+        made: what was made for it on the device.
+        """
         self.loaded = loaded
         self.kernel = kernel
-        self.table = table
-        self._given = arguments
+        self.sizes = sizes
         self.params = params
         self.subscriptions: set[Subscription] = set()
-        self._made = made
+        self._details, self._buffers = details, buffers
+        self._made = Made() if made is None else made
         self.beginnings = Beginnings(loaded.device.gpu, retire=self._retire)
         self._repeats: RepeatedLaunch | None = None
         self._ready: Grid | None = None
+
+    @cached_property
+    def details(self) -> Details:
+        """Table and arguments as they were given."""
+        return self._details()
+
+    @property
+    def table(self) -> Launch:
+        """The launch table."""
+        return self.details.table
 
     @cached_property
     def arguments(self) -> tuple[Argument, ...]:
@@ -110,7 +148,7 @@ class ProgramLaunch:
         names = names_of(self.program, self.kernel)
         return tuple(
             replace(a, name=names[n]) if a.name == f"arg{n}" else a
-            for n, a in enumerate(self._given)
+            for n, a in enumerate(self.details.arguments)
         )
 
     @property
@@ -144,20 +182,21 @@ class ProgramLaunch:
 
     def _copy_small(self) -> None:
         """What is small is copied sooner than compiled code could ask for it."""
-        for argument in self._given:
-            if argument.buffer is not None and argument.buffer.nbytes <= SMALL_BYTES:
-                argument.buffer.allocation.writable()
+        for buffer in self._buffers:
+            allocation = buffer.allocation
+            if allocation.size <= SMALL_BYTES:
+                allocation.writable()
 
     def _begun(self) -> Grid:
         """A grid, by one that an earlier launch of this kind has left where there is one."""
         grid, self._repeats = self.loaded.device.repeated.launch(
             self.loaded.module,
             self.kernel.name,
-            self.table.grid,
-            self.table.block,
+            self.sizes.grid,
+            self.sizes.block,
             self.params,
-            self.table.shared_bytes,
-            self.table.cluster,
+            self.sizes.shared_bytes,
+            self.sizes.cluster,
         )
         return grid
 
@@ -166,18 +205,13 @@ class ProgramLaunch:
         else take it apart."""
         repeats, self._repeats = self._repeats, None
         loaded = self.loaded
-        if not loaded.device.repeated.keep(loaded.module, repeats, self.table.cluster):
+        if not loaded.device.repeated.keep(loaded.module, repeats, self.sizes.cluster):
             grid.dispose()
 
     def _launched(self) -> Grid:
-        table = self.table
+        grid, block, shared_bytes, cluster = self.sizes
         return self.loaded.module.launch(
-            self.kernel.name,
-            table.grid,
-            table.block,
-            self.params,
-            table.shared_bytes,
-            table.cluster,
+            self.kernel.name, grid, block, self.params, shared_bytes, cluster
         )
 
     def keep(self, buffers: Iterable[DeviceBuffer]) -> None:
@@ -307,7 +341,10 @@ def _prepared(
     marked = {output.buffer for output in table.outputs}
     objects = buffers | images
     arguments = tuple(_argument(n, item, objects, marked) for n, item in enumerate(bound))
-    return ProgramLaunch(loaded, kernel, table, arguments, params, made)
+    sizes = Sizes(table.grid, table.block, table.shared_bytes, table.cluster)
+    details = Details(table, arguments, bound)
+    held = [a.buffer for a in arguments if a.buffer is not None]
+    return ProgramLaunch(loaded, kernel, sizes, params, lambda: details, held, made)
 
 
 class ArgumentPlace(tuple[Program, str | None, int, int]):
@@ -421,7 +458,7 @@ def _mapped(
     return ScalarArg("bytes", bytes(made))
 
 
-def _buffer_words(name: str, number: int) -> str:
+def buffer_words(name: str, number: int) -> str:
     """How messages call a buffer that is an argument: by the name that it was given, too."""
     given = name.partition(" (argument ")[0]
     kind, _, own = given.partition(" ")
@@ -454,7 +491,7 @@ def _argument(
             if getattr(source, "handle", None) == value:
                 return Argument(getattr(source, "name", plain), value, source)
             if isinstance(source, DeviceBuffer):
-                source.allocation.name = _buffer_words(source.allocation.name, number)
+                source.allocation.name = buffer_words(source.allocation.name, number)
                 return Argument(plain, value, source)
             return Argument(plain, value)
     return Argument(plain, None)

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from gpudbg.mem.blocks import BLOCK
 from gpudbg.mem.pages import PIECE, Kept
 
 if TYPE_CHECKING:
@@ -131,14 +132,16 @@ class Journal:
                 before = found
         if not wanted:
             return
-        begun = process_time()
+        # What is small takes less time than asking for the time.
+        begun = process_time() if allocation.size > BLOCK else None
         kept = Kept(allocation, None if before is None else before.contents[allocation])
         marks = None if allocation.marks is None else _packed(allocation.marks)
         if before is not None and marks is not None:
             marks = before.same_marks(allocation, marks)
         for found in wanted:
             found.take(allocation, kept, marks)
-        self.seconds += process_time() - begun
+        if begun is not None:
+            self.seconds += process_time() - begun
 
 
 def _packed(marks: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8]:

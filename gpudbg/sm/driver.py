@@ -74,9 +74,10 @@ class SmDriver:
         control = port.read(0, "DBGR_CONTROL0")
         if not control & DEBUG:
             raise UsageError("SM 0 is not in debug mode", "set DBGR_CONTROL0 bit 0 first")
-        for sm in self._busy():
+        busy = self._busy()
+        for sm in busy:
             port.write(sm, "DBGR_CONTROL0", port.read(sm, "DBGR_CONTROL0") | STOP)
-        return all([self.locked(sm) for sm in self._busy()])
+        return all([self.locked(sm) for sm in busy])
 
     def locked(self, sm: int) -> bool:
         """Poll one SM: locked down, or nothing pending that needs it."""
@@ -181,4 +182,4 @@ class SmDriver:
 
     def _busy(self) -> list[int]:
         """SMs with warps."""
-        return sorted({warp.sm for warp in self.grid.warps()})
+        return [sm.index for sm in self.grid.sms if sm.warps.count(None) < len(sm.warps)]

@@ -94,15 +94,15 @@ class DebugPort:
 
     Attributes:
         grid: the launch.
-        log: the latest accesses and events.
     """
 
     def __init__(self, grid: Grid) -> None:
         self.grid = grid
         self._sms = grid.sms
+        self._launched = grid.launched
         self._layout = port_layout(grid.gpu.arch)
         self._count = 0
-        self.log: deque[PortAccess] = deque(maxlen=LOG_ENTRIES)
+        self._log: deque[tuple[int, str, int | None, str, int, int]] = deque(maxlen=LOG_ENTRIES)
         grid.traps.on_event = self.event
 
     # ---- access ------------------------------------------------------------------------
@@ -125,17 +125,24 @@ class DebugPort:
         Raises:
             UsageError: no such SM or register.
         """
-        self._reader(register)
+        if register not in _READS:
+            self._reader(register)
         target = self._sm(sm)
         self._note("write", sm, register, value & _U32)
         self._put(target, register, value & _U32)
 
     def broadcast(self, register: str, value: int) -> None:
         """Write a word on every SM."""
-        self._reader(register)
-        self._note("broadcast", None, register, value & _U32)
+        if register not in _READS:
+            self._reader(register)
+        value &= _U32
+        self._note("broadcast", None, register, value)
+        action = _WRITES.get(register)
         for sm in self._sms:
-            self._put(sm, register, value & _U32)
+            if action is not None:
+                action(self, sm, value)
+            else:
+                self._put(sm, register, value)
 
     def peek(self, sm: int, register: str) -> int:
         """As `read`, but not logged: for views."""
@@ -176,11 +183,16 @@ class DebugPort:
 
     def latest(self, count: int) -> Iterator[PortAccess]:
         """The last entries of the log, oldest first."""
-        return islice(self.log, max(0, len(self.log) - count), None)
+        return map(PortAccess._make, islice(self._log, max(0, len(self._log) - count), None))
+
+    @property
+    def log(self) -> list[PortAccess]:
+        """The latest accesses and events, oldest first."""
+        return list(map(PortAccess._make, self._log))
 
     def _note(self, kind: str, sm: int | None, register: str, value: int) -> None:
         self._count += 1
-        self.log.append(PortAccess(self._count, kind, sm, register, value, self.grid.total))
+        self._log.append((self._count, kind, sm, register, value, self._launched.total))
 
     def _sm(self, number: int) -> Sm:
         if not 0 <= number < len(self._sms):

@@ -109,6 +109,11 @@ def known(program: Program, kernel: Kernel) -> tuple[Parameter, ...]:
 
 def declare(kernel: Kernel, names: Sequence[str], pointers: Sequence[bool]) -> None:
     """Say how the parameters of a kernel are called that no source is read for."""
+    held = _KNOWN.get(kernel)
+    if held is not None and len(held) == len(names) == len(pointers):
+        said = zip(held, names, pointers, strict=True)
+        if all([(p.name, p.pointer, p.type) == (name, star, "") for p, name, star in said]):
+            return
     rows = zip(sorted(kernel.params, key=lambda p: p.ordinal), names, pointers, strict=False)
     made = tuple(Parameter(name, p.size, pointer) for p, name, pointer in rows)
     if len(made) == len(kernel.params):
