@@ -327,6 +327,13 @@ class Multiplication:
         """`m16n8k16`"""
         return f"m{self.m}n{self.n}k{self.k}"
 
+    @property
+    def selects(self) -> bool:
+        """Whether its selector is one of those of a sparse A: a quad's four lanes hold 16 nibbles
+        for each of two rows, and a chunk of columns takes one."""
+        width = {32: 2, 4: 8}.get(bits_of(self.kinds[0]), 4)
+        return self.selector * self.k < 16 * width
+
 
 MULTIPLIES: Final = frozenset("HMMA IMMA BMMA DMMA QMMA OMMA".split())
 WARPGROUP: Final = frozenset("HGMMA IGMMA BGMMA QGMMA".split())

@@ -32,6 +32,45 @@ def test_listed_variants_stop(variant: Variant, tmp_path: Path) -> None:
         session.run(max_instructions=3)
 
 
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("UTMALDG.5D [UR61], [UR4], desc[UR26]", "UR64, UR65, UR66, UR67: a warp has 63"),
+        ("LDSM.16.M88.4 R253, [RZ]", "R253 and 3 more reach beyond R254"),
+        ("HMMA.16816.F32 R253, R4, R8, RZ", "R253 and 3 more reach beyond R254"),
+        ("HGMMA.64x216x16.F32 R152, gdesc[UR4], RZ, !UPT, gsb0", "R152 and 107 more"),
+    ],
+)
+def test_registers_that_no_warp_has(line: str, words: str, tmp_path: Path) -> None:
+    """Of several that follow one another the last ones: nothing else lies behind R254."""
+    given = loaded(tmp_path / "v.bin", "sm_90", line)
+    session = given.launch("v", grid=1, block=128, args=[], shared_bytes=32768)
+    stop = session.run(max_instructions=9)
+    assert [error.name for error in stop.errors] == ["OOR_REG"]
+    assert words in stop.message
+
+
+def test_pairs_behind_urz_are_zero(tmp_path: Path) -> None:
+    session = program(tmp_path / "v.bin", "sm_90", "UBLKCP.S.G [URZ], [UR8], UR39")
+    assert session.run(max_instructions=3).kind in ("warp_error", "exited")
+
+
+def test_the_least_number_is_subtracted(tmp_path: Path) -> None:
+    """Saturating: 0x80000000 - 0x80000000 is 0, and 5 - 0x80000000 the greatest number."""
+    session = program(
+        tmp_path / "v.bin",
+        "sm_120",
+        "MOV R4, 0x80000000",
+        "VIADD.S32.ISAT R5, R4, -R4",
+        "VIADD.S32.ISAT R6, -R4, 0x5",
+        "VIADD.S32.ISAT R7, R4, 0xffffffff",
+    )
+    for _ in range(4):
+        session.step()
+    held = session.warp(0).state.R
+    assert [int(held[n][9]) for n in (5, 6, 7)] == [0, 0x7FFFFFFF, 0x80000000]
+
+
 def test_an_accumulator_of_zeros_needs_no_predicate(tmp_path: Path) -> None:
     """`RZ, !UPT`: it adds nothing either way."""
     found = []

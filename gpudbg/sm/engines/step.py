@@ -43,6 +43,7 @@ from gpudbg.sm.schedule.polling import branch_polls
 from gpudbg.sm.schedule.turns import TURN_POINTS
 from gpudbg.sm.semantics import registry
 from gpudbg.sm.semantics.machine import WideOperations
+from gpudbg.sm.semantics.operands import check_run
 from gpudbg.sm.sregs import SregFile
 from gpudbg.sm.state import RZ, UNIFORM_ROWS, ZERO_ROW, Sm, WarpState
 from gpudbg.sm.trap.instructions import TrapPolicy
@@ -382,7 +383,7 @@ class StepEngine(ValueOps, AsyncOps):
             raise ModelGap(f"{insn.text(pc)}: a reserved value has no semantics")
         missing = self._missing_registers(insn)
         if missing:
-            function = _fault("OOR_REG", f"{missing} is not one of the warp's {len(self.warp.R)}")
+            function = _fault("OOR_REG", missing)
         guard, negated = (PT, False) if insn.tests_guard else insn.guard
         guard += UPRED if insn.uniform_guard and guard != PT else PRED
         if branch_polls(place, insn, self._decoded, layout):
@@ -416,8 +417,8 @@ class StepEngine(ValueOps, AsyncOps):
         return str(entry.insn.op)
 
     def _missing_registers(self, insn: Instruction) -> str:
-        """The registers an instruction names and the warp does not have, as text."""
-        return ", ".join(f"R{n}" for n in registry.missing_registers(insn, len(self.warp.R)))
+        """What is wrong with registers that an instruction names and the warp does not have."""
+        return registry.missing_registers(insn, len(self.warp.R), len(self.warp.UR))
 
     def _system_call(self, pc: int) -> Bound:
         """A function of the driver's at a stub address, bound as if it were an instruction."""
@@ -489,7 +490,8 @@ class StepEngine(ValueOps, AsyncOps):
     # Uniform registers have a copy for each lane; a group's copies are written together.
 
     def ureg(self, index: int) -> U32:
-        if index == RZ:
+        if index >= RZ:
+            # Behind the one that reads as zero there is nothing else.
             return const32(0)
         row = self.warp.rows[UNIFORM_ROWS + index]
         return const32(int(row[first_lane(self.exec)]))  # type: ignore[index]
@@ -715,9 +717,7 @@ class StepEngine(ValueOps, AsyncOps):
             chosen = int(self.ureg(i.o["g"].index)[0])
             scales = tensor_product.Scales((of_a, self.reg(i.o["f"].index)), chosen)
         results = tensor_product.product(i.op, i.m, i.arch, shape, fragments, metadata, scales)
-        for n, value in enumerate(results):
-            if shape.d.register != RZ:
-                self.reg_write(shape.d.register + n, value)
+        self._write_fragment(shape.d, results)
 
     def warpgroup_multiply(
         self, i: Any, descriptors: tuple[Wide, Wide], negative: tuple[bool, bool],
@@ -730,7 +730,7 @@ class StepEngine(ValueOps, AsyncOps):
         self._whole_warp(i.op)
         warp = self.warp
         shape = multiplication(i, warp.index)
-        if shape is None:
+        if shape is None or (shape.sparse and not shape.selects):
             self.gap(f"{i.op}.{'.'.join(i.m)}")
         words = int(lanes64(descriptors[0])[0]), int(lanes64(descriptors[1])[0])
         given = wgmma.WgmmaInputs(
@@ -749,14 +749,20 @@ class StepEngine(ValueOps, AsyncOps):
                 self._tell(MatricesRead(extents, words, across))
         except MemoryFault as fault:
             raise self._error(fault, "load", 1) from None
-        for n, value in enumerate(made):
-            self.reg_write(shape.d.register + n, value)
+        self._write_fragment(shape.d, made)
+
+    def _write_fragment(self, operand: Operand, values: Sequence[Value]) -> None:
+        if operand.register != RZ:
+            check_run(self.warp_error, operand.register, len(values))
+            for n, value in enumerate(values):
+                self.reg_write(operand.register + n, value)
 
     def _fragment(self, operand: Operand) -> list[U32]:
         assert operand.layout is not None
         count = operand.layout.registers
         if operand.register == RZ:
             return [ZERO_ROW] * count
+        check_run(self.warp_error, operand.register, count)
         return [self.reg(operand.register + n) for n in range(count)]
 
     # ---- system ------------------------------------------------------------------------

@@ -8,7 +8,7 @@ output for SM 5.x (inferred).
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any, NoReturn, Protocol
 
 from gpudbg.isa.operands import PT, RZ, Const, Imm, Pred, Reg
 from gpudbg.sm.semantics.machine import Flag, Machine, Mask, Value, Wide
@@ -112,6 +112,12 @@ def check_aligned(m: Machine, operand: Reg, count: int) -> None:
     """Raise MISALIGNED_REG unless the register number is a multiple of `count` (2 or 4)."""
     if operand.index != RZ and operand.index % count:
         m.warp_error("MISALIGNED_REG", detail=f"R{operand.index} holds {32 * count} bits")
+
+
+def check_run(error: Callable[..., NoReturn], first: int, count: int) -> None:
+    """Raise OOR_REG, by `Machine.warp_error`, unless so many registers follow one another."""
+    if first + count > RZ:
+        error("OOR_REG", detail=f"R{first} and {count - 1} more reach beyond R254")
 
 
 # ---- destinations ------------------------------------------------------------------------

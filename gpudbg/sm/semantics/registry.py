@@ -81,7 +81,7 @@ _WIDE_REASONS = (
     ("textures and surfaces", ("TEX", "TLD", "TMML", "TXD", "TXQ", "SU")),
 )  # fmt: skip
 """Why mnemonics of 128-bit instructions have no semantics, by how they begin."""
-_RESERVED = "INVALID"
+_RESERVED = ("INVALID", "???")
 NO_MEANING = "meaning unknown, or emitted by no compiler"
 
 
@@ -100,10 +100,20 @@ def why_not(mnemonic: str) -> str:
 
 def reserved(insn: Any) -> bool:
     """Whether a field of a 128-bit instruction holds a value that has no meaning."""
-    return _RESERVED in insn.text()
+    text = insn.text()
+    return any(mark in text for mark in _RESERVED)
 
 
-def missing_registers(insn: Instruction, count: int) -> list[int]:
-    """Registers that an instruction names and a warp with that many does not have."""
-    used = insn.reads().registers | insn.writes().registers
-    return sorted(n for n in used if count <= n < RZ)
+def missing_registers(insn: Instruction, count: int, uniform: int) -> str:
+    """What is wrong with registers that an instruction names and a warp does not have, or "".
+
+    Args:
+        count: registers of a lane.
+        uniform: uniform registers, the one that reads as zero among them.
+    """
+    reads, writes = insn.reads(), insn.writes()
+    own = sorted(n for n in reads.registers | writes.registers if count <= n < RZ)
+    if own:
+        return f"{', '.join(f'R{n}' for n in own)} is not one of the warp's {count}"
+    shared = sorted(n for n in reads.uniform | writes.uniform if uniform <= n < RZ)
+    return f"{', '.join(f'UR{n}' for n in shared)}: a warp has {uniform - 1}" if shared else ""

@@ -33,10 +33,27 @@ _GRAPHICS = "of graphics code"
 
 
 VARIANTS = (
+    Variant(
+        ("ATOMG",),
+        ".SAFEADD of other sizes than its own",
+        "ATOMG.E.SAFEADD.S32.STRONG.GPU PT, R4, desc[UR4][R2.64], R6",
+        "sm_90",
+        _UNUSED,
+    ),
     Variant(("B2R",), "all but .RESULT", "B2R R4, 0x0", "sm_75", _UNUSED),
     Variant(("BAR",), ".SYNCALL", "BAR.SYNCALL", "sm_80", _UNUSED),
     Variant(("BAR",), ".SCAN", "BAR.SCAN 0x2, 0x80, P0", "sm_120", _UNUSED),
     Variant(("BMOV",), ".PQUAD", "BMOV.32.PQUAD MACTIVE, B15", "sm_80", _GRAPHICS),
+    Variant(
+        ("BMOV",),
+        "of other than B0 to B15",
+        "BMOV.32 R4, MACTIVE",
+        "sm_80",
+        "of trap handlers and the run time",
+    ),
+    Variant(
+        ("CALL", "JMP"), "through a constant", "CALL.ABS.NOINC c[0x0][0x160]", "sm_80", _UNUSED
+    ),
     Variant(
         ("F2FP",),
         ".RS before sm_100, .MERGE_C.RS",
@@ -47,8 +64,15 @@ VARIANTS = (
     Variant(("HMMA",), ".1684", "HMMA.1684.F16 R16, R4, R6, R12", "sm_80", _UNUSED),
     Variant(
         ("HMMA",),
-        ".SP of small shapes",
+        ".SP of shapes that PTX does not have",
         "HMMA.SP.1688.F32 R16, R4, R8, R12, R0, 0x0",
+        "sm_80",
+        _UNUSED,
+    ),
+    Variant(
+        ("HMMA", "IMMA", "QMMA", "OMMA", "HGMMA", "IGMMA", "QGMMA"),
+        ".SP with a selector that its shape does not have",
+        "IMMA.SP.16832.U8.S8 R16, R4.ROW, R20.COL, R8, R0, 0x3",
         "sm_80",
         _UNUSED,
     ),
@@ -81,7 +105,25 @@ VARIANTS = (
         "sm_75",
         _UNUSED,
     ),
+    Variant(
+        ("IMNMX", "UIMNMX"),
+        ".S64, .U64 with predicates as results",
+        "IMNMX.S64 P5, P3, R6, R18, R8, PT, !PT",
+        "sm_120",
+        _UNKNOWN,
+    ),
+    Variant(
+        ("LDC", "ULDC", "LDCU"), "without a bank", "ULDC.S8 UR4, [UR6+0x10], UP1", "sm_80", _UNKNOWN
+    ),
+    Variant(
+        ("REDAS", "STAS"),
+        "with an address in one register",
+        "STAS.64 [R8.U32+UR4], R10",
+        "sm_120",
+        _UNUSED,
+    ),
     Variant(("RPCMOV",), ".64", "RPCMOV.64 Rpc, UR4", "sm_90", _UNKNOWN),
+    Variant(("LDSM",), ".M832 of halves", "LDSM.16.M832.2 R4, [R8]", "sm_75", _UNUSED),
     Variant(("MOVM",), ".M832, .M864, .U4TO8", "MOVM.16.M832 R24, R17", "sm_75", _UNUSED),
     Variant(
         ("STG",),
@@ -102,6 +144,13 @@ VARIANTS = (
         ".DST_G_BYTE_MASK to shared memory",
         "UBLKCP.S.G.DST_G_BYTE_MASK [UR4], [UR6], UR8",
         "sm_100",
+        _UNUSED,
+    ),
+    Variant(
+        ("UBLKCP",),
+        "from global to global memory",
+        "UBLKCP.G.G [UR4], [UR6], UR8",
+        "sm_90",
         _UNUSED,
     ),
     Variant(

@@ -131,18 +131,15 @@ def _ureg(place: Address) -> int:
     return place.index.index
 
 
-def _route(i: WideInsn) -> tuple[str, str]:
-    """Where a bulk copy goes to and comes from."""
-    found = [name for name in i.m if name in ("G", "S")]
-    return found[0], found[1]
+_ROUTES = {"GS": ("G", "S"), "SG": ("S", "G"), "SS": ("S", "S")}
+"""Where a bulk copy goes to and comes from, as it is printed."""
 
 
 def _bulk(m: WideMachine, i: WideInsn, reduce: tuple[str, str] | None) -> None:
-    route, masked = _route(i), "DST_G_BYTE_MASK" in i.m
-    if any("INVALID" in name for name in i.m) or (masked and route[0] != "G"):
+    route = _ROUTES.get("".join(name for name in i.m if name in ("G", "S")))
+    masked = "DST_G_BYTE_MASK" in i.m
+    if route is None or (masked and route[0] != "G"):
         m.gap(f"{i.op}.{'.'.join(i.m)}")
-    if route == ("G", "G"):
-        m.gap(f"{i.op}.G.G")
     to, source = _ureg(i.o["addr"]), _ureg(i.o["addr2"])
     target: Wide = m.ureg_pair(to) if route[0] == "G" else m.zext(m.ureg(to))
     barrier: Value = 0 if route[0] == "G" else m.ureg(to + 1)

@@ -155,7 +155,9 @@ def bmov(m: WideMachine, i: WideInsn) -> None:
         clear = "CLEAR" in i.m
         write(m, i, m.barrier_mask(number, clear, keep=destination.index != 255))
         return
-    source = next(o for o in i.operands if not hasattr(o, "text"))
+    source = next((o for o in i.operands if not hasattr(o, "text")), None)
+    if source is None:
+        m.gap(f"{i.op} of {i.operands[-1].text}")
     m.set_barrier(number, raw(m, source))
 
 

@@ -164,7 +164,7 @@ def _packed_types(i: WideInsn) -> tuple[str, str]:
     unpacks = "UNPACK_B" in i.m or "UNPACK_B_MERGE_C" in i.m
     if unpacks:
         target = named[0] if len(named) > 1 else "F16"
-        return target, named[-1]
+        return target, named[-1] if named else ""
     return (named[0] if named and named[0] != "F32" else "F16"), "F32"
 
 

@@ -136,12 +136,18 @@ def iadd(m: WideMachine, i: WideInsn) -> None:
 def viadd(m: WideMachine, i: WideInsn) -> None:
     """a + b, of the whole word or of its parts."""
     bits = _lane_bits(i)
-    a, b = (_parts(m, i.o[slot], bits) for slot in "ab")
     if "ISAT" in i.m:
-        total = m.wadd(m.sext(a), m.sext(b))
+        total = m.wadd(*(_exact(m, i.o[slot]) for slot in "ab"))
         write(m, i, m.lo(_clamp(m, total, -(1 << 31), (1 << 31) - 1)))
         return
+    a, b = (_parts(m, i.o[slot], bits) for slot in "ab")
     write(m, i, m.add(a, b) if bits == 32 else _by_parts(m, bits, m.add, a, b))
+
+
+def _exact(m: WideMachine, operand: Source) -> Wide:
+    """A signed operand in 64 bits: of the least number `-` is no number of 32 bits."""
+    value = m.sext(raw(m, operand))
+    return m.wadd(m.wnot(value), 1) if operand.neg else value
 
 
 def _lane_bits(i: WideInsn) -> int:

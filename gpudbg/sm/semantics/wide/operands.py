@@ -8,7 +8,7 @@ from typing import Any, Protocol
 from gpudbg.isa.operands import Const, Imm, Pred, Reg
 from gpudbg.sm.semantics.float_operands import F32_SIGN, F64_MAGNITUDE, F64_SIGN, signs32
 from gpudbg.sm.semantics.machine import Mask, Rounding, Value, Wide, WideMachine
-from gpudbg.sm.semantics.operands import ALL_ONES, half
+from gpudbg.sm.semantics.operands import ALL_ONES, check_run, half
 
 Source = Reg | Const | Imm
 ROUNDINGS: tuple[Rounding, ...] = ("RM", "RP", "RZ")
@@ -139,6 +139,7 @@ def write_registers(m: WideMachine, operand: Reg, values: Sequence[Value]) -> No
     """Write consecutive registers."""
     if operand.index == 255:
         return
+    check_run(m.warp_error, operand.index, len(values))
     for n, value in enumerate(values):
         if operand.file == "UR":
             m.ureg_write(operand.index + n, value)
@@ -150,6 +151,7 @@ def read_registers(m: WideMachine, operand: Source, count: int) -> list[Value]:
     """Consecutive registers; RZ is all zero."""
     if not isinstance(operand, Reg) or operand.index == 255:
         return [raw(m, operand)] + [0] * (count - 1)
+    check_run(m.warp_error, operand.index, count)
     read = m.ureg if operand.file == "UR" else m.reg
     return [read(operand.index + n) for n in range(count)]
 

@@ -32,7 +32,8 @@ def _exists(op: str, shape: Multiplication) -> bool:
     """Whether registers of all lanes hold the matrices of that shape."""
     bits = bits_of(shape.kinds[0])
     if shape.sparse:
-        return shape.m == 16 and shape.k in _SPARSE[bits]
+        known = shape.m == 16 and shape.k in _SPARSE[bits]
+        return known and shape.selects
     return op == "DMMA" or shape.step >= 0 or shape.k * bits >= LEAST_ROW
 
 

@@ -162,6 +162,7 @@ class Emitter:
         self.listing = listing
         self.full, self.plain = options.full, options.plain
         self.conditions = options.conditions
+        self.held = options.registers, options.uniform
         self.slow: dict[int, str] = {}
         self.blocks = Blocks()
         self._table = registry.table(listing.arch)
@@ -497,7 +498,7 @@ class Emitter:
             raise Slow("no semantics")
         if self._wide and registry.reserved(insn):
             raise Slow("a reserved value")
-        if registry.missing_registers(insn, self.registers.count):
+        if registry.missing_registers(insn, *self.held):
             # Also where its meaning uses none, such as a prefetch.
             raise Slow("a register the warp does not have")
         condition = self.conditions.get(self.cursor.pc)

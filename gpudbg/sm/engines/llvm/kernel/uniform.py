@@ -71,7 +71,7 @@ class UniformRegisters:
         self.bail_unless(self.ir.op(f"icmp eq i32 {bits}, -1"))
 
     def ureg(self, index: int) -> Num:
-        if index == RZ:
+        if index >= RZ:
             return 0
         now = self._state.now
         found = now.uregs.get(index)
