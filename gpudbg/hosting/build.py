@@ -16,7 +16,15 @@ from gpudbg.hosting import stubs
 from gpudbg.hosting.table import INTERNAL, absent, aliases, functions
 
 COMPILERS = ("cc", "clang", "gcc")
-SOURCES = ("host.c", "driver.c", "graphs.c", "runtime.c", "runtime_graphs.c", "exports.c")
+SOURCES = (
+    "host.c",
+    "driver.c",
+    "graphs.c",
+    "runtime.c",
+    "runtime_graphs.c",
+    "batches.c",
+    "exports.c",
+)
 FIRST_SOURCE = "redirect.c"
 HEADERS = ("host.h", "state.h", "graphs.h")
 LIBRARY = "libcuda.so.1"

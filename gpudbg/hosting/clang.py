@@ -25,6 +25,8 @@ from gpudbg.toolchain.options import CompileOptions
 SUFFIX = ".cu"
 KNOWN_VERSION = "CUDA Version 11.5.0\n"
 """What every clang that is in use accepts; the headers are newer."""
+WRAPPERS = "wrappers"
+"""Folder of an installation that is to be looked into first."""
 LARGEST_ARCH = "sm_80"
 """Of code that every clang that is in use makes; later GPUs get PTX."""
 FLAGS = (
@@ -32,6 +34,29 @@ FLAGS = (
     # CCCL's headers declare what is only asked for its type.
     "-Xclang", "-fcuda-allow-variadic-functions",
 )  # fmt: skip
+_STAND_INS = {
+    # Of a library that is in no wheel asked for; clang's own header includes it.
+    "curand_mtgp32_kernel.h": "",
+    "cuda_profiler_api.h": """#pragma once
+#include <cuda_runtime_api.h>
+extern "C" cudaError_t CUDARTAPI cudaProfilerStart(void);
+extern "C" cudaError_t CUDARTAPI cudaProfilerStop(void);
+""",
+    "cudaProfiler.h": """#pragma once
+#include <cuda.h>
+extern "C" CUresult CUDAAPI cuProfilerStart(void);
+extern "C" CUresult CUDAAPI cuProfilerStop(void);
+""",
+}
+"""Headers that programs include and that none of the wheels has."""
+_KEYWORD = """#pragma push_macro("__noinline__")
+#undef __noinline__
+#include_next <{name}>
+#pragma pop_macro("__noinline__")
+"""
+_WITH_KEYWORD = ("bits/basic_string.h", "bits/basic_string.tcc", "bits/shared_ptr_base.h")
+"""Headers of GNU's C++ library that write `__attribute__((__noinline__))`, which CUDA's headers
+make a macro of (newer clangs wrap them as is done here)."""
 _UNKNOWN_ARCH = re.compile(r"unsupported CUDA gpu architecture|CUDA version .* does not support")
 _SHOWN = 20
 """Lines of clang's words that are shown."""
@@ -67,7 +92,13 @@ def build_program(source: str, out: Path, arch: str, options: CompileOptions) ->
     with tempfile.TemporaryDirectory(prefix="gpudbg-cuda-") as place:
         make_installation(Path(place))
         words = [clang, *FLAGS, *_flags(options), "-x", "cuda", source, "-o", str(out)]
-        words += [f"--cuda-path={place}", f"-L{built_library()}", "-lcudart", "-lcuda"]
+        words += [
+            f"-I{Path(place) / WRAPPERS}",
+            f"--cuda-path={place}",
+            f"-L{built_library()}",
+            "-lcudart",
+            "-lcuda",
+        ]
         done = _run(words, arch, place)
         if done.returncode and _UNKNOWN_ARCH.search(done.stderr):
             done = _run(words, LARGEST_ARCH, place)
@@ -108,10 +139,12 @@ def make_installation(place: Path) -> None:
     for folder in headers:
         for entry in Path(folder).iterdir():
             _link(place / "include" / entry.name, entry)
-    # Of a library that is in no wheel asked for; clang's own header includes it.
-    absent = place / "include" / "curand_mtgp32_kernel.h"
-    if not absent.exists():
-        absent.touch()
+    for name, text in _STAND_INS.items():
+        if not (place / "include" / name).exists():
+            (place / "include" / name).write_text(text)
+    (place / WRAPPERS / "bits").mkdir(parents=True)
+    for name in _WITH_KEYWORD:
+        (place / WRAPPERS / name).write_text(_KEYWORD.format(name=name))
     (place / "version.txt").write_text(KNOWN_VERSION)
     _link(place / "bin" / "ptxas", ptxas)
     tool = place / "bin" / "fatbinary"

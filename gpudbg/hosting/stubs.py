@@ -99,7 +99,12 @@ def renamed_list() -> str:
 
 def _here(name: str) -> bool:
     """Whether the generated file has it: an alias is made where its function is."""
-    return any(f.name == name and f.handler != BY_HAND for f in functions())
+    return name in _generated()
+
+
+@cache
+def _generated() -> frozenset[str]:
+    return frozenset((*absent(), *(f.name for f in functions() if f.handler != BY_HAND)))
 
 
 def _head(function: ApiFunction) -> str:

@@ -153,7 +153,8 @@ def absent() -> tuple[str, ...]:
     # Of a name that has versions the first one has 32-bit sizes: no program of today asks for it.
     known |= {f.name.rpartition("_v")[0] for f in functions() if f.since}
     names = (n for file in ("absent_driver.txt", "absent_runtime.txt") for n in table_lines(file))
-    return tuple(name for name in dict.fromkeys(names) if name not in known)
+    plain = (n for n in names if not n.endswith(("_ptsz", "_ptds")))
+    return tuple(name for name in dict.fromkeys(plain) if name not in known)
 
 
 @cache
@@ -165,4 +166,6 @@ def aliases() -> tuple[tuple[str, str], ...]:
             continue
         suffixes = ("_ptsz", "_ptds")
         made += [(function.name + suffix, function.name) for suffix in suffixes]
+    # Only some have them; a program that asks for one has to begin.
+    made += [(name + suffix, name) for name in absent() for suffix in ("_ptsz", "_ptds")]
     return tuple(made)

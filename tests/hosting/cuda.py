@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from gpudbg.hosting.build import built_library, compilers
-from gpudbg.hosting.clang import make_installation
+from gpudbg.hosting.clang import WRAPPERS, make_installation
 from gpudbg.sm.engines.llvm import cache
 
 PROGRAMS = Path(__file__).parent / "programs"
@@ -66,7 +66,7 @@ def compile_program(path: Path, out: Path, *flags: str, arch: str) -> None:
     """Build it, as a user with clang does."""
     place = installation()
     words = [require_clang(), *_FLAGS, "-x", "cuda", str(path), "-o", str(out)]
-    words += [f"--cuda-path={place}", f"--cuda-gpu-arch={arch}", *flags]
+    words += [f"-I{place / WRAPPERS}", f"--cuda-path={place}", f"--cuda-gpu-arch={arch}", *flags]
     words += [f"-L{built_library()}", "-lcudart"]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-3000:]

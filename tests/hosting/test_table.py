@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import re
 import struct
+import subprocess
 from dataclasses import replace
 from inspect import signature
 from pathlib import Path
@@ -97,6 +98,26 @@ def test_names_for_a_stream_of_each_thread_and_of_the_newest_runtime() -> None:
             assert getattr(library, function)
         library.cudaGetErrorString_ptsz.restype = ctypes.c_char_p
         assert library.cudaGetErrorString_ptsz(2) == b"out of memory"
+
+
+@pytest.mark.parametrize("per_thread", [False, True])
+def test_a_program_that_links_any_function_of_the_headers_begins(per_thread: bool) -> None:
+    """Every one is exported: carried out, or named as not supported where it is called."""
+    compiler, folders = require_compiler(), runtime_headers()
+    if not folders:
+        pytest.skip("NVIDIA's headers are not installed")
+    words = [compiler, "-E", "-P", "-x", "c++", "-", *(f"-I{folder}" for folder in folders)]
+    words += ["-DCUDA_API_PER_THREAD_DEFAULT_STREAM"] * per_thread
+    libraries = {"libcuda.so.1": ("cuda.h", "cudaGL.h"), "libcudart.so.12": ("cuda_runtime_api.h",)}
+    for name, headers in libraries.items():
+        includes = "".join(f"#include <{header}>\n" for header in headers)
+        done = subprocess.run(words, input=includes, capture_output=True, text=True, check=True)
+        declared = set(
+            re.findall(r"(?:CUresult|cudaError_t)\s+(cu\w+)\s*\([^;{]*\)\s*;", done.stdout)
+        )
+        library = ctypes.CDLL(str(built_library() / name))
+        assert len(declared) > 300
+        assert [one for one in sorted(declared) if not hasattr(library, one)] == []
 
 
 def test_tensor_maps_are_those_of_the_device() -> None:

@@ -193,6 +193,10 @@ def parameter(process: HostProcess, handle: int, index: int) -> tuple[int, int]:
     return params[index].offset, params[index].size
 
 
+def parameter_count(process: HostProcess, handle: int) -> int:
+    return len(process.get(handle, HostFunction).kernel.params)
+
+
 # ---- attributes --------------------------------------------------------------------------
 def _version(process: HostProcess) -> int:
     return process.machine.major * 10 + process.machine.minor

@@ -3,9 +3,9 @@
 #include <cstdlib>
 #include <cstring>
 #include <cuda.h>
-extern "C" cudaError_t cudaProfilerStart(void);
-extern "C" cudaError_t cudaProfilerStop(void);
+#include <cuda_profiler_api.h>
 #include <cuda_runtime.h>
+#include <memory>
 #include <vector>
 static int wrong;
 #define OK(call)                                                                                   \
@@ -403,9 +403,64 @@ static void entry()
                                         &q));
     TRUE(q == cudaDriverEntryPointVersionNotSufficent);
 }
+static void batches()
+{
+    // 4 rows of 3 bytes into the second layer of a volume, and back row by row.
+    unsigned char from[12], back[12] = {};
+    for (int n = 0; n < 12; n++)
+        from[n] = n + 1;
+    unsigned char *p;
+    OK(cudaMalloc(&p, 2 * 5 * 8));
+    OK(cudaMemset(p, 0, 2 * 5 * 8));
+    cudaMemcpy3DBatchOp ops[2] = {};
+    cudaMemcpy3DOperand *in = &ops[0].src, *out = &ops[0].dst;
+    in->type = out->type = cudaMemcpyOperandTypePointer;
+    in->op.ptr.ptr = from;
+    out->op.ptr.ptr = p + 5 * 8;
+    out->op.ptr.rowLength = 8;
+    out->op.ptr.layerHeight = 5;
+    ops[0].extent = {3, 4, 1};
+    ops[1] = ops[0];
+    ops[1].src = *out;
+    ops[1].dst = *in;
+    ops[1].dst.op.ptr.ptr = back;
+#if CUDART_VERSION >= 13000
+    OK(cudaMemcpy3DBatchAsync(2, ops, 0, 0));
+#else
+    size_t failed = 9;
+    OK(cudaMemcpy3DBatchAsync(2, ops, &failed, 0, 0));
+    ops[1].extent.width = 0;
+    IS(cudaErrorInvalidValue, cudaMemcpy3DBatchAsync(2, ops, &failed, 0, 0));
+    TRUE(failed == 1);
+#endif
+    TRUE(!memcmp(from, back, 12));
+    unsigned char all[80];
+    OK(cudaMemcpy(all, p, 80, cudaMemcpyDefault));
+    TRUE(all[40] == 1 && all[43] == 0 && all[48] == 4 && all[39] == 0);
+    // The same rows as elements of an array.
+    cudaArray_t array;
+    cudaChannelFormatDesc bytes = cudaCreateChannelDesc<unsigned char>();
+    OK(cudaMallocArray(&array, &bytes, 3, 4));
+    ops[0].dst.type = ops[1].src.type = cudaMemcpyOperandTypeArray;
+    ops[0].dst.op.array.array = ops[1].src.op.array.array = array;
+    ops[0].dst.op.array.offset = ops[1].src.op.array.offset = {0, 0, 0};
+    ops[0].extent = ops[1].extent = {3, 4, 1};
+    memset(back, 0, 12);
+#if CUDART_VERSION >= 13000
+    OK(cudaMemcpy3DBatchAsync(2, ops, 0, 0));
+#else
+    OK(cudaMemcpy3DBatchAsync(2, ops, nullptr, 0, 0));
+#endif
+    TRUE(!memcmp(from, back, 12));
+    OK(cudaFreeArray(array));
+    OK(cudaFree(p));
+    // The library's own attribute of this name, beside CUDA's keyword.
+    TRUE(*std::make_shared<int>(7) == 7);
+}
 int main()
 {
     attributes();
+    batches();
     pools();
     managed();
     copies();
