@@ -39,7 +39,6 @@ _ENGINE: Final = ("code", "constants", "polled", "turn_over", "written")
 """What the step engine keeps from one instruction to the next."""
 _GRID: Final = (
     "_halted",
-    "_hang_checks",
     "_started",
     "counters",
     "cut",

@@ -122,7 +122,6 @@ class Grid:
         self._interrupt = threading.Event()
         self._started = False
         self._halted: list[WarpState] = []
-        self._hang_checks = HangChecks()
         self.flow = TrapFlow(self, launched.traps)
         self.counters: Counters | None = None
         self.owned: list[Allocation] = []
@@ -148,6 +147,11 @@ class Grid:
     def schedule(self) -> Schedule:
         """Who runs next."""
         return self.launched.schedule
+
+    @property
+    def _hang_checks(self) -> HangChecks:
+        """When it is asked whether it hangs."""
+        return self.launched.hang_checks
 
     @property
     def total(self) -> int:
@@ -565,7 +569,7 @@ class Grid:
 
     def begin_again(self) -> None:
         """Forget the run that compiled code has taken to its end (`sm.repeated`)."""
-        self._hang_checks = HangChecks()
+        self.launched.hang_checks = HangChecks()
         self._interrupt.clear()
         self._pause = self.limit = None
 
@@ -695,7 +699,9 @@ class Grid:
             if turn != NO_TURN:
                 engine = self.engine
                 self.schedule.settle(engine.turn_over, engine.polled or engine.yielded)
-                self._hang_checks.polled(engine.polled, self.total)
+                if engine.turn_over or warp.words[rec.STATUS] != rec.READY:
+                    # Else compiled code goes on with the turn, or who stopped in its middle.
+                    self._hang_checks.polled(engine.polled, self.total)
         if warp.words[rec.STATUS] == rec.DONE:
             self.warp_done(warp)
         if outcome == "until":

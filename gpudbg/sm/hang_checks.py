@@ -22,14 +22,16 @@ class HangChecks:
     Attributes:
         at: total at which the next is due.
         times: how many there were.
+        polls: turns in a row that ended because their warps poll.
+        patience: as many of them bring the next look forward.
     """
 
-    __slots__ = ("_done", "_idle", "_patience", "_polls", "at", "times")
+    __slots__ = ("_done", "_idle", "at", "patience", "polls", "times")
 
     def __init__(self) -> None:
         self.at, self.times, self._done = FIRST, 0, 0
         self._idle = AFTER_CHECK
-        self._polls, self._patience = 0, FIRST_POLLS
+        self.polls, self.patience = 0, FIRST_POLLS
 
     def sooner(self) -> None:
         """Look early and often."""
@@ -38,9 +40,9 @@ class HangChecks:
     def polled(self, yes: bool, total: int) -> None:
         """A turn has ended, because its warp polls an mbarrier or for another reason: after many
         polls in a row a look is due at once."""
-        self._polls = self._polls + 1 if yes else 0
-        if self._polls >= self._patience:
-            self._polls, self._patience = 0, self._patience * AFTER_PROGRESS
+        self.polls = self.polls + 1 if yes else 0
+        if self.polls >= self.patience:
+            self.polls, self.patience = 0, self.patience * AFTER_PROGRESS
             self.at = min(self.at, total)
 
     def due(self, total: int, ctas_done: int) -> bool:

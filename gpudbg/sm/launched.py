@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import field
+
 from gpudbg.dataclass import dataclass
 from gpudbg.formats.program import CodeImage
 from gpudbg.mem.constant import ConstantBanks
 from gpudbg.mem.device import DeviceMemory
+from gpudbg.sm.hang_checks import HangChecks
 from gpudbg.sm.launch import LaunchConfig
 from gpudbg.sm.observer import Observers
 from gpudbg.sm.residency.step import Residency
@@ -36,6 +39,7 @@ class Launched:
         trace: instructions and accesses not yet handed to observers, where they take them in
             batches.
         marking: compiled code marks what it stores to memory without contents (`sm.written`).
+        hang_checks: when it is asked whether it hangs.
     """
 
     config: LaunchConfig
@@ -52,6 +56,7 @@ class Launched:
     total: int = 0
     trace: Trace | None = None
     marking: bool = False
+    hang_checks: HangChecks = field(default_factory=HangChecks)
 
     @property
     def sms(self) -> list[Sm]:

@@ -35,7 +35,7 @@ NOT_HASHED = {
     "how far a plan is, and the turn in progress: whom they lead to is hashed": """
         Schedule.executed Schedule.turns Schedule.left Schedule.polls""",
     "when a hang is looked for": """
-        HangChecks._done HangChecks._idle HangChecks._patience HangChecks._polls HangChecks.at
+        HangChecks._done HangChecks._idle HangChecks.at HangChecks.patience HangChecks.polls
         HangChecks.times Residency._issued_at""",
     "what a driver's sequence around a stop writes": "SmTrap.frozen SmTrap.pause",
     "what is shown: breakpoints that were met, bytes that were written": """

@@ -94,7 +94,7 @@ def _plain_forms() -> Iterator[Form]:
 
 
 def _atomic_forms() -> Iterator[Form]:
-    for what, bits in layout.ATOMICS.items():
+    for what, bits in layout.atomics_on("global").items():
         op, kind = what.split(".")
         name = _FLOAT.get(kind, "" if kind == "U32" else kind)
         size, dot = bits // 8, "." * bool(name)

@@ -74,6 +74,9 @@ def _others() -> Iterator[Case]:
     yield "ATOMS.CAS R20, [R12{o}], R24, R25", 4, "shared"
     yield "ATOMS.CAST.SPIN R20, [R12{o}], R24, R25", 4, "shared"
     yield "ATOMS.POPC.INC.32 RZ, [R12+UR4{o}]", 4, "shared"
+    for suffix in ("", ".A1T0", ".A0TR", ".RED.A1T0", ".OPTOUT.ART0"):
+        yield f"SYNCS.ARRIVE.TRANS64{suffix} R20, [R12+UR4{{o}}], R24", 8, "shared"
+    yield "SYNCS.PHASECHK.TRANS64 P2, [R12+UR4{o}], R24", 8, "shared"
     for count in ("", ".2", ".4"):
         for kind in ("M88", "MT88"):
             yield f"LDSM.16.{kind}{count} R20, [R12{{o}}]", 16, "shared"

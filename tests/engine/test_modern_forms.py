@@ -165,3 +165,64 @@ def test_rows_of_matrices(wrong: int | None, tmp_path: Path) -> None:
     ]
     exits = agree(lines, held, "sm_90", tmp_path, times=1)
     assert wrong is not None or not set(exits) & {"LDSM", "STSM"}
+
+
+ARRIVALS = (
+    ".A1T0 R10",
+    ".A0T1 R11",
+    ".A0TR R12",
+    ".A0TX R13",
+    ".ART0 R14",
+    " R15",
+    ".RED.A1T0 R16",
+)
+
+
+@pytest.mark.parametrize("places", ["own", "shared"])
+def test_words_of_mbarriers(places: str, tmp_path: Path) -> None:
+    """Arrivals and transactions of every form, phases that end and that do not, in all lanes and in
+    some, on words that lanes share: nothing is left to the step engine."""
+    held = data(9)
+    held[:, 1] = 8 * (LANES % 4 if places == "shared" else LANES)
+    # Of few arrivals and bytes, so that phases end.
+    pending, expected = held[:, 2] % 3, held[:, 3] % 4
+    word = (held[:, 4].astype(np.uint64) & 1) << np.uint64(63)
+    word |= (-pending.astype(np.int64) & 0xFFFFF).astype(np.uint64) << np.uint64(43)
+    word |= (-expected.astype(np.int64) & 0xFFFFF).astype(np.uint64) << np.uint64(1)
+    held[:, 30], held[:, 31] = word & np.uint64(0xFFFFFFFF), word >> np.uint64(32)
+    held[:, 28] %= 3
+    lines = ["STS.64 [R9], R38", "ISETP.GE.U32.AND P0, PT, R9, 0x80, PT"]
+    for form in ARRIVALS:
+        source = "RZ" if "1" in form.split()[0] else "R36"
+        lines.append(f"SYNCS.ARRIVE.TRANS64{form}, [R9+URZ], {source}")
+    lines += [
+        "@P0 SYNCS.ARRIVE.TRANS64.OPTOUT.ART0 R18, [R9+URZ], R36",
+        "SYNCS.PHASECHK.TRANS64 P1, [R9+URZ], R37",
+        "SEL R20, R36, RZ, P1",
+        "@!P0 SYNCS.PHASECHK.TRANS64.TRYWAIT P0, [R9+URZ], R35",
+        "SEL R21, R36, RZ, P0",
+        "LDS.64 R22, [R9]",
+    ]
+    assert set(agree(lines, held, "sm_90", tmp_path)) <= {"LDG", "STG"}
+
+
+def test_a_warp_that_polls_ends_its_turn(tmp_path: Path) -> None:
+    """Each warp waits for the next one to arrive: whoever polls lets the others run."""
+    held, warps = np.zeros((128, 32), np.uint32), np.arange(128) // 32
+    held[:, 1], held[:, 2] = 0x100 + 8 * warps, 0x100 + 8 * (warps - 1)
+    held[:, 3] = warps == 3
+    # Each waits for 32 lanes.
+    word = -32 % 0x100000 << 43 | -32 % 0x100000 << 1
+    held[:, 30], held[:, 31] = word & 0xFFFFFFFF, word >> 32
+    lines = [
+        "STS.64 [R9], R38",
+        "BAR.SYNC.DEFER_BLOCKING 0x0",
+        "ISETP.EQ.AND P1, PT, R11, 0x1, PT",
+        "@P1 BRA {at6}",
+        "SYNCS.PHASECHK.TRANS64 P2, [R9+URZ], R12",
+        "@!P2 BRA {at4}",
+        "SYNCS.ARRIVE.TRANS64.A1T0 R13, [R10+URZ], RZ",
+        "IADD3 R20, R20, 0x1, RZ",
+    ]
+    exits = agree(lines, held, "sm_90", tmp_path, times=1)
+    assert "SYNCS" not in exits

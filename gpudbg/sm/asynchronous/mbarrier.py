@@ -13,9 +13,9 @@ from gpudbg.dataclass import dataclass
 
 COUNT: Final = (1 << 20) - 1
 """Most arrivals."""
-_TX_BITS: Final = 21
-_TX_SHIFT: Final = 22
-_PENDING_SHIFT: Final = 43
+TX_BITS: Final = 21
+TX_SHIFT: Final = 22
+PENDING_SHIFT: Final = 43
 _WORD: Final = (1 << 64) - 1
 _STEP: Final = COUNT + 1
 
@@ -48,10 +48,10 @@ class State:
 
 def read(word: int) -> State:
     """The word of sm_90 and later in parts."""
-    count = word >> _TX_SHIFT & (1 << _TX_BITS) - 1
-    if count >> (_TX_BITS - 1):
-        count -= 1 << _TX_BITS
-    return State(word >> 63, -(word >> _PENDING_SHIFT) & COUNT, -(word >> 1) & COUNT, count)
+    count = word >> TX_SHIFT & (1 << TX_BITS) - 1
+    if count >> (TX_BITS - 1):
+        count -= 1 << TX_BITS
+    return State(word >> 63, -(word >> PENDING_SHIFT) & COUNT, -(word >> 1) & COUNT, count)
 
 
 def read_early(word: int) -> State:
@@ -63,8 +63,8 @@ def read_early(word: int) -> State:
 def write(state: State) -> int:
     """The word of a state."""
     pending, expected = -state.pending & COUNT, -state.expected & COUNT
-    count = state.bytes & (1 << _TX_BITS) - 1
-    return state.phase << 63 | pending << _PENDING_SHIFT | count << _TX_SHIFT | expected << 1
+    count = state.bytes & (1 << TX_BITS) - 1
+    return state.phase << 63 | pending << PENDING_SHIFT | count << TX_SHIFT | expected << 1
 
 
 def update(word: int, arrivals: int, transactions: int, drops: bool = False) -> int:

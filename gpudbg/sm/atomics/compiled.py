@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from gpudbg.sm.asynchronous import mbarrier
 from gpudbg.sm.engines.llvm import layout
 from gpudbg.sm.engines.llvm.ir.builder import signed
 from gpudbg.sm.engines.llvm.ir.floats import NAN64
+from gpudbg.sm.engines.llvm.ir.typed import Int
 from gpudbg.sm.engines.llvm.ir.values import Val
 from gpudbg.sm.engines.llvm.runtime.apart import Results, apart_function, called_apart
 from gpudbg.sm.engines.llvm.runtime.body import (
@@ -25,6 +27,8 @@ def _updated(b: Body, op: str, kind: str, old: str, given: str, other: str) -> s
         return _float_sum(b, old, given)
     if kind == "F64":
         return _double_sum(b, old, given)
+    if op.startswith("MBARRIER"):
+        return _arrived(b, old, given, op == "MBARRIER_DROP")
     if op in plain:
         return ir.op(f"{plain[op]} {bits} {old}, {given}")
     if op == "EXCH":
@@ -43,6 +47,25 @@ def _updated(b: Body, op: str, kind: str, old: str, given: str, other: str) -> s
     above = ir.op(f"icmp ugt i32 {old}, {given}")
     wrap = ir.op(f"or i1 {zero}, {above}")
     return ir.op(f"select i1 {wrap}, i32 {given}, i32 {ir.op(f'sub i32 {old}, 1')}")
+
+
+def _arrived(b: Body, old: str, change: str, drops: bool) -> str:
+    """The word of an mbarrier after arrivals and transactions (`mbarrier.update`)."""
+    word, both = Int(b.ir, 64, old), Int(b.ir, 64, change)
+    zero = Int(b.ir, 64, 0)
+    arrivals, transactions = both & 0xFFFF_FFFF, both.shift_signed(32)
+    pending = (zero - (word >> mbarrier.PENDING_SHIFT) - arrivals) & mbarrier.COUNT
+    expected = (zero - (word >> 1)) & mbarrier.COUNT
+    if drops:
+        expected = (expected - arrivals) & mbarrier.COUNT
+    top = 64 - mbarrier.TX_SHIFT - mbarrier.TX_BITS
+    count = (word << top).shift_signed(64 - mbarrier.TX_BITS) + transactions
+    over = (pending | count).equals(0)
+    phase = ((word >> 63) ^ over.zext(64)) << 63
+    pending = over.select(expected, pending)
+    made = phase | ((zero - pending) & mbarrier.COUNT) << mbarrier.PENDING_SHIFT
+    made = made | (count & (1 << mbarrier.TX_BITS) - 1) << mbarrier.TX_SHIFT
+    return str((made | ((zero - expected) & mbarrier.COUNT) << 1).ref)
 
 
 def _float_sum(b: Body, old: str, given: str) -> str:
@@ -84,7 +107,7 @@ def atomic_functions() -> list[str]:
     """Read-modify-write by lane in ascending order; old values go to `%out`."""
     functions = []
     for space, threads in (("global", False), ("global", True), ("shared", False)):
-        for what, bits in layout.ATOMICS.items():
+        for what, bits in layout.atomics_on(space).items():
             functions.append(_atomic(space, what, bits, threads))
             if space == "global":
                 name = layout.symbol(f"atomic.{space}.{what}", threads)

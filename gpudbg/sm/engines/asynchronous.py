@@ -5,7 +5,7 @@ A copy happens when its instruction executes; then its bytes count on its mbarri
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any, cast
 
@@ -163,12 +163,13 @@ class AsyncOps(MemoryOps):
             offsets = lanes32(address) & np.uint32(WINDOW_BYTES - 1)
             ranks = lanes32(address) >> np.uint32(RANK_SHIFT)
             self._tell(MbarrierTested(offsets, lanes32(wanted), self.exec, passed, ranks))
-        if passed != self.exec:
-            self._let_others_run()
         return passed
 
-    def _let_others_run(self) -> None:
-        """The running group polls: other groups of the warp, other warps go first."""
+    def poll(self, passed: Mask, write: Callable[[Mask], None]) -> None:
+        write(passed)
+        if not self.exec & ~passed:
+            return
+        # The running group polls: other groups of the warp, other warps go first.
         self.turn_over = self.polled = True
         warp = self.warp
         self._next = convergence.yield_turn(warp, self._next, warp.words[ACTIVE])

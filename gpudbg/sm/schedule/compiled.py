@@ -214,6 +214,8 @@ def grid_loop() -> str:
     f.ir.label("turn")
     turns.left.set(0)
     turns.spend(spent)
+    polled = f.env["polls"].equals(layout.POLLED)
+    f.env["idle"] = polled.select(f.env["idle"] + 1, 0)
     f.ir.br("hop")
     _arrived(turns, warp, cta, outcome, rest, spent)
     f.ir.label("hop")
@@ -302,7 +304,10 @@ def _arrived(
     turns.spend(spent + 1)
     ready = warp["status"].equals(rec.READY)
     more = rest.compare("sgt", 0)
-    f.choose(ready & more, "same", "hop")
+    f.choose(ready & more, "same", "waits")
+    f.ir.label("waits")
+    f.env["idle"] = 0
+    f.ir.br("hop")
     f.ir.label("same")
     turns.go_on("run", "out")
 
@@ -317,6 +322,7 @@ def _done(turns: _Turns, warp: Warp, cta: TypedPointer, spent: Int) -> None:
     f.choose(good, "finished", "leave")
     f.ir.label("finished")
     turns.left.set(0)
+    f.env["idle"] = 0
     f.choose(cta.load(64, arena.NUMBER).compare("sge", 0), "hop", "gone")
     f.ir.label("gone")
     turns.flush()

@@ -32,7 +32,7 @@ Floating point
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, Protocol, TypeAlias, TypeVar
 
@@ -462,8 +462,11 @@ class WideOperations(Operations[V, W, M], Protocol[V, W, M]):
         """
 
     def mbarrier_passed(self, address: V, wanted: V) -> M:
-        """Lanes in which the phase of the mbarrier that bit 31 of `wanted` names is over; others
-        run first where it is not in all of them."""
+        """Lanes in which the phase of the mbarrier that bit 31 of `wanted` names is over."""
+
+    def poll(self, passed: M, write: Callable[[M], None]) -> None:
+        """The end of an instruction that says which lanes need not wait: its result is written;
+        unless all that execute need not, others run before the warp goes on behind it."""
 
     def bulk_copy(
         self, route: tuple[str, str], target: W, barrier: V, source: W, size: V,

@@ -127,7 +127,12 @@ _LOOP_NAMES = (
     "spread",
     "polls",
 )
-FIELD: Final = {name: LOOP + 8 * n for n, name in enumerate(_LOOP_NAMES)}
+FIELD: Final = {
+    **{name: LOOP + 8 * n for n, name in enumerate(_LOOP_NAMES)},
+    # `polls` and `patience` of `HangChecks`.
+    "idle": 0x2A0,
+    "patience": 0x2A8,
+}
 """Field of the grid loop -> offset in the environment."""
 
 assert LOOP + 8 * len(_LOOP_NAMES) <= BANKS
@@ -198,8 +203,20 @@ ATOMICS: Final = {
     "DEC.U32": 32,
     "ADD.F32": 32,
     "ADD.F64": 64,
+    "MBARRIER.U64": 64,
+    "MBARRIER_DROP.U64": 64,
 }
-"""Atomics with a compiled version -> bits of their type."""
+"""Atomics with a compiled version -> bits of their type.  MBARRIER: arrivals in the operand's low
+word, transactions in its high one (`gpudbg.sm.asynchronous.mbarrier.update`)."""
+
+SHARED_ATOMICS: Final = frozenset(("MBARRIER.U64", "MBARRIER_DROP.U64"))
+"""Those on shared memory alone."""
+
+
+def atomics_on(space: str) -> dict[str, int]:
+    """Those of a space."""
+    return {n: b for n, b in ATOMICS.items() if space == "shared" or n not in SHARED_ATOMICS}
+
 
 SUMS: Final = ("U32", "S32", "F32")
 """Types of ADD to shared memory that has a version without result."""
@@ -245,7 +262,8 @@ def _names() -> list[str]:
     names += [f"mark.{space}.{size}" for space in SPACES for size in _SIZES]
     for size in _SIZES:
         names += [f"load.const.{size}"] + ([f"load.const.{size}s"] if size < 4 else [])
-    names += [f"atomic.{space}.{what}" for space in ("global", "shared") for what in ATOMICS]
+    for space in ("global", "shared"):
+        names += [f"atomic.{space}.{what}" for what in atomics_on(space)]
     names += [f"sum.shared.{kind}" for kind in SUMS]
     return names + list(OUTLINED)
 

@@ -38,6 +38,7 @@ _STOP, _LIMIT = layout.STOP // 8, _AT["limit"]
 _TOTAL, _FINISHED, _BEFORE = _AT["total"], _AT["finished"], _AT["before"]
 _POSITION, _STAY, _CURRENT = _AT["position"], _AT["stay"], _AT["current"]
 _POLLS = _AT["polls"]
+_IDLE_TURNS = _AT["idle"]
 
 
 def pointer(store: ByteStore) -> int:
@@ -205,6 +206,9 @@ class Worker:
         self.put("position", schedule.position)
         self.put("stay", schedule.stay)
         self.put("polls", schedule.polls)
+        checks = self.launched.hang_checks
+        self.put("idle", checks.polls)
+        self.put("patience", checks.patience)
         self.put("current", self._place_of(schedule))
         warp = schedule.warp
         if warp is not None and id(warp.cta) in self.ctas:
@@ -232,6 +236,8 @@ class Worker:
             ("position", 0),
             ("stay", 0),
             ("polls", 0),
+            ("idle", 0),
+            ("patience", self.launched.hang_checks.patience),
             ("current", -1),
         ):
             self.put(name, value)
@@ -296,6 +302,7 @@ class Worker:
         schedule, fields = self.launched.schedule, self._fields
         schedule.position, schedule.stay = fields[_POSITION], fields[_STAY]
         schedule.polls = bool(fields[_POLLS])
+        self.launched.hang_checks.polls = fields[_IDLE_TURNS]
         warp = self.current()
         if warp is None:
             schedule.left = 0

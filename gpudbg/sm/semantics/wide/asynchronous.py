@@ -73,7 +73,8 @@ def _control(m: WideMachine, i: WideInsn) -> None:
 def _phase(m: WideMachine, i: WideInsn) -> None:
     """PHASECHK: whether the phase of a state (or parity) in bit 31 of a register is over."""
     address = narrow_address(m, i, i.o["addr"])
-    write_predicate(m, i, "p", m.mbarrier_passed(address, raw(m, i.o["a"])))
+    passed = m.mbarrier_passed(address, raw(m, i.o["a"]))
+    m.poll(passed, lambda found: write_predicate(m, i, "p", found))
 
 
 _COUNTED = {

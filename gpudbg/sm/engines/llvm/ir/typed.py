@@ -91,6 +91,10 @@ class Int:
         """The quotient of signed numbers."""
         return self._op("sdiv", value)
 
+    def shift_signed(self, value: Int | int) -> Int:
+        """Shifted to the right, with its sign before it."""
+        return self._op("ashr", value)
+
     def zext(self, bits: int) -> Int:
         """With zeros before it."""
         return self._cast("zext", bits)

@@ -72,7 +72,7 @@ from gpudbg.sm.semantics.machine import Operations
 PC = FIELDS["pc"].offset
 
 _CHANGES_MEMORY = frozenset(
-    (*"ST STG STS STL STSM ATOM ATOMS RED ATOMG REDG LDGSTS BSSY BREAK".split(), *PUSHES)
+    (*"ST STG STS STL STSM ATOM ATOMS RED ATOMG REDG LDGSTS SYNCS BSSY BREAK".split(), *PUSHES)
 )
 """Instructions that must not be done twice; the divergence stack, and the activations of
 convergence barriers, are memory in the record."""

@@ -7,7 +7,7 @@ away, code goes on in place.  The other cases change the groups in the record by
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from typing import Any
 
 from gpudbg.sm.barriers import compiled as barriers
@@ -399,6 +399,35 @@ class GroupFlow(FlowParts):
         ir.br("dispatch")
         ir.label(over)
         ir.line(f"ret i32 {int(Left.TURN)}")
+
+    def poll(self, passed: Mask, write: Callable[[Mask], None]) -> None:
+        """A block ends behind the instruction, so that the turn can (`KernelListing.heads`)."""
+        ir, values, cursor = self.ir, self.values, self.cursor
+        lanes = values.mask_bits(self.ints.mand(cursor.exec, self.ints.mnot(passed)))
+        for mask in (cursor.exec, passed):
+            # Both paths need them.
+            values.mask_bits(mask)
+            values.mask_lanes(mask)
+        on, wait = ir.fresh("passed"), ir.fresh("wait")
+        refused = self.exits.side_exit(Left.STEP, self.cursor.pc)
+        ir.choose(ir.op(f"icmp eq i32 {lanes}, 0"), on, wait, LIKELY)
+        with ir.aside():
+            ir.label(wait)
+            idle = ir.op(f"add i64 {ir.get('i64', '%env', layout.FIELD['idle'])}, 1")
+            patience = ir.get("i64", "%env", layout.FIELD["patience"])
+            ir.provided(ir.op(f"icmp slt i64 {idle}, {patience}"), refused)
+            active = self._active_bits()
+            goal = self._library("groups.yield", f"ptr %env, ptr %rec, i32 {active}")
+            registers = self.exits.registers
+            before = registers.mark()
+            write(passed)
+            registers.store(registers.now.dirty())
+            registers.revert(before)
+            self._note(goal)
+            ir.put("i64", layout.POLLED, "%env", layout.FIELD["polls"])
+            ir.line(f"ret i32 {int(Left.TURN)}")
+        ir.label(on)
+        write(passed)
 
     # ---- CTA barriers --------------------------------------------------------------------
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gpudbg.mem.windows import WINDOW_BYTES, AddressLayout
+from gpudbg.mem.windows import RANK_SHIFT, WINDOW_BYTES, AddressLayout
 from gpudbg.sm.engines.llvm import layout
 from gpudbg.sm.engines.llvm.ir.builder import Builder
 from gpudbg.sm.engines.llvm.ir.integers import Integers
@@ -124,6 +124,15 @@ class LibraryAccess:
             return ints.wult(self._into_shared(address), 2 * WINDOW_BYTES)
         local = ints.wult(ints.wsub(address, windows.local_window), WINDOW_BYTES)
         return ints.mor(self.in_shared(address), local)
+
+    def inside_cluster(self, address: Num) -> Num:
+        """An address in the cluster's shared memory, where rank 0 is the first block: that in the
+        block's own memory, or one outside every block's."""
+        if not self.rank.clustered:
+            return address
+        ints = self.ints
+        own = ints.eq(ints.shr(address, RANK_SHIFT), self.rank.number())
+        return ints.select(own, self.rank.own(address), -WINDOW_BYTES)
 
     def in_shared(self, address: Num) -> Mask:
         return self.ints.wult(self._into_shared(address), self._windows.shared_bytes)

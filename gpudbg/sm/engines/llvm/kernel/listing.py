@@ -79,7 +79,7 @@ class KernelListing:
                 pc = layout.next(pc)
                 if insn.op in flow:
                     found.merge_points.add(pc)
-                if insn.op in flow or starts_piece(pc):
+                if insn.op in flow or starts_piece(pc) or may_poll(insn):
                     found.heads.add(pc)
                 if insn.op in STOPS_FLOW and found.always(insn):
                     break
@@ -148,6 +148,11 @@ class KernelListing:
         while self.following(pc) in self.code and self.following(pc) not in self.heads:
             pc = self.following(pc)
         return self.code[pc].op == "EXIT" and self.always(self.code[pc])
+
+
+def may_poll(insn: Any) -> bool:
+    """Whether an instruction that says whether to wait ends its warp's turn where it says so."""
+    return insn.op == "SYNCS" and "PHASECHK" in insn.m
 
 
 def _decoded(image: CodeImage, pc: int, arch: str) -> Any:

@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 from gpudbg.isa.operands import RZ
 from gpudbg.sm.engines.llvm.ir.floats import Floats
 from gpudbg.sm.engines.llvm.ir.integers import Integers
-from gpudbg.sm.engines.llvm.ir.values import Mask, Slow
+from gpudbg.sm.engines.llvm.ir.values import Mask, Num, Slow
 from gpudbg.sm.engines.llvm.kernel.accesses import Accesses
 from gpudbg.sm.engines.llvm.kernel.constants import Constants
 from gpudbg.sm.engines.llvm.kernel.conversions import Conversions
@@ -166,11 +166,12 @@ class WideKernelMachine(KernelMachine):
         self.yield_turn, self.barrier_mask = flow.yield_turn, flow.barrier_mask
         self.set_barrier = flow.set_barrier
         self.in_shared, self.in_own_shared = library.in_shared, library.in_own_shared
-        self._accesses = accesses
+        self._accesses, self._inside_cluster = accesses, library.inside_cluster
         self.load_rows, self.matrix_multiply = tensors.load_rows, tensors.matrix_multiply
         self.load_matrices, self.store_matrices = tensors.load_matrices, tensors.store_matrices
         self.warpgroup_multiply = tensors.warpgroup_multiply
         self._outside_windows, self.atomic = library.outside_windows, self._atomic
+        self.poll = flow.poll
 
     def ureg_pair(self, index: int) -> Any:
         """A pair of uniform registers."""
@@ -196,6 +197,27 @@ class WideKernelMachine(KernelMachine):
             self._outside_windows(address)
             space = "global"
         return self._accesses.atomic(space, op, type_, address, operands)
+
+    # ---- mbarriers -------------------------------------------------------------------------
+
+    def mbarrier_passed(self, address: Num, wanted: Num) -> Mask:
+        """Lanes in which the phase named by bit 31 of `wanted` is over."""
+        _, high = self._accesses.load("shared", address, 8, False)
+        return self.mnot(self.eq(self.shr(self.xor(high, self.not_(wanted)), 31), 1))
+
+    def mbarrier_arrive(
+        self, address: Num, arrivals: Num, transactions: Num, *,
+        drops: bool = False, remote: bool = False, together: bool = False,
+    ) -> tuple[Num, Num]:  # fmt: skip
+        """Of the block's own mbarriers; an address of another block's leaves."""
+        if together:
+            raise Slow("arrivals of a mask of threads")
+        op = "MBARRIER_DROP" if drops else "MBARRIER"
+        if remote:
+            address = self._inside_cluster(address)
+        change = self.wide(arrivals, transactions)
+        old = self._accesses.atomic("shared", op, "U64", address, [change])
+        return self.lo(old), self.hi(old)
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         """What has no compiled version."""
