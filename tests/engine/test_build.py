@@ -13,7 +13,7 @@ import pytest
 
 import gpudbg
 from gpudbg.errors import UsageError
-from gpudbg.sm.engines.llvm import build, cache, layout, start
+from gpudbg.sm.engines.llvm import build, cache, compile_process, layout, start
 from gpudbg.sm.engines.llvm import program as program_module
 from gpudbg.sm.engines.llvm.kernel.listing import KernelListing
 from gpudbg.sm.engines.llvm.program import GOOD, QUICK, CompiledProgram, Version
@@ -169,7 +169,13 @@ def test_a_compiler_that_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "compiler failed" in session.grid.fast.trouble
 
 
-def test_auto_compiles_only_long_launches() -> None:
+@pytest.fixture
+def threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A host where a process cannot be copied: threads compile."""
+    monkeypatch.setattr(compile_process, "usable", lambda: False)
+
+
+def test_auto_compiles_only_long_launches(threads: None) -> None:
     short = machines.launch(next(iter(kc.load("saxpy", "sm_50"))), "auto")
     assert short.run().kind == "exited"
     assert short.grid.fast.engine is None
@@ -184,7 +190,7 @@ def test_auto_compiles_only_long_launches() -> None:
     assert machines.difference(*states) == ""
 
 
-def test_a_later_launch_has_the_code_at_once() -> None:
+def test_a_later_launch_has_the_code_at_once(threads: None) -> None:
     case = next(iter(kc.load("jump_table", "sm_50")))
     program = gpudbg.load(str(case.cubin), engine="auto")
     first = machines.launch_of(program, case)
@@ -209,26 +215,30 @@ def _lasting(monkeypatch: pytest.MonkeyPatch, least: float) -> Any:
 
 
 @pytest.mark.full(instead="test_long_code_is_compiled_later")
-def test_a_short_launch_has_quick_code_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_short_launch_has_quick_code_alone(
+    threads: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(start, "PATIENCE", 60)
     _, begun = _lasting(monkeypatch, 1000)
     assert begun == []
 
 
 @pytest.mark.full(instead="test_long_code_is_compiled_later")
-def test_better_code_is_begun_once_when_a_launch_lasts(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_better_code_is_begun_once_when_a_launch_lasts(
+    threads: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(start, "PATIENCE", 60)
     made, begun = _lasting(monkeypatch, 1000)
     made.has_run(2000)
     made.has_run(1)
-    assert begun == [made._improve_behind]
+    assert begun == [made._improve_in_thread]
     begun[0]()
     assert made.full.effort == GOOD
     made.has_run(2000)
     assert len(begun) == 1
 
 
-def test_long_code_is_compiled_later(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_long_code_is_compiled_later(threads: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """A launch that ends before its code would be there is not worth it; several of them are."""
     case = next(iter(kc.load("jump_table", "sm_50")))
     alone = machines.launch(case, "step")
@@ -263,7 +273,7 @@ class _Slow:
         monkeypatch.setattr(start.FastEngine, "_compile", compile_)
 
 
-def test_an_interrupt_while_code_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupt_while_code_is_made(threads: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(start, "PATIENCE", 1000)
     slow = _Slow(monkeypatch)
     session = machines.launch(next(iter(kc.load("jump_table", "sm_50"))), "auto")
@@ -280,7 +290,7 @@ def test_an_interrupt_while_code_is_made(monkeypatch: pytest.MonkeyPatch) -> Non
     assert session.run().kind == "exited"
 
 
-def test_no_more_patience(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_more_patience(threads: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(start, "PATIENCE", 0)
     slow = _Slow(monkeypatch)
     session = machines.launch(next(iter(kc.load("jump_table", "sm_50"))), "auto")

@@ -14,6 +14,7 @@
     runtime/    functions that compiled kernels call; those of the schedule, barriers, residency,
                 divergence and atomics are beside the step engine's, in the folder of each concept
     outlined    those of them that compute on vectors; layout: where things lie
+    job         a version to compile, and its object; compile_process: in a copy of the process
     build       target machine, loading; cache: objects kept on disk
     crash       what is said, and kept to be reported, when compiled code crashes all the same
     run         the engine: compiled code and the step engine taking turns on one grid

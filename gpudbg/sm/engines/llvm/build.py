@@ -7,6 +7,7 @@ any process on the same kind of host.
 from __future__ import annotations
 
 import atexit
+import contextlib
 import hashlib
 import itertools
 import os
@@ -14,7 +15,7 @@ import threading
 from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Final, Literal, NamedTuple
 
 from gpudbg.dataclass import dataclass
 from gpudbg.sm.engines.llvm import RefusedModuleError, crash, for_ever, layout
@@ -150,6 +151,11 @@ def object_of(text: str, level: int, passes: Passes = "none") -> bytes:
     if path is not None:
         _write(path, made)
     return made
+
+
+def at_rest() -> contextlib.AbstractContextManager[object]:
+    """While it lasts, nothing is compiled in this process, or loaded."""
+    return _LOCK
 
 
 def is_kept(text: str, level: int) -> bool:
@@ -295,12 +301,46 @@ class Library:
         return code.address(name)
 
     def _make(self, name: str) -> None:
-        from gpudbg.sm.engines.llvm.runtime.library import module_with
-
-        here = host()
-        made = module_with(name, here.wide_vectors, here.half_conversions, here.directed)
-        code = Code(object_of(made.text, 2, made.passes), made.names)
+        made = _GIVEN.get(name) or library_object(name)
+        code = Code(made.content, made.names)
         self._made |= dict.fromkeys(made.names, code)
+
+
+class LibraryObject(NamedTuple):
+    """Object code with functions of the library.
+
+    Attributes:
+        content: the code.
+        names: IR names of its functions.
+    """
+
+    content: bytes
+    names: tuple[str, ...]
+
+
+def library_object(name: str) -> LibraryObject:
+    """The object with a function of the library, by its IR name."""
+    from gpudbg.sm.engines.llvm.runtime.library import module_with
+
+    here = host()
+    made = module_with(name, here.wide_vectors, here.half_conversions, here.directed)
+    return LibraryObject(object_of(made.text, 2, made.passes), made.names)
+
+
+_GIVEN: Final[dict[str, LibraryObject]] = {}
+"""Objects that another process has made, by the names of their functions."""
+
+
+def give(made: LibraryObject) -> None:
+    """Have the library take an object that another process has made, when it is first wanted."""
+    for name in made.names:
+        _GIVEN.setdefault(name, made)
+
+
+def given() -> frozenset[str]:
+    """IR names of library functions that need no compiling."""
+    made = _library()._made if _library.cache_info().currsize else {}
+    return frozenset(_GIVEN) | frozenset(made)
 
 
 @cache

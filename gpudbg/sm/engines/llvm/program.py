@@ -12,21 +12,22 @@ import time
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import field
+from typing import NamedTuple
 
 from gpudbg.dataclass import dataclass
 from gpudbg.formats.program import CodeImage
 from gpudbg.sm.conditions import Condition
-from gpudbg.sm.engines.llvm import RefusedModuleError, build, compiling
-from gpudbg.sm.engines.llvm.kernel.emitter import Emitter, EmitterOptions
+from gpudbg.sm.engines.llvm import RefusedModuleError, build, compile_process, compiling
+from gpudbg.sm.engines.llvm.job import FUNCTION, CompiledObject, CompileJob, assemble, emit
+from gpudbg.sm.engines.llvm.kernel.emitter import EmitterOptions
 from gpudbg.sm.engines.llvm.kernel.listing import KernelListing
-from gpudbg.sm.engines.llvm.kernel.patterns import Pattern, patterns_of, row_of
+from gpudbg.sm.engines.llvm.kernel.patterns import Pattern, row_of
 from gpudbg.sm.selection import NO_TESTS, Tests
 
 QUICK, GOOD = 0, 1
 """Efforts: plain code, made with the least effort of the code generator (`EmitterOptions.plain`);
 code that is worth its time."""
 
-FUNCTION = "warp"
 _LASTING = 0.05
 """Seconds that quick code has run at least before better code is begun: most launches have ended
 long before."""
@@ -66,6 +67,20 @@ class Version:
     called: frozenset[str] = frozenset()
 
 
+class Beside(NamedTuple):
+    """A version that a copy of this process compiles.
+
+    Attributes:
+        copy: it.
+        job: what it compiles.
+        refuted: guesses that were known to be wrong then.
+    """
+
+    copy: compile_process.CompilingCopy
+    job: CompileJob
+    refuted: int
+
+
 @dataclass(slots=True)
 class CompiledProgram:
     """A kernel's code for warps with some number of registers.
@@ -91,6 +106,7 @@ class CompiledProgram:
         refuted: guesses that turned out wrong.
         plain: the version of quick code, for any mask and whole warps alike.
         identity: what code it is, to others with the same.
+        beside: what a copy of this process compiles.
     """
 
     listing: KernelListing
@@ -115,6 +131,7 @@ class CompiledProgram:
     refuted: int = 0
     plain: Version | None = None
     identity: bytes | None = None
+    beside: Beside | None = None
 
     @property
     def sites(self) -> int:
@@ -133,7 +150,10 @@ class CompiledProgram:
 
     def _quick(self) -> Version:
         """Quick code for any mask: one version is less to compile than two."""
-        made = self.plain or self.compile(False, QUICK)
+        return self._keep_quick(self.plain or self.compile(False, QUICK))
+
+    def _keep_quick(self, made: Version) -> Version:
+        """Take quick code where there is no other."""
         with _KEEPING:
             self.plain = self.plain or made
             self.full, self.masked = self.full or self.plain, self.masked or self.plain
@@ -160,21 +180,56 @@ class CompiledProgram:
             return made
 
     def compile(self, full: bool, effort: int) -> Version:
-        """Compile a version, whether it exists or not."""
-        return self._built(*self._emitted(full, effort))
+        """Compile a version, whether it exists or not.
 
-    def _emitted(self, full: bool, effort: int) -> tuple[Emitter, str, int, int]:
-        """A version's emitter and text, how much was refuted then, and the effort."""
-        start = time.perf_counter()
+        Raises:
+            RefusedModuleError: the compiler library does not take it.
+        """
+        job, refuted = self._job(full, effort)
+        return self._loaded(job, refuted, assemble(job, emit(job)))
+
+    def compile_beside(self, full: bool, effort: int) -> None:
+        """Have a copy of this process compile a version, if there can be one and none does; see
+        `collect`."""
+        with _KEEPING:
+            idle = self.beside is None
+        if idle:
+            job, refuted = self._job(full, effort)
+            copy = compile_process.compiling(job)
+            self.beside = None if copy is None else Beside(copy, job, refuted)
+
+    def collect(self) -> bool:
+        """Take what a copy has compiled, if it is done; whether none compiles now.
+
+        Raises:
+            RefusedModuleError: the compiler library did not take it.
+        """
+        with _KEEPING:
+            beside = self.beside
+            if beside is None:
+                return True
+            if not beside.copy.done():
+                return False
+            self.beside = None
+        answer = beside.copy.answer()
+        if answer is not None and answer.made is not None:
+            made = self._loaded(beside.job, beside.refuted, answer.made)
+            if beside.job.effort == QUICK:
+                self._keep_quick(made)
+            else:
+                self._keep(beside.job.options.full, made)
+        return True
+
+    def _job(self, full: bool, effort: int) -> tuple[CompileJob, int]:
+        """What a version's code depends on, and how many guesses were refuted then."""
         # Lanes that usually follow one another in memory.
         run = 16 if self.row % 32 else 32
-        if self.patterns is None:
-            # Ranks in addresses are in no pattern.
-            guessed = {} if self.clustered else patterns_of(self.listing, self.row)
-            self.patterns = guessed
         with _KEEPING:
             patterns, refuted = self.patterns, self.refuted
-        host = build.host()
+        host, quick = build.host(), effort == QUICK
+        if patterns is None and self.clustered:
+            # Ranks in addresses are in no pattern.
+            patterns = {}
         options = EmitterOptions(
             full,
             self.registers,
@@ -185,37 +240,48 @@ class CompiledProgram:
             host.start,
             self.fixed,
             self.conditions,
-            patterns,
+            {} if quick else patterns or {},
             0 if full else len(self.listing.code),
             self.traced,
             self.marking,
             self.uniform,
             self.tests,
             self.clustered,
-            effort == QUICK,
+            quick,
         )
-        emitter = Emitter(self.listing, options)
-        text = emitter.text(FUNCTION)
-        self.seconds += time.perf_counter() - start
-        return emitter, text, refuted, effort
+        row = self.row if patterns is None and not quick else None
+        return CompileJob(self.listing, options, effort, row), refuted
 
-    def _built(self, emitter: Emitter, text: str, refuted: int, effort: int) -> Version:
+    def _loaded(self, job: CompileJob, refuted: int, made: CompiledObject) -> Version:
+        """A version of an object."""
         start = time.perf_counter()
-        code = build.Code(build.object_of(text, effort))
-        writes = frozenset(emitter.sites.writes), frozenset(emitter.sites.before_stores)
-        what = emitter.blocks.extents, emitter.slow, effort, refuted, code, *writes
-        made = Version(code.address(FUNCTION), *what, frozenset(emitter.runtime.called))
-        if effort == GOOD and self.identity is not None:
+        code = build.Code(made.content)
+        address = code.address(FUNCTION)
+        about = made.extents, made.slow, job.effort, refuted, code
+        version = Version(address, *about, made.writes, made.before_stores, made.called)
+        with _KEEPING:
+            self.listing.heads |= made.heads
+            if self.patterns is None:
+                self.patterns = made.patterns
+        if job.effort == GOOD and self.identity is not None:
             build.note(self.identity)
-        self.seconds += time.perf_counter() - start
-        return made
+        self.seconds += made.seconds + time.perf_counter() - start
+        return version
+
+    @property
+    def is_noted(self) -> bool:
+        """Whether good code was made once, and may be on disk."""
+        return self.identity is not None and build.is_noted(self.identity)
 
     def _kept(self, full: bool) -> Version | None:
         """Good code that is on disk, which then takes less time than quick code."""
-        if self.identity is None or not build.is_noted(self.identity):
+        if not self.is_noted:
             return None
-        emitted = self._emitted(full, GOOD)
-        return self._built(*emitted) if build.is_kept(emitted[1], GOOD) else None
+        job, refuted = self._job(full, GOOD)
+        emitted = emit(job)
+        if not build.is_kept(emitted.text, GOOD):
+            return None
+        return self._loaded(job, refuted, assemble(job, emitted))
 
     def refute(self, pc: int, effort: int) -> None:
         """What is guessed about shared memory from a pc to the end of its block is wrong: have
@@ -242,10 +308,14 @@ class CompiledProgram:
     def improve(self) -> None:
         """Compile again, well, what was compiled quickly: first for whole warps; then, where warps
         were met since then that lack lanes, for any."""
-        for full in (True, False) if not build.wants_plain() else ():
-            found = self.full if full else self.masked
-            if found is not None and found.effort < GOOD:
+        for full in (True, False):
+            if self._is_quick(full):
                 self._keep(full, self.compile(full, GOOD))
+
+    def _is_quick(self, full: bool) -> bool:
+        """Whether there is a version that can be made better."""
+        found = self.full if full else self.masked
+        return found is not None and found.effort < GOOD and not build.wants_plain()
 
     def has_run(self, seconds: float) -> None:
         """Code has run for so long: begin better code in the background where that pays.
@@ -256,12 +326,25 @@ class CompiledProgram:
         self.used += seconds
         if self.improving or self.used < max(_LASTING, self.seconds):
             return
-        if any(v is not None and v.effort < GOOD for v in (self.full, self.masked)):
-            self.improving = True
-            compiling(self._improve_behind)
+        if self._is_quick(True) or self._is_quick(False) or self.beside is not None:
+            self._improve_behind()
 
     def _improve_behind(self) -> None:
-        """`improve`, whatever was made meanwhile; where the compiler fails quick code stays."""
+        """`improve` in a copy of this process, or else in a thread, whatever was made meanwhile;
+        where the compiler fails quick code stays."""
+        if compile_process.usable() or self.beside is not None:
+            try:
+                if self.collect():
+                    wanted = next((full for full in (True, False) if self._is_quick(full)), None)
+                    if wanted is not None:
+                        self.compile_beside(wanted, GOOD)
+            except RefusedModuleError:
+                self.improving = True
+            return
+        self.improving = True
+        compiling(self._improve_in_thread)
+
+    def _improve_in_thread(self) -> None:
         with suppress(RefusedModuleError):
             self.improve()
             self.improving = False

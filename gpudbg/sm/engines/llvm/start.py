@@ -1,7 +1,9 @@
 """When a launch gets the run engine: at once, or after it has proved to be long.
 
-`engine="auto"` steps while code is cold.  A launch that goes on waits for quick code; once that has
-run for long, better code is compiled in the background (`Program.has_run`).
+`engine="auto"` steps while code is cold.  For a launch that goes on quick code is compiled beside
+it, in a copy of the process where there is a processor for one, so that no launch takes longer than
+by the step engine alone; else it waits for the code.  Once quick code has run for long, better code
+is compiled in the background (`CompiledProgram.has_run`).
 Nothing here imports the compiler before it is needed.
 """
 
@@ -10,6 +12,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import Counter
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from gpudbg.sm.engines.contract import (
@@ -27,13 +30,13 @@ if TYPE_CHECKING:
 
 COLD = 3000
 """Instructions of a kernel that the step engine takes before anything is compiled."""
-COLD_EACH = 16
+COLD_EACH = 8
 """As many for each instruction of its code: that takes half as long as to compile it quickly, so
 that a launch which ends before it was not worth its code."""
 PATIENCE = 3.0
-"""Seconds to wait for quick code before the step engine goes on.  Both are Python: beside stepping,
-what takes 30 ms alone was not there after 400 (measured); code of a usual kernel takes less than a
-tenth of this."""
+"""Seconds to wait for code that this process makes before the step engine goes on.  Both are
+Python: beside stepping, what takes 30 ms alone was not there after 400 (measured); code of a usual
+kernel takes less than a tenth of this."""
 POLL = 0.02
 """Seconds between two looks for an interrupt meanwhile."""
 
@@ -64,6 +67,7 @@ class FastEngine:
         self._eager = mode == "run"
         self._worker: threading.Thread | None = None
         self._decided = threading.Event()
+        self._beside: Iterator[None] | None = None
         self._disposed = False
         self.engine: RunEngine | None = None
         self.trouble = "" if available() else MISSING
@@ -84,6 +88,7 @@ class FastEngine:
             self._drop()
 
     def _drop(self) -> None:
+        self._beside = None
         engine, self.engine = self.engine, None
         if engine is not None:
             engine.dispose()
@@ -106,13 +111,48 @@ class FastEngine:
         """
         if self.engine is not None or self.trouble or self._eager:
             return False
+        if self._beside is not None:
+            next(self._beside, None)
+        elif self._worker is not None or self._hot():
+            return self._behind()
+        return False
+
+    def _behind(self) -> bool:
+        """Whether code that is made in a thread is worth waiting for; waits for a moment."""
+        from gpudbg.sm.engines.llvm import compile_process
+
         if self._worker is None:
-            if not self._hot():
+            if compile_process.usable():
+                self._beside = self._made_beside()
+                next(self._beside, None)
                 return False
             self._worker = compiling(self._compile)
             self._end = time.monotonic() + PATIENCE
-        waits = self._worker is not None and time.monotonic() < self._end
-        return waits and not self._decided.wait(POLL)
+        return time.monotonic() < self._end and not self._decided.wait(POLL)
+
+    def _made_beside(self) -> Iterator[None]:
+        """Make the engine and its code in copies of this process; yields while one compiles."""
+        from gpudbg.sm.engines.llvm import compile_process
+        from gpudbg.sm.engines.llvm.program import QUICK
+
+        try:
+            library = compile_process.compiling_library()
+            if library is not None:
+                while not library.done():
+                    yield
+                library.answer()
+            engine = self._made()
+            program = engine.program
+            if not program.is_noted:
+                program.compile_beside(False, QUICK)
+            while not program.collect():
+                yield
+            # What a copy has not made is on disk, or is made now.
+            program.version(True, QUICK)
+            self.engine = engine
+            self._compiled.add(self._entry)
+        except (ImportError, OSError, RefusedModuleError) as error:
+            self.trouble = f"the compiler failed: {error}"
 
     def _hot(self) -> bool:
         """Whether the kernel has taken so many instructions that compiling it pays."""

@@ -1,0 +1,114 @@
+"""One version of a kernel to compile: what its code depends on, and what comes of it.
+
+Both travel between processes (`compile_process`): a job holds no state of a launch, its object
+refers to nothing outside itself.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+
+from gpudbg.dataclass import dataclass
+from gpudbg.sm.engines.llvm import build
+from gpudbg.sm.engines.llvm.kernel.emitter import Emitter, EmitterOptions
+from gpudbg.sm.engines.llvm.kernel.listing import KernelListing
+from gpudbg.sm.engines.llvm.kernel.patterns import Pattern, patterns_of
+
+FUNCTION = "warp"
+"""Name of the function in the object."""
+
+
+@dataclass(frozen=True, slots=True)
+class CompileJob:
+    """A version that is wanted.
+
+    Attributes:
+        listing: the decoded code.
+        options: how it is compiled.
+        effort: of the code generator.
+        row: threads of a block in x, where patterns of accesses are yet to be guessed.
+    """
+
+    listing: KernelListing
+    options: EmitterOptions
+    effort: int
+    row: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CompiledObject:
+    """What a job comes to.
+
+    Attributes:
+        content: object code with `FUNCTION`.
+        heads: where blocks begin, also behind what is left to the step engine.
+        extents: block head to the address of the block's last instruction.
+        slow: instructions without a compiled version, address to reason.
+        writes: site cache entries of accesses that write, or that find places for one that does.
+        before_stores: addresses of the loads among them.
+        called: functions of the library that it calls.
+        patterns: that were guessed, if that was asked for.
+        seconds: that it took.
+    """
+
+    content: bytes
+    heads: frozenset[int]
+    extents: dict[int, int]
+    slow: dict[int, str]
+    writes: frozenset[int]
+    before_stores: frozenset[int]
+    called: frozenset[str]
+    patterns: dict[int, Pattern] | None
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class EmittedVersion:
+    """A job's IR.
+
+    Attributes:
+        emitter: what knows about the code.
+        text: the module.
+        patterns: that were guessed, if that was asked for.
+        seconds: that it took.
+    """
+
+    emitter: Emitter
+    text: str
+    patterns: dict[int, Pattern] | None
+    seconds: float
+
+
+def emit(job: CompileJob) -> EmittedVersion:
+    """The IR of a version."""
+    start = time.perf_counter()
+    options, patterns = job.options, None
+    if job.row is not None:
+        patterns = patterns_of(job.listing, job.row)
+        options = replace(options, patterns=patterns)
+    emitter = Emitter(job.listing, options)
+    text = emitter.text(FUNCTION)
+    return EmittedVersion(emitter, text, patterns, time.perf_counter() - start)
+
+
+def assemble(job: CompileJob, emitted: EmittedVersion) -> CompiledObject:
+    """The object of a version's IR, from disk where it is kept there.
+
+    Raises:
+        RefusedModuleError: the compiler library does not take it.
+    """
+    start = time.perf_counter()
+    content = build.object_of(emitted.text, job.effort)
+    emitter = emitted.emitter
+    return CompiledObject(
+        content,
+        frozenset(job.listing.heads),
+        emitter.blocks.extents,
+        emitter.slow,
+        frozenset(emitter.sites.writes),
+        frozenset(emitter.sites.before_stores),
+        frozenset(emitter.runtime.called),
+        emitted.patterns,
+        emitted.seconds + time.perf_counter() - start,
+    )
