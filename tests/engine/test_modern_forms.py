@@ -63,6 +63,23 @@ def test_an_index_beside_uniform_registers(tmp_path: Path) -> None:
         agree(lines, held, "sm_75", tmp_path)
 
 
+def test_copies_of_fewer_bytes(tmp_path: Path) -> None:
+    """`cp.async` with a size and a predicate: as many bytes as the low bits of the address leave,
+    the rest zeros; all zeros where the predicate does not hold."""
+    held = data(5)
+    held[:, 0], held[:, 1] = LANES, LANES % 16
+    lines = [
+        "IMAD.SHL.U32 R40, R8, 0x10, RZ",
+        "IMAD.WIDE.U32 R42, R40, 0x1, R4",
+        "IADD3 R42, R42, R9, RZ",
+        "ISETP.LT.U32.AND P3, PT, R9, 0xb, PT",
+        "LDGSTS.E.BYPASS.128.ZFILL [R40], [R42.64], P3",
+        "LDS.128 R12, [R40]",
+    ]
+    exits = agree(lines, held, "sm_80", tmp_path)
+    assert exits.get("LDGSTS", 0) <= 1
+
+
 def test_forms_that_look_at_other_lanes(tmp_path: Path) -> None:
     """MATCH, REDUX, votes, shuffles from one lane, reads of the first lane, choices by what all
     lanes share."""

@@ -243,3 +243,20 @@ def test_variables_and_pointers() -> None:
         "  %v6 = trunc i64 %v5 to i32",
         "  store i32 %v6, ptr %v4",
     ]
+
+
+def test_a_block_aside_that_is_given_up_leaves_what_was_before() -> None:
+    ir = Builder()
+    ir.line("kept")
+    mark = ir.mark()
+
+    def give_up() -> None:
+        with ir.aside():
+            ir.label("slow")
+            raise Slow("no version")
+
+    with pytest.raises(Slow, match="no version"):
+        give_up()
+    ir.revert(mark)
+    assert ir.lines == ["  kept"]
+    assert ir.tail == []

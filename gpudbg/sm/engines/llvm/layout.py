@@ -67,7 +67,7 @@ FUNCTIONS: Final = 0x400
 SCRATCH: Final = 0x1000
 ROW: Final = 256
 """Bytes of a scratch row: 32 lanes of 64 bits."""
-SCRATCH_ROWS: Final = 16
+SCRATCH_ROWS: Final = 32
 ZERO: Final = SCRATCH + SCRATCH_ROWS * ROW
 """A row that is always zero."""
 ENVIRONMENT_BYTES: Final = ZERO + ROW

@@ -196,11 +196,13 @@ class Builder:
 
     @contextmanager
     def aside(self) -> Iterator[None]:
-        """Statements for blocks of the tail."""
+        """Statements for blocks of the tail; none where the instruction has no compiled version."""
         kept, self.lines = self.lines, []
-        yield
-        self.tail += self.lines
-        self.lines = kept
+        try:
+            yield
+            self.tail += self.lines
+        finally:
+            self.lines = kept
 
     def later(self, label: str, lines: list[str]) -> None:
         """A block of the tail."""
