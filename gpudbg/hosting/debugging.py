@@ -94,7 +94,7 @@ class HostLaunches:
         self.over = True
         launches = self._execution.machine.launches
         count = f"{launches} launch" + ("es" if launches != 1 else "")
-        last = f"{program.path} ended with exit code {program.code} after {count}"
+        last = f"{program.called} ended with exit code {program.code} after {count}"
         return "\n".join([last, *(f"  {row}" for row in self.dropped)])
 
     def run_on(self, session: DebugSession | None) -> None:
@@ -139,5 +139,7 @@ def open_host_program(execution: Execution) -> DebugSession:
     if session is None:
         program = execution.program
         execution.close()
-        raise UsageError(f"{program.path} ended with exit code {program.code} and launched nothing")
+        raise UsageError(
+            f"{program.called} ended with exit code {program.code} and launched nothing"
+        )
     return session

@@ -55,6 +55,7 @@ class Execution:
         check: CheckSettings | None = None,
         captured: bool = False,
         recording: str = "",
+        called: str = "",
     ) -> None:
         """Start a program.
 
@@ -66,6 +67,7 @@ class Execution:
             captured: what the program prints goes where the device's output goes, and it has no
                 standard input: a front end has both.
             recording: file for a recording of the first launch that fails.
+            called: how messages call the program; "": by its file.
 
         Raises:
             UsageError: no such program or architecture, or nothing to build the library with.
@@ -85,6 +87,7 @@ class Execution:
         self.server.echo = not captured
         shown = device.gpu.output.write if captured else None
         self.program = HostProgram(words, library, self.server, shown)
+        self.program.called = called or self.program.path
 
     def _note(self, text: str) -> None:
         if text not in self.notices:
@@ -127,9 +130,9 @@ class Execution:
             then = stop.recorded or "`gpudbg exec --debug` stops there"
             return f"{stop.message} ({then})"
         if self.program.crash:
-            return f"{self.program.path} was ended by {self.program.crash}, not by a kernel"
+            return f"{self.program.called} was ended by {self.program.crash}, not by a kernel"
         if self.notices and self.program.code:
             return self.notices[0]
         if not self.server.connected:
-            return f"{self.program.path} called no CUDA function"
+            return f"{self.program.called} called no CUDA function"
         return ""

@@ -31,6 +31,7 @@ class HostProgram:
 
     Attributes:
         path: its file.
+        called: how messages call it: as its user does.
         process: the child.
     """
 
@@ -52,7 +53,7 @@ class HostProgram:
         Raises:
             UsageError: it is not there or cannot be started.
         """
-        self.path = found_program(words[0])
+        self.path = self.called = found_program(words[0])
         broker = server.broker.theirs
         environment = dict(os.environ)
         earlier = environment.get("LD_LIBRARY_PATH", "")
@@ -135,6 +136,11 @@ def found_program(name: str) -> str:
         raise UsageError(f"no program {name}", "a path, or a name that is on the PATH")
     with open(found, "rb") as file:
         head = file.read(20)
+    if not head.startswith((ELF, b"#!")):
+        raise UsageError(
+            f"{name} is no program: it begins neither as an ELF file nor with `#!`",
+            f"`gpudbg info {name}` says what else it may be",
+        )
     if head.startswith(ELF) and len(head) == 20:
         (machine,) = struct.unpack_from("<H", head, 18)
         if head[4] != 2 or machine != 62:

@@ -84,6 +84,11 @@ def test_bad_programs_are_one_line(
 
 
 def test_mistakes_are_told_before_the_program_starts(tmp_path: Path) -> None:
+    text = tmp_path / "text"
+    text.write_text("plain")
+    text.chmod(0o755)
+    with pytest.raises(UsageError, match="is no program"):
+        found_program(str(text))
     with pytest.raises(UsageError, match="is a folder"):
         found_program(str(tmp_path))
     rules = tmp_path / "rules"
@@ -135,12 +140,16 @@ def test_launches_are_places_to_stop_and_recorded(runtime: Path, tmp_path: Path)
     """Of any launch, and of the one that faults; without the program and its memory."""
     kept, fault = tmp_path / "kept.gpurec", tmp_path / "fault.gpurec"
     commands = ["break speak", "continue", f"record save {kept}", "info breakpoints", "delete"]
+    commands += ["info launch"]
     words = [word for command in [*commands, "continue"] for word in ("-ex", command)]
     done = run_exec("--batch", "--record-on-fault", fault, *words, runtime, "fault")
     assert done.returncode == 5
     assert "sticky       ok" in done.stdout
     assert "Breakpoint 1 at speak" in done.stderr
     assert "breakpoint 1 at speak" in done.stderr
+    # What was launched, not what a launch of it could be.
+    assert re.search(r"^speak\(int \w+\)\n  grid +2 ", done.stderr, re.M)
+    assert "no argument is given" not in done.stderr
     assert "at the entry of wild" in done.stderr
     assert "was freed" not in done.stderr
     with gpudbg.open(kept) as session:

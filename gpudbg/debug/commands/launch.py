@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from gpudbg.answers import Card, Notice, Sections, Table, column, computed, lines_of, typed_row
 from gpudbg.answers.formats import ROWS
 from gpudbg.answers.records import HEADLESS
+from gpudbg.answers.words import significant
 from gpudbg.debug.commands.table import command
 from gpudbg.debug.registry import quoted_words
 from gpudbg.errors import CommandError
@@ -19,6 +20,7 @@ from gpudbg.options import FLAGS
 
 if TYPE_CHECKING:
     from gpudbg.debug.session import DebugSession
+    from gpudbg.device.device import DeviceBuffer
     from gpudbg.formats.program import Kernel
     from gpudbg.launch.form import LaunchForm
 
@@ -146,11 +148,13 @@ def completed(session: DebugSession, argument: str) -> tuple[list[str], LaunchFo
     details="Values in brackets are proposed, not given: `launch` takes them.",
 )
 def info_launch(session: DebugSession, argument: str) -> Card:
-    """Show the next launch."""
+    """Show the next launch; where a host program launches, the present one."""
     from gpudbg.errors import UsageError
     from gpudbg.launch.form import form_of as texts
     from gpudbg.launch.form import signature
 
+    if session.opening is None and session.launching.source is not None:
+        return Card(present_launch(session), PlannedLaunch.lines)
     opening, kernel = planned_kernel(session)
     form = opening.form(session.program, kernel)
     trouble = opening.trouble(session.program)
@@ -229,6 +233,39 @@ class PlannedLaunch:
             *lines_of(Table(PlannedArgument, self.arguments, empty="", style=HEADLESS)),
             *([self.trouble] if self.trouble else []),
         ]
+
+
+def present_launch(session: DebugSession) -> PlannedLaunch:
+    """The launch that a host program has asked for."""
+    from gpudbg.debug.views.arguments import argument_rows
+    from gpudbg.launch.form import signature
+
+    grid = session.grid
+    config = grid.config
+    return PlannedLaunch(
+        signature=signature(session.program, session.kernel),
+        kernel=session.kernel.name,
+        grid=_sizes(grid.grid),
+        block=_sizes(grid.block),
+        shared=str(config.shared_dynamic),
+        arguments=tuple(
+            PlannedArgument(row.name, row.type, f"{row.text}{_within(given.buffer)}", True)
+            for row, given in zip(argument_rows(session), session.launch.arguments, strict=True)
+        ),
+        missing="",
+        launched=True,
+        trouble="",
+        cluster=_sizes(config.cluster) if config.clustered else "",
+    )
+
+
+def _within(buffer: DeviceBuffer | None) -> str:
+    """Which allocation a pointer goes to."""
+    return "" if buffer is None else f" in {buffer.allocation.name}"
+
+
+def _sizes(sizes: tuple[int, int, int]) -> str:
+    return ",".join(map(str, significant(sizes)))
 
 
 def save_form(program: str, form: LaunchForm, name: str = "") -> Path:

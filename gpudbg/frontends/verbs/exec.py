@@ -56,12 +56,12 @@ def main(argv: list[str]) -> int:
         from gpudbg.hosting import built_source
 
         with built_source(words, args.arch, flag_options(args)) as built:
-            return _executed(args, built, debug)
+            return _executed(args, built, debug, words[0])
     return _executed(args, words, debug)
 
 
-def _executed(args: argparse.Namespace, words: list[str], debug: bool) -> int:
-    """Run a program as the flags say."""
+def _executed(args: argparse.Namespace, words: list[str], debug: bool, called: str = "") -> int:
+    """Run a program as the flags say; `called` is how its user names it."""
     if args.interpreter:
         return _served(args, words)
     screen = debug and not (args.batch or args.console) and has_screen()
@@ -79,6 +79,7 @@ def _executed(args: argparse.Namespace, words: list[str], debug: bool) -> int:
         check=_settings(args) if args.check else None,
         captured=screen,
         recording="" if args.check else args.record_on_fault or "",
+        called=called,
     )
     if screen:
         return _drawn(execution, args)
