@@ -91,7 +91,7 @@ def test_aarch64_assembles() -> None:
         )
         for full in (True, False)
     ]
-    products = [tensor_text(name, True, False) for name in PRODUCTS]
+    products = [tensor_text(name, True, False, False) for name in PRODUCTS]
     assert set(PRODUCTS) <= set(layout.TENSOR)
     control = [text() for text in CONTROL.values()]
     for text in (library_text(False), *control, *products, *kernels):

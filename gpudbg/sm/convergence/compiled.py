@@ -319,10 +319,24 @@ def _leave() -> str:
 def _split() -> str:
     """A branch that some of the active lanes take."""
     f = ControlFunction()
-    lanes = f.integer(32, "%lanes")
+    lanes, target, following = (
+        f.integer(32, "%lanes"), f.integer(64, "%target"), f.integer(64, "%next")
+    )  # fmt: skip
     _refuses_apart(f, "i64", REFUSED)
-    _park(f, lanes, f.integer(64, "%target"))
-    _park(f, f.warp["active"] & ~lanes, f.integer(64, "%next"))
+    rest = f.warp["active"] & ~lanes
+    ahead = following < target
+    least, others = ahead.select(following, target), f.variable(32, 0)
+    with _each(f, "depth") as at:
+        entry = f.warp.entry(at)
+        before = (entry.kind & 255).equals(_READY) & (entry.target <= least)
+        others.set(others.get() | before.zext(32))
+    with f.returning(others.get().equals(0)):
+        # As a rule one of both is the one with the lowest pc.
+        _park(f, ahead.select(lanes, rest), ahead.select(target, following))
+        f.warp["active"] = ahead.select(rest, lanes)
+        f.ret("i64", least)
+    _park(f, lanes, target)
+    _park(f, rest, following)
     _go_on(f)
     arguments = "ptr %rec, i32 %lanes, i64 %target, i64 %next"
     return f.close(f"define i64 @{layout.symbol('groups.split')}({arguments})")

@@ -525,7 +525,7 @@ def module_with(
         if symbol in names:
             return LibraryModule(text(), "all", names)
     if symbol in _TENSOR:
-        text_ = tensor_text(_TENSOR[symbol], half_conversions, directed)
+        text_ = tensor_text(_TENSOR[symbol], half_conversions, directed, wide_vectors)
         return LibraryModule(text_, "variables", (symbol,))
     known = _definitions(wide_vectors)
     wanted, left = set[str](), {symbol}
@@ -539,16 +539,17 @@ def module_with(
 _TENSOR = {layout.symbol(name): name for name in layout.TENSOR}
 
 
-def tensor_text(name: str, half_conversions: bool, directed: bool) -> str:
+def tensor_text(name: str, half_conversions: bool, directed: bool, wide_vectors: bool) -> str:
     """The module of a product of matrices, of `layout.TENSOR`.
 
     Args:
         half_conversions: for a host that has instructions between f16 and f32; without them LLVM
             calls functions that the process may not have.
         directed: for an x86.
+        wide_vectors: for one with AVX-512.
     """
     if name.startswith("hmma."):
-        return float_product(name, half_conversions, directed)
+        return float_product(name, half_conversions, directed, wide_vectors)
     if name.startswith("wgmma."):
         return operand_rows(name)
     return integer_product(name)

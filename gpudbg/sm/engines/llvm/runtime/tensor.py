@@ -21,9 +21,9 @@ from gpudbg.sm.engines.llvm.ir.builder import Builder, splat
 from gpudbg.sm.engines.tensor import HOPPER, TURING, ProductUnit
 
 CHUNK: Final = 8
-"""Lanes that are computed at once: two rows of A, and of D."""
-F32, I32, F64, I64 = (f"<{CHUNK} x {kind}>" for kind in ("float", "i32", "double", "i64"))
-HALVES, SHORTS, BITS = (f"<{CHUNK} x {kind}>" for kind in ("half", "i16", "i1"))
+"""Lanes that are computed at once, at least: two rows of A, and of D.  Twice as many fill the
+vectors of a host with AVX-512."""
+I32, F64, I64 = (f"<{CHUNK} x {kind}>" for kind in ("i32", "double", "i64"))
 _LEAST = 57 << 23
 """An f32 addend other than zero that is at least 2**-70: what is less is left."""
 _MOST = (127 + 100) << 23
@@ -101,21 +101,31 @@ SHAPES: Final = {
 assert {name for name in layout.TENSOR if name.startswith("hmma.")} == set(SHAPES)
 
 
-def float_product(name: str, half_conversions: bool, directed: bool) -> str:
+def float_product(name: str, half_conversions: bool, directed: bool, wide: bool) -> str:
     """A function: pointers to the rows of A, B and C, then D; whether D has been written.
 
     Args:
         half_conversions: the host has instructions between f16 and f32.
         directed: it is an x86, whose conversions can be set to cut.
+        wide: it has AVX-512.
     """
-    return _Product(SHAPES[name], half_conversions, directed).text()
+    return _Product(SHAPES[name], half_conversions, directed, CHUNK * (1 + wide)).text()
 
 
 class Chunked:
-    """Statements on eight lanes."""
+    """Statements on some lanes at once.
 
-    def __init__(self) -> None:
-        self.ir = Builder()
+    Attributes:
+        lanes: how many.
+        f32, i32, f64, i64, halves, shorts, bits1: vectors of so many.
+    """
+
+    def __init__(self, lanes: int = CHUNK) -> None:
+        self.ir, self.lanes = Builder(), lanes
+        kinds = "float", "i32", "double", "i64", "half", "i16", "i1"
+        self.f32, self.i32, self.f64, self.i64, self.halves, self.shorts, self.bits1 = (
+            f"<{lanes} x {kind}>" for kind in kinds
+        )
 
     def _map(self, kind: str, what: str, a: str, b: str) -> str:
         return self.ir.op(f"{what} {kind} {a}, {b}")
@@ -134,8 +144,12 @@ class Chunked:
         picks = ", ".join(f"i32 {n}" for n in lanes)
         return self.ir.op(f"shufflevector {kind} {a}, {kind} {b}, <{len(lanes)} x i32> <{picks}>")
 
-    def _strided(self, chunks: list[str], kind: str = F32) -> list[str]:
-        """Of a whole vector in four parts, for each j the lanes j, j + 8, j + 16, j + 24, twice."""
+    def _strided(self, chunks: list[str], kind: str) -> list[str]:
+        """Of a whole vector in two or four parts, for each j the lanes j, j + 8, j + 16, j + 24,
+        again and again."""
+        if self.lanes == 2 * CHUNK:
+            places = [[j, j + 8, j + 16, j + 24] * 4 for j in range(8)]
+            return [self._picked(kind, chunks[0], chunks[1], lanes) for lanes in places]
         low, high = [0, 8, 1, 9, 4, 12, 5, 13], [2, 10, 3, 11, 6, 14, 7, 15]
         pairs = [
             [self._picked(kind, chunks[n], chunks[n + 1], order) for n in (0, 2)]
@@ -154,8 +168,10 @@ class Chunked:
 class _Product(Chunked):
     """The body of one function."""
 
-    def __init__(self, shape: ProductShape, half_conversions: bool, directed: bool) -> None:
-        super().__init__()
+    def __init__(
+        self, shape: ProductShape, half_conversions: bool, directed: bool, lanes: int
+    ) -> None:
+        super().__init__(lanes)
         self.shape, self.element = shape, ELEMENTS[shape.element]
         self.half = shape.result == "f16"
         self._half_conversions = half_conversions
@@ -257,38 +273,46 @@ class _Product(Chunked):
     # ---- elements ------------------------------------------------------------------------
 
     def _values(self, place: str) -> list[str]:
-        """The elements of eight lanes of a register as f32."""
-        words = self.ir.get(I32, place, 0, 32)
+        """The elements of some lanes of a register as f32."""
+        words = self.ir.get(self.i32, place, 0, 32)
         if self.shape.element == "f16":
-            both = words, self._with(I32, "lshr", words, 16)
-            return [self._half(self.ir.op(f"trunc {I32} {raw} to {SHORTS}")) for raw in both]
+            both = words, self._with(self.i32, "lshr", words, 16)
+            return [
+                self._half(self.ir.op(f"trunc {self.i32} {raw} to {self.shorts}")) for raw in both
+            ]
         if self.shape.element == "bf16":
-            found = [self._with(I32, "shl", words, 16), self._with(I32, "and", words, -1 << 16)]
+            found = [
+                self._with(self.i32, "shl", words, 16),
+                self._with(self.i32, "and", words, -1 << 16),
+            ]
         else:
-            found = [self._with(I32, "and", words, -1 << 13)]
-        return [self.ir.op(f"bitcast {I32} {raw} to {F32}") for raw in found]
+            found = [self._with(self.i32, "and", words, -1 << 13)]
+        return [self.ir.op(f"bitcast {self.i32} {raw} to {self.f32}") for raw in found]
 
     def _half(self, raw: str) -> str:
-        """Eight f16 values, as i16, as f32."""
+        """f16 values, as i16, as f32."""
         ir = self.ir
         if self._half_conversions:
-            halves = ir.op(f"bitcast {SHORTS} {raw} to {HALVES}")
-            return ir.op(f"fpext {HALVES} {halves} to {F32}")
+            halves = ir.op(f"bitcast {self.shorts} {raw} to {self.halves}")
+            return ir.op(f"fpext {self.halves} {halves} to {self.f32}")
         # The fraction in its place; the product with 2**112 mends the exponent, subnormals too.
         # Infinities do not matter here.
-        wide = ir.op(f"zext {SHORTS} {raw} to {I32}")
-        size = self._with(I32, "shl", self._with(I32, "and", wide, 0x7FFF), 13)
-        small = ir.op(f"bitcast {I32} {size} to {F32}")
-        scaled = ir.op(f"fmul {F32} {small}, {splat('float', '0x46F0000000000000')}")
-        bits = ir.op(f"bitcast {F32} {scaled} to {I32}")
-        sign = self._with(I32, "shl", self._with(I32, "and", wide, 0x8000), 16)
-        return ir.op(f"bitcast {I32} {self._map(I32, 'or', bits, sign)} to {F32}")
+        wide = ir.op(f"zext {self.shorts} {raw} to {self.i32}")
+        size = self._with(self.i32, "shl", self._with(self.i32, "and", wide, 0x7FFF), 13)
+        small = ir.op(f"bitcast {self.i32} {size} to {self.f32}")
+        scaled = ir.op(f"fmul {self.f32} {small}, {splat('float', '0x46F0000000000000')}")
+        bits = ir.op(f"bitcast {self.f32} {scaled} to {self.i32}")
+        sign = self._with(self.i32, "shl", self._with(self.i32, "and", wide, 0x8000), 16)
+        return ir.op(f"bitcast {self.i32} {self._map(self.i32, 'or', bits, sign)} to {self.f32}")
 
     def _beside(self, row: str) -> list[list[str]]:
         """Of each half of a register of B, for each j the lanes j, j + 8, j + 16, j + 24, twice."""
-        chunks = [self._values(self.ir.at(row, 4 * CHUNK * n)) for n in range(4)]
+        chunks = [
+            self._values(self.ir.at(row, 4 * self.lanes * n)) for n in range(32 // self.lanes)
+        ]
         return [
-            self._strided([chunk[half] for chunk in chunks]) for half in range(self.element.each)
+            self._strided([chunk[half] for chunk in chunks], self.f32)
+            for half in range(self.element.each)
         ]
 
     # ---- sums ----------------------------------------------------------------------------
@@ -296,39 +320,39 @@ class _Product(Chunked):
     def _note(self, part: str) -> None:
         """Remember an addend's size, which may be one that this code is not for."""
         biggest, least = self._seen
-        biggest = self._choose(I32, "umax", biggest, part) if biggest else part
+        biggest = self._choose(self.i32, "umax", biggest, part) if biggest else part
         if not self.half:
             # A zero is the largest of all.
-            below = self._with(I32, "add", part, -1)
-            least = self._choose(I32, "umin", least, below) if least else below
+            below = self._with(self.i32, "add", part, -1)
+            least = self._choose(self.i32, "umin", least, below) if least else below
         self._seen = biggest, least
 
     def _own_top(self, part: str) -> str:
         """An addend's exponent, with the bias of a product's."""
         ir, bias = self.ir, 2 * self.element.bias
-        top = self._with(I32, "add", self._with(I32, "lshr", part, 23), bias - 127)
+        top = self._with(self.i32, "add", self._with(self.i32, "lshr", part, 23), bias - 127)
         if not self.half:
             return top
         # Subnormal f16 addends have the exponent that is written; no block has less than `floor`.
-        top = self._choose(I32, "smax", top, splat("i32", bias - 14))
-        none = self._with(I32, "icmp eq", part, 0)
+        top = self._choose(self.i32, "smax", top, splat("i32", bias - 14))
+        none = self._with(self.i32, "icmp eq", part, 0)
         least = splat("i32", bias + self.shape.unit.floor16)
-        return ir.op(f"select {BITS} {none}, {I32} {least}, {I32} {top}")
+        return ir.op(f"select {self.bits1} {none}, {self.i32} {least}, {self.i32} {top}")
 
     def _block(self, products: list[tuple[str, str]], held: str, top: str) -> str:
         """One block of products and an addend, as f32; of an f16 result rounded to odd."""
         ir, keep = self.ir, self.shape.bits
-        bits = ir.op(f"bitcast {F32} {held} to {I32}")
-        part = self._with(I32, "and", bits, 0x7FFFFFFF)
+        bits = ir.op(f"bitcast {self.f32} {held} to {self.i32}")
+        part = self._with(self.i32, "and", bits, 0x7FFFFFFF)
         self._note(part)
-        top = self._choose(I32, "smax", top, self._own_top(part))
-        up = self._map(I32, "sub", splat("i32", keep + 2 * self.element.bias + 127), top)
-        up = self._choose(I32, "smin", up, splat("i32", self.element.scale))
-        up = self._with(I32, "shl", up, 23)
-        scale = ir.op(f"bitcast {I32} {up} to {F32}")
-        down = self._map(I32, "sub", splat("i32", 254 << 23), up)
-        unscale = ir.op(f"bitcast {I32} {down} to {F32}")
-        terms = [self._map(F32, "fmul", a, b) for a, b in products]
+        top = self._choose(self.i32, "smax", top, self._own_top(part))
+        up = self._map(self.i32, "sub", splat("i32", keep + 2 * self.element.bias + 127), top)
+        up = self._choose(self.i32, "smin", up, splat("i32", self.element.scale))
+        up = self._with(self.i32, "shl", up, 23)
+        scale = ir.op(f"bitcast {self.i32} {up} to {self.f32}")
+        down = self._map(self.i32, "sub", splat("i32", 254 << 23), up)
+        unscale = ir.op(f"bitcast {self.i32} {down} to {self.f32}")
+        terms = [self._map(self.f32, "fmul", a, b) for a, b in products]
         terms.append(held)
         # The sum of up to nine terms of 2**(keep + 2) fits in a word.
         wide = keep + 2 + (len(terms) - 2).bit_length() > 30
@@ -337,46 +361,58 @@ class _Product(Chunked):
         else:
             sums = [self._cut(terms[n : n + 8], scale) for n in range(0, len(terms), 8)]
         whole = self._wide_total(sums) if wide else self._total(sums[0])
-        return self._map(F32, "fmul", whole, unscale)
+        return self._map(self.f32, "fmul", whole, unscale)
 
     def _cut(self, terms: list[str], scale: str) -> str:
         """The sum of numbers cut to integers of a scale."""
         total = ""
         for term in terms:
-            cut = self.ir.op(f"fptosi {F32} {self._map(F32, 'fmul', term, scale)} to {I32}")
-            total = self._map(I32, "add", total, cut) if total else cut
+            cut = self.ir.op(
+                f"fptosi {self.f32} {self._map(self.f32, 'fmul', term, scale)} to {self.i32}"
+            )
+            total = self._map(self.i32, "add", total, cut) if total else cut
         return total
 
     def _total(self, total: str) -> str:
         """A sum below 2**31 cut toward zero to f32, or rounded to odd."""
         ir = self.ir
-        near = ir.op(f"sitofp {I32} {total} to {F32}")
+        near = ir.op(f"sitofp {self.i32} {total} to {self.f32}")
         if self._cuts:
             return near
-        back = ir.op(f"fptosi {F32} {near} to {I32}")
-        sizes = [ir.op(f"call {I32} @llvm.abs.v8i32({I32} {v}, i1 false)") for v in (back, total)]
-        over = ir.op(f"sext {BITS} {ir.op(f'icmp sgt {I32} {sizes[0]}, {sizes[1]}')} to {I32}")
-        bits = self._map(I32, "add", ir.op(f"bitcast {F32} {near} to {I32}"), over)
+        back = ir.op(f"fptosi {self.f32} {near} to {self.i32}")
+        sizes = [
+            ir.op(f"call {self.i32} @llvm.abs.v{self.lanes}i32({self.i32} {v}, i1 false)")
+            for v in (back, total)
+        ]
+        above = ir.op(f"icmp sgt {self.i32} {sizes[0]}, {sizes[1]}")
+        over = ir.op(f"sext {self.bits1} {above} to {self.i32}")
+        bits = self._map(self.i32, "add", ir.op(f"bitcast {self.f32} {near} to {self.i32}"), over)
         if self.half:
-            inexact = ir.op(f"icmp ne {I32} {back}, {total}")
-            bits = self._map(I32, "or", bits, ir.op(f"zext {BITS} {inexact} to {I32}"))
-        return ir.op(f"bitcast {I32} {bits} to {F32}")
+            inexact = ir.op(f"icmp ne {self.i32} {back}, {total}")
+            bits = self._map(
+                self.i32, "or", bits, ir.op(f"zext {self.bits1} {inexact} to {self.i32}")
+            )
+        return ir.op(f"bitcast {self.i32} {bits} to {self.f32}")
 
     def _wide_total(self, sums: list[str]) -> str:
         """A sum of sums cut toward zero to f32, or rounded to odd."""
         ir, total = self.ir, ""
         for part in sums:
-            wide = ir.op(f"sitofp {I32} {part} to {F64}")
-            total = self._map(F64, "fadd", total, wide) if total else wide
+            wide = ir.op(f"sitofp {self.i32} {part} to {self.f64}")
+            total = self._map(self.f64, "fadd", total, wide) if total else wide
         if self._cuts:
-            return ir.op(f"fptrunc {F64} {total} to {F32}")
-        bits = ir.op(f"bitcast {F64} {total} to {I64}")
-        kept = self._with(I64, "and", bits, -(1 << 29))
+            return ir.op(f"fptrunc {self.f64} {total} to {self.f32}")
+        bits = ir.op(f"bitcast {self.f64} {total} to {self.i64}")
+        kept = self._with(self.i64, "and", bits, -(1 << 29))
         if self.half:
-            rest = self._with(I64, "and", bits, (1 << 29) - 1)
-            some = ir.op(f"zext {BITS} {self._with(I64, 'icmp ne', rest, 0)} to {I64}")
-            kept = self._map(I64, "or", kept, self._with(I64, "shl", some, 29))
-        return ir.op(f"fptrunc {F64} {ir.op(f'bitcast {I64} {kept} to {F64}')} to {F32}")
+            rest = self._with(self.i64, "and", bits, (1 << 29) - 1)
+            some = ir.op(
+                f"zext {self.bits1} {self._with(self.i64, 'icmp ne', rest, 0)} to {self.i64}"
+            )
+            kept = self._map(self.i64, "or", kept, self._with(self.i64, "shl", some, 29))
+        return ir.op(
+            f"fptrunc {self.f64} {ir.op(f'bitcast {self.i64} {kept} to {self.f64}')} to {self.f32}"
+        )
 
     # ---- the function --------------------------------------------------------------------
 
@@ -402,7 +438,7 @@ class _Product(Chunked):
         with ir.loop() as (_, after):
             at = ir.get("i64", chunk)
             ir.unless(ir.op(f"icmp eq i64 {at}, 128"), after)
-            ir.put("i64", ir.op(f"add i64 {at}, {4 * CHUNK}"), chunk)
+            ir.put("i64", ir.op(f"add i64 {at}, {4 * self.lanes}"), chunk)
             self._rows(at, right, tops, bad)
         for label, result in (("", "true"), (bad, "false")):
             if label:
@@ -425,7 +461,7 @@ class _Product(Chunked):
     def _rows(
         self, at: str, right: list[list[list[str]]], tops: dict[tuple[int, ...], str], bad: str
     ) -> None:
-        """Eight lanes of D, `at` bytes from the beginning of a row."""
+        """Some lanes of D, `at` bytes from the beginning of a row."""
         ir, shape = self.ir, self.shape
         left = [self._values(ir.at(f"%a{n}", at)) for n in range(shape.registers)]
         self._seen = "", ""
@@ -433,7 +469,9 @@ class _Product(Chunked):
         place = ir.op(f"lshr i64 {at}, {sizes[self.element.kind]}")
         for up in (0, 1):
             rows = [
-                self._picked(F32, left[2 * n + up][h], "poison", [x & ~3 | t for x in range(CHUNK)])
+                self._picked(
+                    self.f32, left[2 * n + up][h], "poison", [x & ~3 | t for x in range(self.lanes)]
+                )
                 for n, h, t in self._columns()
             ]
             halves = []
@@ -444,37 +482,41 @@ class _Product(Chunked):
                 ]
                 held = self._addend(at, up, odd)
                 for number, first in enumerate(range(0, len(pairs), shape.block)):
-                    small = f"<{CHUNK} x {self.element.kind}>"
+                    small = f"<{self.lanes} x {self.element.kind}>"
                     raw = ir.get(small, ir.at(tops[up, odd, number], place), 0, 8)
-                    top = ir.op(f"sext {small} {raw} to {I32}")
+                    top = ir.op(f"sext {small} {raw} to {self.i32}")
                     held = self._block(pairs[first : first + shape.block], held, top)
                     if self.half:
-                        rounded = ir.op(f"fptrunc {F32} {held} to {HALVES}")
-                        held = ir.op(f"fpext {HALVES} {rounded} to {F32}")
+                        rounded = ir.op(f"fptrunc {self.f32} {held} to {self.halves}")
+                        held = ir.op(f"fpext {self.halves} {rounded} to {self.f32}")
                 if not self.half:
-                    ir.put(F32, held, ir.at(f"%d{2 * up + odd}", at), 0, 32)
+                    ir.put(self.f32, held, ir.at(f"%d{2 * up + odd}", at), 0, 32)
                     continue
-                raw = ir.op(f"bitcast {HALVES} {rounded} to {SHORTS}")
-                halves.append(ir.op(f"zext {SHORTS} {raw} to {I32}"))
+                raw = ir.op(f"bitcast {self.halves} {rounded} to {self.shorts}")
+                halves.append(ir.op(f"zext {self.shorts} {raw} to {self.i32}"))
             if self.half:
-                word = self._map(I32, "or", halves[0], self._with(I32, "shl", halves[1], 16))
-                ir.put(I32, word, ir.at(f"%d{up}", at), 0, 32)
+                word = self._map(
+                    self.i32, "or", halves[0], self._with(self.i32, "shl", halves[1], 16)
+                )
+                ir.put(self.i32, word, ir.at(f"%d{up}", at), 0, 32)
         self._leave_noted(bad)
 
     def _addend(self, at: str, up: int, odd: int) -> str:
-        """Eight lanes of C as f32."""
+        """As many lanes of C as f32."""
         ir = self.ir
         if not self.half:
-            return ir.get(F32, ir.at(f"%c{2 * up + odd}", at), 0, 32)
-        words = ir.get(I32, ir.at(f"%c{up}", at), 0, 32)
-        raw = self._with(I32, "lshr", words, 16) if odd else words
-        return self._half(ir.op(f"trunc {I32} {raw} to {SHORTS}"))
+            return ir.get(self.f32, ir.at(f"%c{2 * up + odd}", at), 0, 32)
+        words = ir.get(self.i32, ir.at(f"%c{up}", at), 0, 32)
+        raw = self._with(self.i32, "lshr", words, 16) if odd else words
+        return self._half(ir.op(f"trunc {self.i32} {raw} to {self.shorts}"))
 
     def _leave_noted(self, bad: str) -> None:
         """Leave where an addend is not for this code."""
         biggest, least = self._seen
-        odd = self._with(I32, "icmp uge", biggest, _INFINITE if self.half else _MOST)
+        odd = self._with(self.i32, "icmp uge", biggest, _INFINITE if self.half else _MOST)
         if least:
-            odd = self._map(BITS, "or", odd, self._with(I32, "icmp ult", least, _LEAST - 1))
-        word = self.ir.op(f"bitcast {BITS} {odd} to i{CHUNK}")
-        self.ir.unless(self.ir.op(f"icmp ne i{CHUNK} {word}, 0"), bad)
+            odd = self._map(
+                self.bits1, "or", odd, self._with(self.i32, "icmp ult", least, _LEAST - 1)
+            )
+        word = self.ir.op(f"bitcast {self.bits1} {odd} to i{self.lanes}")
+        self.ir.unless(self.ir.op(f"icmp ne i{self.lanes} {word}, 0"), bad)
