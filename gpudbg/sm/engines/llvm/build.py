@@ -29,6 +29,9 @@ LEAST_EFFORT = "GPUDBG_CODE_EFFORT"
 What our own code does is the same at every effort: tests that ask what kernels compute, not how
 fast, save most of their time.
 """
+_OPTIONS: Final = ("-enable-tail-merge=0",)
+"""Of the code generator: ends of exits that are alike may stand twice; looking for them takes a
+tenth of the compiling."""
 _LOCK = threading.Lock()
 _LIBRARY_LOCK = threading.Lock()
 # Nothing is compiled at the end of the process, which takes the compiler library apart: what a
@@ -79,7 +82,15 @@ class BuildHost:
         """Everything that object code depends on beside its IR."""
         import llvmlite
 
-        return f"{layout.VERSION}/{llvmlite.__version__}/{self.triple}/{self.cpu}/{self.features}"
+        about = (
+            layout.VERSION,
+            llvmlite.__version__,
+            self.triple,
+            self.cpu,
+            self.features,
+            *_OPTIONS,
+        )
+        return "/".join(map(str, about))
 
 
 @cache
@@ -91,6 +102,8 @@ def llvm() -> Any:
     """
     import llvmlite.binding as binding
 
+    for option in _OPTIONS:
+        binding.set_option("gpudbg", option)
     binding.initialize_native_target()
     binding.initialize_native_asmprinter()
     return binding

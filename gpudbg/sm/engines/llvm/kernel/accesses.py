@@ -41,7 +41,8 @@ class Accesses:
     ) -> None:
         """Args:
         listeners: emit code for observers before an access.
-        plain: loads and stores are calls of the library, too.
+        plain: loads and stores are calls of the library, too, as pays for any lanes: some are
+            off, and how those that are on lie to one another is seldom what was guessed.
         """
         self.plain = plain
         self.ir, self.patterned, self.regular = ir, patterned, regular

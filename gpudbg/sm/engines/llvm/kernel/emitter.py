@@ -91,6 +91,12 @@ is touched in turn: a host's guard page ends who has too little."""
 _LONGEST_TRACE = 64
 """Instructions of a block and the copies of blocks that follow it."""
 
+_LARGE, _LONGEST_OF_LARGE = 256, 24
+"""Instructions of a kernel whose copies make most of the compiling, and those of a trace then."""
+
+_LONGEST_FOR_ANY = 8
+"""The same in code for any lanes: longer traces gain nothing there, and compiling costs twice."""
+
 _LONGEST_RESUMED = 16
 """The same where only a turn that has ended, or a group of lanes, begins at the block: what falls
 into it has copies of its own, and compiling each rest of a chain of blocks costs the square of its
@@ -257,7 +263,9 @@ class Emitter:
             Conversions(ir, values, ints, floats, doubles, runtime),
             Reciprocals(ir, floats, runtime, options.start),
             Shuffles(ir, values, ints, self.registers, runtime, options.wide_vectors),
-            Accesses(ir, patterned, regular, sums, library, listeners, options.plain),
+            Accesses(
+                ir, patterned, regular, sums, library, listeners, options.plain or not options.full
+            ),
             library,
             flow,
             Tensors(ir, cursor, exits, self.registers, runtime, library, listeners, ints),
@@ -371,10 +379,11 @@ class Emitter:
         """Instructions of a block and of the copies that follow it."""
         if self.plain or (head == self.listing.entry and not fresh):
             return 0
-        if fresh:
-            return _LONGEST_TRACE
-        fallen_into = self._wide and head not in self.listing.targets
-        return _LONGEST_RESUMED if fallen_into else _LONGEST_TRACE
+        if not self.full:
+            return _LONGEST_FOR_ANY
+        most = _LONGEST_OF_LARGE if len(self.listing.code) > _LARGE else _LONGEST_TRACE
+        fallen_into = self._wide and head not in self.listing.targets and not fresh
+        return min(most, _LONGEST_RESUMED) if fallen_into else most
 
     def _straight(self, head: int, ahead: Fallthrough | None) -> int | None:
         """Emit one block; the following address where it was cut short, else None."""
