@@ -214,6 +214,8 @@ def test_words_of_mbarriers(places: str, tmp_path: Path) -> None:
         lines.append(f"SYNCS.ARRIVE.TRANS64{form}, [R9+URZ], {source}")
     lines += [
         "@P0 SYNCS.ARRIVE.TRANS64.OPTOUT.ART0 R18, [R9+URZ], R36",
+        # What is not stored yet is stored once where the turn ends.
+        "IMAD R24, R24, 0x5, R25",
         "SYNCS.PHASECHK.TRANS64 P1, [R9+URZ], R37",
         "SEL R20, R36, RZ, P1",
         "@!P0 SYNCS.PHASECHK.TRANS64.TRYWAIT P0, [R9+URZ], R35",

@@ -8,6 +8,7 @@ away, code goes on in place.  The other cases change the groups in the record by
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from functools import partial
 from typing import Any
 
 from gpudbg.sm.barriers import compiled as barriers
@@ -25,6 +26,7 @@ from gpudbg.sm.engines.llvm.kernel.flow import (
     VALID,
 )
 from gpudbg.sm.engines.llvm.kernel.flow_parts import FlowParts
+from gpudbg.sm.engines.llvm.kernel.registers import NamedState
 from gpudbg.sm.engines.llvm.layout import Left
 from gpudbg.sm.record import DONE, FIELDS, MOST_ACTIVATIONS
 from gpudbg.sm.residency import arena
@@ -416,18 +418,28 @@ class GroupFlow(FlowParts):
             idle = ir.op(f"add i64 {ir.get('i64', '%env', layout.FIELD['idle'])}, 1")
             patience = ir.get("i64", "%env", layout.FIELD["patience"])
             ir.provided(ir.op(f"icmp slt i64 {idle}, {patience}"), refused)
+            result = self._written_by(partial(write, passed))
             active = self._active_bits()
             goal = self._library("groups.yield", f"ptr %env, ptr %rec, i32 {active}")
-            registers = self.exits.registers
-            before = registers.mark()
-            write(passed)
-            registers.store(registers.now.dirty())
-            registers.revert(before)
+            self.exits.registers.store(result)
             self._note(goal)
             ir.put("i64", layout.POLLED, "%env", layout.FIELD["polls"])
             ir.line(f"ret i32 {int(Left.TURN)}")
         ir.label(on)
         write(passed)
+
+    def _written_by(self, write: Callable[[], None]) -> NamedState:
+        """What an instruction writes, all of it named here: behind a store of late state nothing
+        can be computed from the record again."""
+        registers = self.exits.registers
+        before = registers.mark()
+        registers.now.forget_dirty()
+        write()
+        found = registers.now.dirty()
+        for mask in (*found.preds.values(), *found.upreds.values()):
+            self.values.mask_bits(mask)
+        registers.revert(before)
+        return found
 
     # ---- CTA barriers --------------------------------------------------------------------
 

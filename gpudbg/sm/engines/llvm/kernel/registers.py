@@ -101,6 +101,11 @@ class NamedState:
             del self.regs[index]
         return gone
 
+    def forget_dirty(self) -> None:
+        """Take the record to hold everything."""
+        self.dirty_regs, self.dirty_preds, self.dirty_flags = set(), set(), set()
+        self.dirty_uregs, self.dirty_upreds = set(), set()
+
     def dirty_keys(self) -> list[tuple[str, int | str]]:
         """What the record does not hold yet: ("regs", number) and so on."""
         found: list[tuple[str, int | str]] = [("regs", n) for n in sorted(self.dirty_regs)]
