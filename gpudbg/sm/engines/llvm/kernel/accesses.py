@@ -4,26 +4,16 @@ run-time library; the first that takes it emits it."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
 
 from gpudbg.mem.store import LONGEST
 from gpudbg.sm.engines.llvm import layout
 from gpudbg.sm.engines.llvm.ir.builder import Builder
 from gpudbg.sm.engines.llvm.ir.values import Mask, Num
+from gpudbg.sm.engines.llvm.kernel.instruments import Instruments
 from gpudbg.sm.engines.llvm.kernel.library_access import LibraryAccess
 from gpudbg.sm.engines.llvm.kernel.patterned_access import PatternedAccess
 from gpudbg.sm.engines.llvm.kernel.regular_access import RegularAccess
 from gpudbg.sm.engines.llvm.kernel.shared_sums import SharedSums
-
-
-class AccessListener(Protocol):
-    """What emits code for observers before an access."""
-
-    def note_access(self, kind: str, space: str, address: Num, size: int) -> None:
-        """A load or store of the present instruction."""
-
-    def note_atomic(self, space: str, op: str, type_: str, address: Num) -> None:
-        """An atomic."""
 
 
 class Accesses:
@@ -36,17 +26,17 @@ class Accesses:
         regular: RegularAccess,
         sums: SharedSums,
         library: LibraryAccess,
-        listeners: Sequence[AccessListener],
+        instruments: Instruments,
         plain: bool = False,
     ) -> None:
         """Args:
-        listeners: emit code for observers before an access.
+        instruments: emit what observers want before an access.
         plain: loads and stores are calls of the library, too, as pays for any lanes: some are
             off, and how those that are on lie to one another is seldom what was guessed.
         """
         self.plain = plain
         self.ir, self.patterned, self.regular = ir, patterned, regular
-        self.sums, self.library, self.listeners = sums, library, listeners
+        self.sums, self.library, self.instruments = sums, library, instruments
 
     def load(self, space: str, address: Num, size: int, signed: bool) -> Sequence[Num]:
         """The words of a load."""
@@ -54,8 +44,7 @@ class Accesses:
             low, high = self._halves(address, size)
             first = self.load(space, low, LONGEST, False)
             return [*first, *self.load(space, high, LONGEST, False)]
-        for listener in self.listeners:
-            listener.note_access("load", space, address, size)
+        self.instruments.note_access("load", space, address, size)
         address = self._own(space, address)
         found: Sequence[Num] | None = None
         if not self.plain:
@@ -82,8 +71,7 @@ class Accesses:
             self.store(space, high, LONGEST, values[4:])
             self.store(space, low, LONGEST, values[:4])
             return
-        for listener in self.listeners:
-            listener.note_access("store", space, address, size)
+        self.instruments.note_access("store", space, address, size)
         address = self._own(space, address)
         self.library.marks.begin(space)
         if self.plain or not self._store_in_place(space, address, size, values):
@@ -99,8 +87,7 @@ class Accesses:
 
     def atomic(self, space: str, op: str, type_: str, address: Num, operands: Sequence[Num]) -> Num:
         """What was there before."""
-        for listener in self.listeners:
-            listener.note_atomic(space, op, type_, address)
+        self.instruments.note_atomic(space, op, type_, address)
         address = self._own(space, address)
         self.library.marks.begin(space)
         old: Num = 0

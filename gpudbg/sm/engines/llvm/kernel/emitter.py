@@ -40,6 +40,7 @@ from gpudbg.sm.engines.llvm.kernel.edges import Edges, Fallthrough
 from gpudbg.sm.engines.llvm.kernel.exits import BUDGET, Exits
 from gpudbg.sm.engines.llvm.kernel.flow import ACTIVE, CAME_FROM, KernelFlow
 from gpudbg.sm.engines.llvm.kernel.group_flow import GroupFlow
+from gpudbg.sm.engines.llvm.kernel.instruments import Instrument, Instruments
 from gpudbg.sm.engines.llvm.kernel.library_access import LibraryAccess
 from gpudbg.sm.engines.llvm.kernel.listing import KernelListing
 from gpudbg.sm.engines.llvm.kernel.loops import Loop
@@ -183,9 +184,8 @@ class Emitter:
             self.exits,
             self.edges,
             self.addresses,
+            self.instruments,
         ]
-        if self.rows is not None:
-            self._revertible.append(self.rows)
 
     def _parts(self, options: EmitterOptions) -> None:
         """What blocks, edges and side exits are made with."""
@@ -210,16 +210,7 @@ class Emitter:
         registers.uniform.bail_unless = exits.bail_unless
         if not options.full:
             registers.uniform.carried = frozenset()
-        self.rows = (
-            TraceRows(ir, values, cursor, exits, options.traced, options.full)
-            if options.traced
-            else None
-        )
-        self.watch = (
-            WatchTests(ir, values, cursor, exits, options.tests, layout_for(listing.arch))
-            if options.tests
-            else None
-        )
+        self.instruments = self._instruments(options)
         self.sites = Sites(ir, cursor, options.first_site)
         self.marks = Marks(ir, options.marking)
         self.addresses = Addresses(ir, values, ints, cursor, self.sites, self.marks, options.run)
@@ -229,6 +220,16 @@ class Emitter:
         self.loop = Loop(ir, self.floats, registers, self.merges)
         self.edges = Edges(ir, cursor, registers, exits, self.addresses, listing, self.loop)
         self.pieces = Pieces(ir, registers, exits, self.edges, self.merges, listing, self.blocks)
+
+    def _instruments(self, options: EmitterOptions) -> Instruments:
+        """What observers want of this code."""
+        about = self.ir, self.values, self.cursor, self.exits
+        made: list[Instrument] = []
+        if options.traced:
+            made.append(TraceRows(*about, options.traced, options.full))
+        if options.tests:
+            made.append(WatchTests(*about, options.tests, layout_for(self.listing.arch)))
+        return Instruments(made)
 
     def _machine(self, options: EmitterOptions) -> KernelMachine:
         """What instructions are emitted with."""
@@ -248,7 +249,7 @@ class Emitter:
         about_flow = ir, values, ints, cursor, exits, self.edges, runtime, options.full
         waiting = self.listing.waiting
         flow = GroupFlow(*about_flow, waiting=waiting) if self._wide else KernelFlow(*about_flow)
-        listeners = [part for part in (self.rows, self.watch) if part is not None]
+        calls = options.plain or not options.full
         made = WideKernelMachine if self._wide else KernelMachine
         return made(
             cursor,
@@ -263,12 +264,14 @@ class Emitter:
             Conversions(ir, values, ints, floats, doubles, runtime),
             Reciprocals(ir, floats, runtime, options.start),
             Shuffles(ir, values, ints, self.registers, runtime, options.wide_vectors),
-            Accesses(
-                ir, patterned, regular, sums, library, listeners, options.plain or not options.full
+            Accesses(ir, patterned, regular, sums, library, self.instruments, calls),
+            library,
+                self.instruments,
+                options.plain or not options.full,
             ),
             library,
             flow,
-            Tensors(ir, cursor, exits, self.registers, runtime, library, listeners, ints),
+            Tensors(ir, cursor, exits, self.registers, runtime, library, self.instruments, ints),
         )
 
     # ---- the function --------------------------------------------------------------------
@@ -300,7 +303,7 @@ class Emitter:
             f"  %actives = getelementptr i8, ptr %rec, i64 {ACTIVE}",
             f"  %markp = getelementptr i8, ptr %env, i64 {layout.MARKS}",
             "  %marks = load ptr, ptr %markp",
-            *(f"  {line}" for line in (self.watch.entry() if self.watch is not None else ())),
+            *(f"  {line}" for line in self.instruments.entry()),
             # The loop calls what fits the lanes, and only for a turn.
             "  br label %seek",
             "dispatch:",
@@ -421,8 +424,7 @@ class Emitter:
                 break
             pc = after
         self.blocks.extents[head] = pc
-        if self.rows is not None:
-            self.rows.finish_block()
+        self.instruments.finish_block()
         exits.write_exits()
         return cut
 
@@ -431,8 +433,7 @@ class Emitter:
         ir, cursor, exits = self.ir, self.cursor, self.exits
         cursor.pc, cursor.index = head, 0
         cursor.terminated = False
-        if self.rows is not None:
-            self.rows.clear()
+        self.instruments.clear()
         if ahead is None:
             self.edges.behind = 0
             self.registers.now, self.addresses.shapes, self.addresses.same = NamedState(), {}, {}
@@ -467,8 +468,7 @@ class Emitter:
         if not self.full:
             known = None if ahead is None else ahead.active
             cursor.active = known or Msk(bits=ir.op("load i32, ptr %actives"))
-        if self.rows is not None:
-            self.rows.begin_block()
+        self.instruments.begin_block()
 
     def _continue(self, ahead: Fallthrough) -> None:
         """The head of a block's copy: what was known before it is known."""
@@ -518,11 +518,7 @@ class Emitter:
             self._guard(index, negated, insn.uniform_guard)
         else:
             self._guard(*insn.guard)
-        if self.rows is not None:
-            self.rows.note_instruction()
-            self.rows.note_order(insn)
-        if self.watch is not None:
-            self.watch.note_instruction(insn)
+        self.instruments.note_instruction(insn)
         goal = insn.o.get("d")
         self.cursor.wants_old = isinstance(goal, Reg) and goal.index != RZ
         if self.cursor.pc in self.listing.polling:

@@ -11,9 +11,9 @@ from gpudbg.sm.engines.llvm import layout
 from gpudbg.sm.engines.llvm.ir.builder import Builder
 from gpudbg.sm.engines.llvm.ir.integers import Integers
 from gpudbg.sm.engines.llvm.ir.values import FULL, UNIFORM, Mask, Num, Slow, Val
-from gpudbg.sm.engines.llvm.kernel.accesses import AccessListener
 from gpudbg.sm.engines.llvm.kernel.cursor import Cursor
 from gpudbg.sm.engines.llvm.kernel.exits import Exits
+from gpudbg.sm.engines.llvm.kernel.instruments import Instruments
 from gpudbg.sm.engines.llvm.kernel.library_access import LibraryAccess
 from gpudbg.sm.engines.llvm.kernel.registers import Registers
 from gpudbg.sm.engines.llvm.kernel.runtime_calls import RuntimeCalls
@@ -32,13 +32,13 @@ class Tensors:
         registers: Registers,
         runtime: RuntimeCalls,
         library: LibraryAccess,
-        listeners: Sequence[AccessListener],
+        instruments: Instruments,
         ints: Integers,
     ) -> None:
-        """Args: listeners: emit code for observers before an access."""
+        """Args: instruments: emit what observers want before an access."""
         self.ir, self.cursor, self.exits = ir, cursor, exits
         self.registers, self.runtime, self.library = registers, runtime, library
-        self.listeners, self.ints = listeners, ints
+        self.instruments, self.ints = instruments, ints
 
     def _whole_warp(self) -> None:
         if self.cursor.exec != FULL:
@@ -79,8 +79,7 @@ class Tensors:
     def _note(self, how: str, address: Num, count: int) -> None:
         """Tell observers of the lanes that give addresses."""
         self.cursor.exec = FULL >> (32 - 8 * count)
-        for listener in self.listeners:
-            listener.note_access(how, "shared", address, 16)
+        self.instruments.note_access(how, "shared", address, 16)
         self.cursor.exec = FULL
 
     def matrix_multiply(self, i: Any, shape: Multiplication, accumulates: Mask) -> None:
@@ -119,7 +118,7 @@ class Tensors:
         self._whole_warp()
         shape = multiplication(i)
         name = "" if shape is None else _function_of_group(i, shape)
-        if shape is None or name not in layout.TENSOR or self.listeners:
+        if shape is None or name not in layout.TENSOR or self.instruments:
             raise Slow(f"{i.op}.{'.'.join(i.m)}")
         sign = 0x8000_0000 if shape.kinds[0] == "TF32" else 0x8000_8000
         flips = [sign if minus else 0 for minus in negative]

@@ -15,6 +15,7 @@ from gpudbg.sm.engines.llvm.ir.builder import Builder, Pending, vector
 from gpudbg.sm.engines.llvm.ir.values import FULL, Num, Values
 from gpudbg.sm.engines.llvm.kernel.cursor import Cursor
 from gpudbg.sm.engines.llvm.kernel.exits import Exits
+from gpudbg.sm.engines.llvm.kernel.instruments import Instrument
 from gpudbg.sm.engines.llvm.kernel.special import VIRTUAL
 from gpudbg.sm.engines.llvm.layout import Left
 from gpudbg.sm.record import FIELDS
@@ -62,7 +63,7 @@ class _Taken:
     by: list[int] = field(default_factory=list)
 
 
-class TraceRows:
+class TraceRows(Instrument):
     """Rows of the traces that code fills.
 
     Attributes:
@@ -149,13 +150,14 @@ class TraceRows:
         lanes = FULL if self.cursor.exec == FULL else self.values.mask_bits(self.cursor.exec)
         return self.ir.op(f"zext i32 {lanes} to i64") if isinstance(lanes, str) else str(lanes)
 
-    def note_instruction(self) -> None:
-        """Write the row of the present instruction."""
+    def note_instruction(self, insn: Any) -> None:
+        """Write the rows of the present instruction: that it executes, and what it orders."""
         if "instructions" in self._taken:
             row = self._row_here("instructions")
             self.ir.put("i64", self.cursor.pc, row)
             self.ir.put("i64", self._executing(), row, 8)
             self.ir.put("i64", self._who, row, 16)
+        self._note_order(insn)
 
     def note_access(self, kind: str, space: str, address: Num, size: int) -> None:
         """Write the row of an access, which is given back where the access leaves."""
@@ -184,19 +186,13 @@ class TraceRows:
         ir.put("i64", self._warp, row, 16)
         return row
 
-    def note_order(self, insn: Any) -> None:
+    def _note_order(self, insn: Any) -> None:
         """Write the row of an instruction that orders accesses; a shuffle of all lanes has none."""
         traces = [trace for trace in _ORDERED if trace in self._taken]
         what = sync_of(insn) if traces else None
         if what is not None and not (insn.op == "SHFL" and self.cursor.exec == FULL):
             for trace in traces:
                 self._access_row(trace, what)
-
-    def note_atomic(self, space: str, op: str, type_: str, address: Num) -> None:
-        """Write the row of an atomic, if it has a compiled version."""
-        bits = layout.ATOMICS.get(f"{op}.{type_}", 0)
-        if bits and f"atomic.{space}.{op}.{type_}" in layout.FUNCTION_INDEX:
-            self.note_access("atomic", space, address, bits // 8)
 
     def finish_block(self) -> None:
         """Write how many rows the block takes, where it takes them."""

@@ -16,6 +16,7 @@ from gpudbg.sm.engines.llvm.ir.builder import Builder, vector
 from gpudbg.sm.engines.llvm.ir.values import FULL, Num, Val, Values
 from gpudbg.sm.engines.llvm.kernel.cursor import Cursor
 from gpudbg.sm.engines.llvm.kernel.exits import Exits
+from gpudbg.sm.engines.llvm.kernel.instruments import Instrument
 from gpudbg.sm.engines.llvm.layout import Left
 from gpudbg.sm.record import FIELDS
 from gpudbg.sm.selection import ANY, Tests, touched_by
@@ -27,7 +28,7 @@ _FAR = {32: 0x7FFF_0000, 64: -(1 << 48)}
 _INDEX = FIELDS["index"].offset
 
 
-class WatchTests:
+class WatchTests(Instrument):
     """Tests of accesses and of registers."""
 
     def __init__(
@@ -103,12 +104,6 @@ class WatchTests:
                 bits = self.ir.op(f"and i32 {bits}, {self.values.mask_bits(self.cursor.exec)}")
             good = self.ir.op(f"icmp eq i32 {bits}, 0")
         self.ir.provided(good, self.exits.exit_at(self.exits.point, Left.WATCHED))
-
-    def note_atomic(self, space: str, op: str, type_: str, address: Num) -> None:
-        """The same of an atomic, if it has a compiled version."""
-        bits = layout.ATOMICS.get(f"{op}.{type_}", 0)
-        if bits and f"atomic.{space}.{op}.{type_}" in layout.FUNCTION_INDEX:
-            self.note_access("atomic", space, address, bits // 8)
 
     def _hit(self, number: int, space: str, address: Num, size: int) -> str:
         """Whether an access touches a range, of each lane, or of all where they have one address.
