@@ -10,7 +10,8 @@
             conversions, doubles, reciprocals
         accesses: memory, by the first of patterned_access, regular_access and library_access that
             fits; with addresses, patterns, moves, sites
-        instruments: what observers want (trace_rows, watch_tests); sink: what only exits need, moved into them
+        instruments: what observers want (trace_rows, watch_tests)
+        sink: what only exits need, moved into them
     runtime/    functions that compiled kernels call; those of the schedule, barriers, residency,
                 divergence and atomics are beside the step engine's, in the folder of each concept
     outlined    those of them that compute on vectors; layout: where things lie

@@ -266,10 +266,6 @@ class Emitter:
             Shuffles(ir, values, ints, self.registers, runtime, options.wide_vectors),
             Accesses(ir, patterned, regular, sums, library, self.instruments, calls),
             library,
-                self.instruments,
-                options.plain or not options.full,
-            ),
-            library,
             flow,
             Tensors(ir, cursor, exits, self.registers, runtime, library, self.instruments, ints),
         )
