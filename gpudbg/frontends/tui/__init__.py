@@ -1,1 +1,1 @@
-"""gpudbg.frontends.tui."""
+"""The terminal UI: a Textual application over one debug session."""

@@ -356,8 +356,7 @@ LOCAL_ACTIONS = (
 BY_ID = {a.id: a for a in ACTIONS}
 
 RANKED = tuple(sorted((a for a in ACTIONS if a.rank), key=lambda a: a.rank))
-"""Those of the main screen's key row, in its order."""
-"""Those of the main screen."""
+"""The main screen's actions that have a place in its key row, ordered by `rank`."""
 BY_NAME = {a.name: a for a in (*ACTIONS, *LOCAL_ACTIONS)}
 
 KEY_ROWS = {

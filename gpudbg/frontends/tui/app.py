@@ -55,7 +55,9 @@ if TYPE_CHECKING:
     from gpudbg.plugin import Entry
 
 SWITCH_SECONDS = 0.001
-"""How often the engine thread lets the screen run."""
+"""Switch interval of Python's threads, seconds: how often the engine thread hands over to the
+screen.
+"""
 
 
 SIDE_SCREENS = {
@@ -66,16 +68,16 @@ SIDE_SCREENS = {
     "findings": ("gpudbg.frontends.tui.screens.findings", "FindingsScreen"),
     "gallery": ("gpudbg.frontends.tui.screens.gallery", "GalleryScreen"),
 }
-"""Screens over the main one: where they are; they are imported when they are opened."""
+"""Screens opened over the main one: name -> (module, class); imported when first opened."""
 
 HANDLER_MODULES = (
     arranging, breakpoints, code, editing, memory, moving, origins, rows, running, screens, watches,
 )  # fmt: skip
-"""Modules that enter handlers: those of the registry's actions among them."""
+"""Modules whose import enters the handlers of `actions.py` into the handler tables."""
 
 
 class GpudbgApp(BaseApp):
-    """One session on a terminal."""
+    """The Textual application: one debug session on one terminal."""
 
     TITLE = "gpudbg"
     COMMANDS: ClassVar = {Everything}
@@ -124,7 +126,9 @@ class GpudbgApp(BaseApp):
         self._offer_settings(session)
 
     def _offer_settings(self, session: DebugSession) -> None:
-        """`set theme` and its like: commands run in the engine's thread, changes in this one."""
+        """Register the commands that change the screen (`set theme`, key maps, layouts); they run
+        in the engine's thread and hand their changes to this one.
+        """
 
         def offer(
             name: str,
@@ -168,7 +172,7 @@ class GpudbgApp(BaseApp):
             await super().on_event(event)
 
     def _delivery(self) -> Delivery:
-        """What becomes of inputs: of the main screen and the engine that are there then."""
+        """How the input queue delivers: to the main screen and engine of the moment."""
         return Delivery(
             deliver=self.deliver,
             delivered=self.delivered,
@@ -179,7 +183,7 @@ class GpudbgApp(BaseApp):
         )
 
     async def deliver(self, item: InputEvent | Paste | InputLine) -> None:
-        """An input whose turn it is."""
+        """Carry out one input: post a key or paste to Textual, run a command line."""
         self.pressed = item if isinstance(item, Key) else None
         if isinstance(item, Key | MouseDown | Paste):
             for row in self._all_key_rows():
@@ -194,9 +198,9 @@ class GpudbgApp(BaseApp):
             await super().on_event(item)
 
     def delivered(self, item: InputEvent | Paste | InputLine) -> None:
-        """Everything that an input caused is done; a key that did nothing says so.
+        """Called when everything an input caused has been handled; reports a key that did nothing.
 
-        An answer is read until the next key elsewhere, or until the next answer.
+        An unfolded answer stays until a key is pressed elsewhere or the next answer comes.
         """
         if isinstance(item, Key | MouseDown) and not self.engine.busy:
             kept = self.main.focused_pane() == "console"
@@ -208,7 +212,9 @@ class GpudbgApp(BaseApp):
             self.say(f"{key_name(item.key)} does nothing here", "muted")
 
     def _state(self) -> tuple[object, ...]:
-        """What an input that does something changes."""
+        """The state that an effective input changes; equal before and after means the key did
+        nothing.
+        """
         focused = self.focused
         typed: object = None
         if isinstance(focused, Input):
@@ -228,7 +234,7 @@ class GpudbgApp(BaseApp):
 
     # ---- life --------------------------------------------------------------------------
     def on_mount(self) -> None:
-        """The main screen; then what the command line asked for."""
+        """Open the main screen, then carry out the commands given on the command line."""
         self.push_screen(self.main)
         name = self._asked_keys or self.layouts.appearance.get("keymap", "")
         self.use_keys(name if name in keymaps.NAMES else keymaps.DEFAULT)
@@ -239,7 +245,7 @@ class GpudbgApp(BaseApp):
         self.call_after_refresh(self._opened)
 
     def _opened(self) -> None:
-        """Everything is where it belongs: the first picture is painted, and keys are read."""
+        """Start delivering inputs: called when the first picture has been painted."""
         self.main.paint()
         collect_again()
         self.inputs.start()
@@ -252,7 +258,8 @@ class GpudbgApp(BaseApp):
         """SIGTERM: end, and leave the terminal as it was."""
         self.engine.interrupt()
         if self._loop is not None:
-            # The handler of a signal: a loop that waits for input is woken by this alone.
+            # Post to the loop rather than exit here: a signal handler alone does not wake a loop
+            # that waits for input.
             leave = partial(self.call_later, self.exit, hangup.EXIT_TERMINATED)
             self._loop.call_soon_threadsafe(leave)
 
@@ -261,12 +268,12 @@ class GpudbgApp(BaseApp):
         try:
             self.call_from_thread(self.leave)
         except RuntimeError:
-            # It has ended, or was ending, by itself.
+            # The application has ended, or is ending, by itself.
             return
 
     # ---- appearance and keys ----------------------------------------------------------------
     def use_keys(self, name: str) -> None:
-        """The keys of a map."""
+        """Install a key map by name."""
         super().use_keys(name)
         if self.main.current is not None:
             self.main.show_keys()
@@ -285,7 +292,7 @@ class GpudbgApp(BaseApp):
         super()._handle_exception(error)
 
     def action_command_palette(self) -> None:
-        """Everything by name."""
+        """Open the command palette: every action, command, warp and place, searched by name."""
         if not isinstance(self.screen, CommandPalette):
             self.push_screen(CommandChooser(id="--command-palette"))
 
@@ -304,7 +311,7 @@ class GpudbgApp(BaseApp):
             self.push_screen(found(self.main, self.appearance))
 
     def open_program(self, path: Path) -> None:
-        """Leave this program for another; nothing may run."""
+        """Close this program and open another. Refused while the machine runs."""
         import argparse
 
         from gpudbg.api import add_launch_flags, open_session
@@ -323,14 +330,14 @@ class GpudbgApp(BaseApp):
         old.close()
 
     def open_plugin(self, entry: Entry) -> None:
-        """A plugin's pane."""
+        """Open a plugin's pane on a screen of its own."""
         from gpudbg.frontends.tui.screens.plugin import PluginScreen
 
         self.push_screen(PluginScreen(self.main, self.appearance, entry))
 
 
 def run_app(session: DebugSession, startup: list[str] | None = None) -> int:
-    """The terminal UI until the user quits; the exit code of the session."""
+    """Run the terminal UI until the user quits. Returns the session's exit code."""
     interval = sys.getswitchinterval()
     sys.setswitchinterval(SWITCH_SECONDS)
     app = GpudbgApp(session, startup, notes=True, saved=Saved.read(), seen=Seen.read())

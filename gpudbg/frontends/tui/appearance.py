@@ -1,4 +1,4 @@
-"""Appearance: the palette and glyph set in use; one mutable object that every widget shares."""
+"""Appearance: the palette and glyph set in use, one mutable object that every widget shares."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from gpudbg.frontends.tui.theme import Palette
 
 @dataclass(slots=True)
 class Appearance:
-    """What widgets draw with; changing it and calling `restyle` changes the whole screen.
+    """The palette and glyph set widgets draw with; after a change, `restyle` redraws the screen.
 
     Attributes:
-        changes: how often a widget was drawn otherwise than before.
+        changes: counts every draw of a widget that altered its content.
     """
 
     palette: Palette

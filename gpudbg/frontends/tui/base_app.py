@@ -1,4 +1,4 @@
-"""BaseApp: what the application offers its screens, whichever these are."""
+"""BaseApp: the services that the application offers its screens (the *desk* of the glossary)."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 class BaseApp(App[int]):
-    """See the module text.
+    """The application as its screens see it.
 
     Attributes:
         session, engine: what is debugged, and what runs it.
@@ -60,11 +60,11 @@ class BaseApp(App[int]):
         raise NotImplementedError
 
     def open_program(self, path: Path) -> None:
-        """Leave this program for another; nothing may run."""
+        """Close this program and open another. Refused while the machine runs."""
         raise NotImplementedError
 
     def open_plugin(self, entry: Entry) -> None:
-        """A plugin's pane."""
+        """Open a plugin's pane on a screen of its own."""
         raise NotImplementedError
 
     def ask(
@@ -75,7 +75,7 @@ class BaseApp(App[int]):
         empty: bool = False,
         value: str = "",
     ) -> None:
-        """A line of input that begins with `value`; `then` gets the answer."""
+        """Ask for a line of input, preset to `value`; `then` is called with the answer."""
 
         def answered(text: str | None) -> None:
             if text is not None and (text or empty):
@@ -90,7 +90,7 @@ class BaseApp(App[int]):
         return keymaps.keymap(self.keymap_name)
 
     def key(self, action: str) -> str:
-        """The first key of an action of the main screen, as people write it."""
+        """The first key of a main-screen action, spelled for people (`^P`, `S-F11`)."""
         return keys_text(self.key_table[action], 1)
 
     # ---- words -------------------------------------------------------------------------
@@ -102,14 +102,14 @@ class BaseApp(App[int]):
                 yield screen.query_one(KeyRow)
 
     def say(self, text: str, role: str) -> None:
-        """A word to the user in the key row of the uppermost screen that has one."""
+        """Show a short message in the key row of the uppermost screen that has one."""
         for row in self._all_key_rows():
             row.say(text, role)
             return
 
     # ---- appearance and keys ----------------------------------------------------------------
     def set_appearance(self, theme: str | None = None, glyphs: str | None = None) -> None:
-        """Another palette or glyph set, everywhere at once; `layout save` keeps it."""
+        """Set the palette or glyph set on every screen at once; `layout save` stores it."""
         if theme is not None:
             self.appearance.palette = PALETTES[theme]
             self.theme = f"gpudbg-{theme}"
@@ -128,18 +128,18 @@ class BaseApp(App[int]):
                     widget.refresh()
 
     def set_keys(self, name: str) -> None:
-        """Another key map; `layout save` keeps it."""
+        """Set the key map; `layout save` stores it."""
         self.layouts.appearance["keymap"] = name
         self.use_keys(name)
 
     def use_keys(self, name: str) -> None:
-        """The keys of a map."""
+        """Install a key map by name."""
         self.keymap_name = name
         self.set_keymap(keymaps.changes(name))
 
     # ---- the end -----------------------------------------------------------------------
     def leave(self) -> None:
-        """End; what runs is stopped first, what was typed ahead is forgotten."""
+        """End the application: interrupt what runs and drop inputs that wait."""
         self.inputs.close()
         self.engine.interrupt()
         self.exit(EXIT_FAULT if self.session.faulted else EXIT_CLEAN)

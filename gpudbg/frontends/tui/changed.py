@@ -1,8 +1,8 @@
-"""What the user made of an arrangement: panes moved, edges moved, panes brought to the front.
+"""The user's changes to an arrangement: panes moved, edges dragged, panes brought to the front.
 
-Changes are counted from the designed arrangement, so they fit another height or another kernel
-as far as they can: an edge stops where a pane would get too low, an order of panes counts only
-where there are as many places.
+Changes are stored relative to the designed arrangement, so that they apply to another terminal
+height or kernel too: an edge stops at the minimum height of a pane, and an order of panes applies
+only where the number of places is the same.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from gpudbg.dataclass import dataclass
 from gpudbg.frontends.tui.layout import PRESETS, Arrangement, PaneSlot, Rect
 
 MIN_HEIGHT = 3
-"""Title and two rows."""
+"""Least rows of a pane: its title and two rows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class Changes:
     fronts: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data; what is as designed is left out."""
+        """The changes as JSON data; entries that equal the design are left out."""
         rows = {
             "preset": self.preset if self.preset != "default" else None,
             "split": self.split,
@@ -80,7 +80,7 @@ def _whole(value: object) -> bool:
 
 
 def laid_over(design: Arrangement, changes: Changes) -> Arrangement:
-    """The arrangement with the changes."""
+    """Apply the user's changes to a designed arrangement."""
     slots = list(design.slots)
     for column in ("left", "right"):
         slots = _moved_edges(slots, design, column, changes.edges)
@@ -103,12 +103,12 @@ def fronts_of(arrangement: Arrangement, changes: Changes) -> dict[PaneSlot, str]
 
 
 def column_of(design: Arrangement, rect: Rect) -> str:
-    """Which column a place is in."""
+    """The name of the column (`left`, `right`) that a rectangle lies in."""
     return "right" if design.splitter is not None and rect[0] > design.splitter[0] else "left"
 
 
 def _edges(slots: list[PaneSlot], design: Arrangement, column: str) -> list[int]:
-    """Rows of the edges between a column's places, its top first and its bottom last."""
+    """Screen rows of the horizontal edges of a column: its top first, its bottom last."""
     rects = [s.rect for s in slots if column_of(design, s.rect) == column]
     return sorted({r[1] for r in rects} | {r[1] + r[3] for r in rects})
 
@@ -122,7 +122,7 @@ def _moved_edges(
     new = list(old)
     for n in range(1, len(old) - 1):
         new[n] = old[n] + moved.get(f"{column} {n - 1}", 0)
-    # Nothing gets lower than it must be, from the top and then from the bottom.
+    # Enforce the minimum height of every place, downwards and then upwards.
     for n in range(1, len(new) - 1):
         new[n] = max(new[n], new[n - 1] + min(MIN_HEIGHT, old[n] - old[n - 1]))
     for n in range(len(new) - 2, 0, -1):
@@ -152,11 +152,11 @@ def taller(design: Arrangement, changes: Changes, place: Rect, by: int) -> Chang
     edges = _edges(list(shown.slots), design, column)
     start = _edges(list(design.slots), design, column)
     top, bottom = edges.index(slot.rect[1]), edges.index(slot.rect[1] + slot.rect[3])
-    # The lower edge moves; the upper one where that is the last or has nowhere to go.
+    # Move the lower edge; the upper one where the lower is the last or cannot move.
     for edge, rows in ((bottom, by), (top, -by)):
         if not 0 < edge < len(edges) - 1:
             continue
-        # Counted from where the edge stands now, so that a limit is left at once.
+        # Relative to the edge's present row, so that the first opposite move takes effect.
         to = edges[edge] - start[edge] + rows
         found = replace(changes, edges={**changes.edges, f"{column} {edge - 1}": to})
         if laid_over(design, found).slots[number].rect[3] != slot.rect[3]:
@@ -179,7 +179,7 @@ def edge_to(design: Arrangement, changes: Changes, place: Rect, row: int) -> Cha
     to = min(max(row, edges[top - 1] + 1), edges[top + 1] - 1) - start[top]
     found = replace(changes, edges={**changes.edges, f"{column} {top - 1}": to})
     stands = laid_over(design, found).slots[number].rect[1] - start[top]
-    # Kept as far as it went: dragging back moves it at once.
+    # Store the clamped row, not the requested one: dragging back takes effect at once.
     return replace(changes, edges={**changes.edges, f"{column} {top - 1}": stands})
 
 

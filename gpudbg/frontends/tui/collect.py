@@ -1,4 +1,4 @@
-"""From the stopped session to a `ScreenView`; runs in the thread that owns the machine."""
+"""Collector: turns the stopped session into a `ScreenView`. Runs in the engine's thread."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ class Collector:
 
     @property
     def taken(self) -> int:
-        """How many views there were."""
+        """How many views were made so far."""
         return self._taker.taken
 
     def take(self, notice: str = "") -> ScreenView:
-        """The session as it stands."""
+        """Make the view of the session's present state."""
         picture = self._taker.take()
         return ScreenView.of(
             picture,
@@ -39,7 +39,7 @@ class Collector:
         )
 
     def _trap(self) -> TrapPicture | None:
-        """The trap inspector's part, while that screen is open."""
+        """The trap inspector's part of the view; None while that screen is closed."""
         if not self.options.trap:
             return None
         from gpudbg.frontends.tui import trap_texts

@@ -1,4 +1,4 @@
-"""Engine: carries out work on the session in one thread, so that the screen never waits.
+"""Engine: runs work on the session in one thread, so that the screen never blocks.
 
 One job at a time; what is typed meanwhile waits in `gpudbg.frontends.tui.inputs`.  When a job
 ends, the new `ScreenView` is made in the same thread and posted with the answer.
@@ -26,7 +26,7 @@ Work = Callable[["DebugSession"], "Output | None"]
 
 
 class EngineHost(Protocol):
-    """What the engine needs of the screen: a way back to it."""
+    """The interface that the engine needs of the screen: a thread-safe queue of messages."""
 
     def post_message(self, message: Message) -> bool:
         """Deliver a message from any thread."""
@@ -34,14 +34,14 @@ class EngineHost(Protocol):
 
 @dataclass(slots=True)
 class Job:
-    """One piece of work and what it is called."""
+    """One piece of work for the engine thread, and its label for the stop line."""
 
     label: str
     work: Work
 
 
 class Engine:
-    """See the module text."""
+    """The engine thread of the terminal UI: one job at a time, its result posted as a message."""
 
     def __init__(self, session: DebugSession, collector: Collector, host: EngineHost) -> None:
         self.session = session
@@ -50,7 +50,7 @@ class Engine:
         self._thread = EngineThread()
         self._current: Job | None = None
         self.jobs = 0
-        """Jobs begun."""
+        """Number of jobs started."""
         self._meter = SessionMeter(session)
 
     @property
@@ -65,13 +65,17 @@ class Engine:
         job = self._current = Job(label, work)
         self.jobs += 1
         self._meter = SessionMeter(self.session)
-        # Interrupts come from this thread and only while a job runs: one that is left is late.
+        # Drop an interrupt that came too late: interrupts are sent only while a job runs.
         self.session.forget_interrupt()
         self._thread.start(self.session, lambda: self._carry_out(job), self._tell)
         return True
 
     def _tell(self, outcome: Outcome[JobDone]) -> None:
-        """A job has ended: what is wrong with the engine itself must be seen."""
+        """Post a job's outcome to the screen.
+
+        Raises:
+            Exception: an internal error of the engine, which must not pass unseen.
+        """
         if outcome.error is not None:
             raise outcome.error
         assert outcome.answer is not None
@@ -82,7 +86,7 @@ class Engine:
         return self._thread.join(seconds)
 
     def quick(self, work: Work) -> ScreenView | None:
-        """Carry out short work at once in this thread; None while a job runs.
+        """Run short work in the calling thread. Returns None, and does nothing, while a job runs.
 
         Raises:
             GpudbgError: what the work raises.
@@ -93,19 +97,19 @@ class Engine:
         return self.collector.take()
 
     def interrupt(self) -> None:
-        """Stop what runs."""
+        """Interrupt the running job."""
         if self._current is not None:
             self.session.interrupt()
 
     def running(self, shown: ScreenView) -> Running | None:
-        """Numbers of the running job; None when idle."""
+        """Progress figures of the running job; None when idle."""
         job = self._current
         if job is None:
             return None
         return Running(job.label, self._meter.now(), shown.tick)
 
     def finished(self) -> None:
-        """The screen has taken a job's answer."""
+        """Mark the engine idle: the screen has taken the job's answer."""
         self._current = None
 
     def _carry_out(self, job: Job) -> JobDone:

@@ -1,4 +1,4 @@
-"""What the row under the cursor means, in lines for the console."""
+"""Explain the row under the cursor as lines for the console."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What waits at an instruction, in lines: barriers of a block, groups of lanes, mbarriers."""
+"""Explain what waits at an instruction: barriers of a block, lane groups, mbarriers."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ CONVERGENCE = re.compile(r"\b(?:BSYNC|WARPSYNC|BAR)\b")
 MBARRIER = re.compile(r"\b(?:SYNCS|ATOMS\.ARRIVE)")
 CLUSTER = re.compile(r"\bUCGABAR")
 MISSING = 8
-"""Warps that a barrier waits for and that are listed one by one."""
+"""Most warps missing at a barrier that are listed one by one."""
 WARPS = 16
 
 
 def waits_of_code(session: DebugSession, focused: WarpRow | None, pc: int, text: str) -> list[str]:
-    """What an instruction at which lanes wait for others waits for, and who has come."""
+    """Explain an instruction at which lanes wait: for whom they wait, and who has arrived."""
     if session.focus is None or focused is None:
         return []
     found = _barriers_of(session, text)
@@ -44,7 +44,7 @@ def waits_of_code(session: DebugSession, focused: WarpRow | None, pc: int, text:
 
 
 def _groups_of(session: DebugSession, warp: WarpRow, pc: int, text: str) -> list[str]:
-    """Lanes that wait at an instruction: those that have come go on behind it."""
+    """Explain the lanes that wait at an instruction of a warp; arrived lanes continue behind it."""
     pcs = session.symbols.pcs
     behind = pcs[pcs.index(pc) + 1 :][:1] if CONVERGENCE.search(text) else ()
     return [
@@ -56,7 +56,9 @@ def _groups_of(session: DebugSession, warp: WarpRow, pc: int, text: str) -> list
 
 
 def group_lines(warp: WarpRow, group: GroupRow) -> list[str]:
-    """Lanes of a warp that stand together; where those are that they wait for."""
+    """Describe a lane group that stands together: its lanes, and where those stand that it waits
+    for.
+    """
     lines = [f"warp {warp.slot} {group.line}"]
     for other in warp.groups:
         if late := other.lanes & group.missing:
@@ -97,7 +99,9 @@ def _warps(slots: Sequence[int]) -> str:
 
 
 def _barriers_of(session: DebugSession, text: str) -> list[BarrierState]:
-    """The barrier that an instruction of the focused block names; where a register does, all."""
+    """The barriers that an instruction of the focused block may name: one, or all where a register
+    holds the number.
+    """
     found = BARRIER.search(text)
     if found is None:
         return []

@@ -18,13 +18,15 @@ GRACE_S = 1.0
 EXIT_HANGUP = 128 + signal.SIGHUP if hasattr(signal, "SIGHUP") else 129
 _MODES = (1000, 1003, 1006, 1004, 2004)
 LEAVE_SCREEN = b"".join(b"\x1b[?%dl" % mode for mode in _MODES) + b"\x1b[<u\x1b[?1049l\x1b[?25h\r\n"
-"""No mouse, focus, brackets around what is pasted nor extended keys; first screen, cursor."""
+"""Escape sequences that reset the terminal: mouse, focus events, bracketed paste and extended keys
+off; primary screen; cursor on.
+"""
 EXIT_TERMINATED = 128 + signal.SIGTERM
 """What a shell reports of a program that this signal ended."""
 
 
 class Application(Protocol):
-    """The message on standard error."""
+    """The part of the application that hang-ups and signals need."""
 
     def hang_up(self) -> None:
         """The terminal is gone: end; called in another thread."""
@@ -34,8 +36,9 @@ class Application(Protocol):
 
 
 def give_back_on_crash() -> None:
-    """Have the terminal as it is now, without the screen, before the message of a crash
-    (`gpudbg.sm.engines.llvm.crash`), which ends the process at once."""
+    """Restore the terminal before the message of a native crash (`gpudbg.sm.engines.llvm.crash`),
+    which ends the process at once.
+    """
     from gpudbg.debug import before_crash_message
 
     if sys.__stdin__ is None or not sys.__stdin__.isatty():
@@ -53,7 +56,7 @@ def give_back_on_crash() -> None:
 
 
 def watch(application: Application) -> None:
-    """Tell the application when SIGTERM comes and when standard input's other end goes away."""
+    """Notify the application of SIGTERM and of standard input's other end closing."""
     signal.signal(signal.SIGTERM, lambda number, frame: application.terminate())
     if not hasattr(select, "poll") or sys.__stdin__ is None:
         return

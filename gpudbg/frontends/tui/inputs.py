@@ -30,7 +30,9 @@ if TYPE_CHECKING:
     from gpudbg.frontends.tui.engine import Engine
 
 PATIENCE_S = 2.0
-"""A widget that never answers (it was removed meanwhile) holds up later inputs no longer."""
+"""Seconds a widget may take to answer: one removed meanwhile never does, and must not block later
+inputs.
+"""
 QUIET_TRIPS = 2
 
 
@@ -46,7 +48,7 @@ Item = InputEvent | Paste | InputLine
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """What an application does with inputs.
+    """The callbacks by which the queue delivers inputs.
 
     Attributes:
         deliver: carry out one whose turn it is.
@@ -69,7 +71,7 @@ class Delivery:
 class _Entry:
     item: Item
     now: bool = False
-    """Whether it is delivered although the machine runs."""
+    """Whether it is delivered even while the machine runs."""
 
 
 class Inputs:
@@ -96,7 +98,8 @@ class Inputs:
             and event.key == INTERRUPT
             and not (self.idle and not engine.busy)
         ):
-            # It is for what runs, whatever screen is open and whatever was typed ahead.
+            # An interrupt concerns the running job, whatever screen is open and whatever waits: it
+            # comes first.
             self._waiting.clear()
             self._interrupt = event if self._delivering and not engine.busy else None
             engine.interrupt()
@@ -112,7 +115,7 @@ class Inputs:
         self._wake.set()
 
     def put_lines(self, lines: Iterable[str]) -> None:
-        """Console lines that come before everything that waits."""
+        """Queue console lines ahead of everything that waits."""
         self._waiting.extendleft(_Entry(InputLine(text)) for text in [*lines][::-1])
         self._wake.set()
 
@@ -147,7 +150,7 @@ class Inputs:
 
     # ---- life ----------------------------------------------------------------------------
     def start(self) -> None:
-        """Begin to deliver; the main screen is there."""
+        """Begin to deliver: called when the main screen is mounted."""
         self._task = asyncio.create_task(self._run(), name="inputs")
 
     def close(self) -> None:
@@ -171,14 +174,16 @@ class Inputs:
                 self._late_interrupt()
                 self._do.delivered(entry.item)
             except Exception as error:
-                # As Textual's own queues do: the application ends and shows the error.
+                # Like Textual's own queues: end the application and show the error.
                 self._do.failed(error)
                 return
             finally:
                 self._delivering = False
 
     def _late_interrupt(self) -> None:
-        """An interrupt that came before the input ahead of it had begun a run, or begun nothing."""
+        """Deliver an interrupt that overtook the input ahead of it, which has since started a run,
+        or none.
+        """
         key, self._interrupt = self._interrupt, None
         if key is not None and self._do.engine().busy:
             self._do.engine().interrupt()
@@ -195,8 +200,8 @@ class Inputs:
     async def _settle(self) -> None:
         """Wait until everything between the focused widget and the application is handled.
 
-        One quiet trip is not enough: what a widget was handling when the trip began can have put
-        a message into a queue that the trip had left behind.
+        One quiet trip is not enough: a widget still busy when the trip began may have posted a
+        message to a queue that the trip had already passed.
         """
         quiet = 0
         while quiet < QUIET_TRIPS and not self._closed:
@@ -215,10 +220,10 @@ def _empty(pump: MessagePump) -> bool:
 
 
 class _Stage:
-    """A trip's callback at one pump."""
+    """The callback that a trip queues at one message pump."""
 
     _param_count = 0
-    """Textual reads signatures of callbacks that do not say it."""
+    """Number of parameters, read by Textual instead of inspecting the signature."""
 
     def __init__(self, trip: _Trip, at: int) -> None:
         self._trip = trip
@@ -242,7 +247,7 @@ class _Trip:
         self._go(0)
 
     async def made(self) -> None:
-        """Wait for the last queue."""
+        """Wait until the callback has passed the last queue."""
         try:
             async with asyncio.timeout(PATIENCE_S):
                 await self._end.wait()
@@ -251,7 +256,7 @@ class _Trip:
 
     def _go(self, at: int) -> None:
         while at < len(self._pumps):
-            # One that is closed takes nothing: its messages went with it.
+            # A closed pump accepts no message; its queued ones went with it.
             if self._pumps[at].post_message(Callback(_Stage(self, at))):
                 return
             at += 1
@@ -259,7 +264,7 @@ class _Trip:
         self._end.set()
 
     def arrived(self, at: int) -> None:
-        """It has come to a pump."""
+        """Record that the callback was handled at a pump."""
         behind = not _empty(self._pumps[at])
         self.quiet &= not behind
         self._go(at if behind else at + 1)

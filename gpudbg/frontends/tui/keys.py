@@ -1,4 +1,4 @@
-"""What is made of the action registry: bindings, the words of keys, key rows."""
+"""Derive bindings, key names and key rows from the action registry."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def _binding(action: Action, do: str, keys: str, id_: str | None = None) -> Bind
 
 
 def local(scope: str) -> Iterator[Action]:
-    """The actions of a scope beside those that `handlers/` handles."""
+    """A scope's actions, without those handled in `handlers/`."""
     return (a for a in LOCAL_ACTIONS if a.scope == scope)
 
 
@@ -100,12 +100,12 @@ def keys_text(keys: str, limit: int = 3) -> str:
 
 
 def keys_of(action: Action, table: Keys) -> str:
-    """An action's keys in a key map."""
+    """An action's keys in a key map, comma separated."""
     return table.get(action.id, action.keys) if action.scope == "main" else action.keys
 
 
 def partner(action: Action) -> Action | None:
-    """The action of the other direction, of the one that leads forward."""
+    """The action of the opposite direction; None unless `action` is the forward one of a pair."""
     for forward, back in PAIRS:
         if action.name.endswith(forward):
             return BY_NAME.get(action.name.removesuffix(forward) + back)
@@ -113,7 +113,7 @@ def partner(action: Action) -> Action | None:
 
 
 def is_back(action: Action) -> bool:
-    """Whether an action is the other direction of another one."""
+    """Whether an action is the backward one of a pair."""
     return any(
         action.name.removesuffix(back) + forward in BY_NAME
         for forward, back in PAIRS
@@ -122,7 +122,7 @@ def is_back(action: Action) -> bool:
 
 
 def help_keys(action: Action, table: Keys) -> str:
-    """The keys of an action on the help page, with that of its other direction."""
+    """An action's keys as the help page shows them, with those of its opposite direction."""
     other = partner(action)
     if other is None:
         return keys_text(keys_of(action, table))
@@ -164,7 +164,7 @@ def _keys_of_entry(scope: str, name: str, table: Keys) -> tuple[Action, str]:
         names = [name.removesuffix("_*") + ending for ending in endings]
         if any(c in BY_NAME for n in names for c in _candidates(scope, n)):
             both = [_found(scope, n) for n in names]
-            # What leads back stands at the left, as the keys do on a keyboard.
+            # The backward key comes first where it lies further left on the keyboard.
             order = both[::-1] if _stands_left(both[1]) else both
             return both[0], " ".join(keys_text(keys_of(a, table), 1) for a in order)
     raise KeyError(name)

@@ -1,4 +1,4 @@
-"""What handlers enter and the main screen looks up: actions by id, events of rows, commands.
+"""The handler tables: actions by id, events of rows and cards, commands of the screen.
 
 The functions are in the modules of this package, one for each family of actions; the rows that
 name them are in `actions.py`.
@@ -13,11 +13,15 @@ Handler = Callable[..., None]
 HANDLERS: dict[str, Handler] = {}
 """Action id -> its handler: a function of the main screen."""
 EVENTS: dict[str, Handler] = {}
-"""What is no action of its own -> its handler: a click on a row, Enter on it, a card's answer."""
+"""Event that has no action row (click on a row, Enter on it, answer of a card) -> its handler."""
 SCREEN_COMMANDS: dict[str, Callable[..., list[str]]] = {}
-"""Command of the group `screen` -> what it does with the main screen and its words, and says."""
+"""Command of the group `screen` -> the function that carries it out, given the main screen and the
+words of the line. Returns the lines to print.
+"""
 STEPS = {"next": "Next line", "step": "Step", "stepi": "Step"}
-"""Steps, which say nothing in the console: action and console command -> what it is called."""
+"""Stepping actions, which print nothing in the console: the action's id (also the console command)
+-> its label.
+"""
 
 
 def handles(name: str, table: dict[str, Handler] = HANDLERS) -> Callable[[Handler], Handler]:
@@ -31,7 +35,7 @@ def handles(name: str, table: dict[str, Handler] = HANDLERS) -> Callable[[Handle
 
 
 def both_directions(name: str) -> Callable[[Handler], Handler]:
-    """Decorator: the function of the screen and +1 or -1 handles NAME_next and NAME_back."""
+    """Decorator: enters a function of (screen, +1 or -1) as the handler of NAME_next and NAME_back."""
 
     def enter(function: Handler) -> Handler:
         HANDLERS[f"{name}_next"] = partial(function, by=1)

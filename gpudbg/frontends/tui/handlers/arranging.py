@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 EDGE_COLUMNS = 4
-"""Columns that a key moves the vertical line."""
+"""Columns by which one key press moves the vertical line."""
 
 
 # ---- keys ----------------------------------------------------------------------------------
@@ -33,7 +33,7 @@ def _grow(screen: MainScreen, pane: str, by: int) -> None:
 
 
 def _unzoomed(screen: MainScreen, pane: str) -> layout.Rect | None:
-    """Where a pane stands when nothing is zoomed; None: nowhere."""
+    """The rectangle of a pane with zoom off; None where it has no place."""
     if screen.zoom is not None:
         screen.zoom = None
         screen.rearrange()
@@ -53,36 +53,36 @@ def _wider(screen: MainScreen, by: int) -> None:
 
 @handles("pane_taller")
 def pane_taller(screen: MainScreen) -> None:
-    """A row more for the focused pane."""
+    """Make the focused pane one row taller."""
     _taller(screen, 1)
 
 
 @handles("pane_lower")
 def pane_lower(screen: MainScreen) -> None:
-    """A row less."""
+    """Make the focused pane one row lower."""
     _taller(screen, -1)
 
 
 @handles("pane_wider")
 def pane_wider(screen: MainScreen) -> None:
-    """More of the width for the focused pane's column."""
+    """Widen the focused pane's column."""
     _wider(screen, EDGE_COLUMNS)
 
 
 @handles("pane_narrower")
 def pane_narrower(screen: MainScreen) -> None:
-    """Less of it."""
+    """Narrow the focused pane's column."""
     _wider(screen, -EDGE_COLUMNS)
 
 
 @both_directions("move")
 def move_pane(screen: MainScreen, by: int) -> None:
-    """The focused pane to the next or the previous place."""
+    """Move the focused pane to the next or previous place."""
     pane = screen.focused_pane()
     place = _unzoomed(screen, pane)
     if place is not None and screen.design is not None:
         if pane != "console":
-            # It moves as what it is, not as what its new place would show.
+            # Bring it to the front first: a place moves with the pane that shows in it.
             screen.bring_front(pane)
         screen.change(moved(screen.design, screen.changes, place, by))
         screen.focus_pane(pane)

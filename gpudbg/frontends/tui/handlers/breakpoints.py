@@ -1,4 +1,4 @@
-"""Breakpoints: set, changed, switched and deleted where the cursor is."""
+"""Breakpoints: set, change, enable and delete them at the cursor."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def cursor_pc(screen: MainScreen) -> int | None:
 
 
 def place_of(screen: MainScreen, pc: int) -> str:
-    """A pc as a location every command understands."""
+    """A pc as a location text that every command accepts."""
     symbols = screen.session.symbols
     if not symbols.in_kernel(pc):
         return f"*0x{pc:x}"
@@ -64,7 +64,7 @@ def break_here(screen: MainScreen) -> None:
 
 @handles("condition")
 def condition(screen: MainScreen) -> None:
-    """Ask for a condition: of the row's breakpoint, or of a new one here."""
+    """Ask for a condition and set it: on the row's breakpoint, or on a new one at the cursor."""
     view = screen.current
     pc = cursor_pc(screen)
     if view is None or pc is None:
@@ -83,7 +83,7 @@ def _selected(screen: MainScreen, pane: str, kind: str) -> Any:
 
 @handles("enable")
 def enable(screen: MainScreen) -> None:
-    """Switch the row's breakpoint."""
+    """Enable or disable the row's breakpoint."""
     number = _selected(screen, "marks", "point")
     if number is None or screen.current is None:
         return

@@ -1,4 +1,4 @@
-"""Places in the code: gone to, searched for, followed; earlier stops; warps that are shown."""
+"""Navigation in code: go to a place, search, follow branches, show earlier stops, filter warps."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def choose_warps(screen: MainScreen, text: str) -> None:
 
 
 SEARCHED_ROWS = 2000
-"""Rows of the listing that are searched in one piece of work: each may have to be decoded."""
+"""Rows of the listing searched per piece of work: each may have to be decoded."""
 
 
 def search_code(screen: MainScreen, text: str) -> None:
@@ -90,9 +90,10 @@ def search_code(screen: MainScreen, text: str) -> None:
 
 
 def _search_rows(screen: MainScreen, code: CodeIndex, text: str, start: int, first: int) -> None:
-    """Search some rows from the `first` after `start` on; the others when what waits was drawn.
+    """Search `SEARCHED_ROWS` rows from the `first` after `start` on, then queue the rest behind
+    pending draws.
 
-    Inputs that came after the search wait for its end: it goes on in the screen's queue.
+    It continues in the screen's own queue, so that later inputs wait for its end.
     """
     end = min(first + SEARCHED_ROWS, len(code.entries) + 1)
     found = code.find(text, start, rows=range(first, end))
@@ -107,7 +108,7 @@ def _search_rows(screen: MainScreen, code: CodeIndex, text: str, start: int, fir
 
 
 def follow_branch(screen: MainScreen, pc: int) -> None:
-    """To the target of a branch."""
+    """Show the target of the branch at a pc."""
     view = screen.current
     assert view is not None
     if screen.focused_pane() == "source":
@@ -133,7 +134,9 @@ def show_offset(screen: MainScreen, offset: int) -> None:
 
 
 def show_stop(screen: MainScreen, number: int) -> None:
-    """An earlier stop in every pane; without its picture, its place in the code."""
+    """Show an earlier stop in every pane; one whose picture is not kept shows its place in the
+    code.
+    """
     if screen.current is None:
         return
     stop = screen.session.stops[number]
@@ -148,7 +151,7 @@ def show_stop(screen: MainScreen, number: int) -> None:
 
 @both_directions("stop")
 def move_stop(screen: MainScreen, by: int) -> None:
-    """The stop after or before the shown one, of those that are kept."""
+    """Show the kept stop after or before the shown one."""
     found = screen.past.beside(by)
     if found is None:
         screen.note("no later stop" if by > 0 else "no earlier stop is kept", "muted")

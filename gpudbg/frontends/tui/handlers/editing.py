@@ -1,6 +1,6 @@
-"""Changing the value under the cursor: which expression a row stands for, and its present text.
+"""Edit the value under the cursor: map a row to an expression and its present text.
 
-The new value goes through the console's `set var`, so it means there what it means here.
+The new value is passed to the console's `set var`, so both accept the same syntax.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ READ_ONLY = {
     "buffer": "output is read-only here; Enter shows the buffer in Memory, where `e` edits it",
     "pc": "code is read-only",
 }
-"""Why a row cannot be changed, by its kind or address space."""
+"""Why a row is read-only, by its kind or address space."""
 ELSEWHERE = "no value under the cursor: `e` edits in Registers, Memory and Watch"
 
 
 @dataclass(frozen=True, slots=True)
 class EditedValue:
-    """What can be changed: the expression `set var` gets, its name for people, its text now."""
+    """An editable value: the expression for `set var`, its display name, its present text."""
 
     expression: str
     name: str
@@ -63,7 +63,7 @@ def value_at(view: ScreenView, key: Hashable, memory: MemoryPane, letter: str) -
     if kind == "cells":
         kind = "register"
     rows = {(v.section, v.name): v for v in (*view.registers, *view.watches)}
-    # One that nothing has written has a row of its own, whatever it is.
+    # Values that nothing has written share a folded row, keyed `never`, whatever their kind.
     rows |= {("never", v.name): v for v in view.registers}
     row = rows.get((kind, name))
     if row is None:
@@ -107,7 +107,7 @@ def _memory(view: ScreenView, key: Any, memory: MemoryPane) -> EditedValue:
 
 @handles("edit")
 def edit(screen: MainScreen) -> None:
-    """A line with the value under the cursor; Enter stores what is typed."""
+    """Open a line with the value under the cursor; Enter stores what is typed."""
     name = screen.focused_pane()
     key = screen.line_pane(name).key if name != "console" else None
     if screen.current is None:

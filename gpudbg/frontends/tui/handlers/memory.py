@@ -1,4 +1,4 @@
-"""The memory pane: an address, the next space, a page, a search, a pointer followed."""
+"""The memory pane: go to an address, switch the space, page, search, follow a pointer."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @handles("fault_memory", EVENTS)
 def fault_memory(screen: MainScreen) -> None:
-    """The memory next to the faulting address."""
+    """Show the memory next to the faulting address."""
     card = screen.current.fault if screen.current is not None else None
     if card is None or card.nearest is None:
         return
@@ -28,7 +28,7 @@ def fault_memory(screen: MainScreen) -> None:
 
 @handles("memory")
 def memory(screen: MainScreen) -> None:
-    """Ask for an address."""
+    """Ask for an address and show it."""
     screen.gpudbg.ask(
         "Memory at",
         "0x20, &symbol, R2:R3 as $L2, buffer name, (@shared int*)0",
@@ -63,7 +63,7 @@ def memory_at(screen: MainScreen, text: str) -> None:
         space = "global"
     show_memory(screen, space if space in SPACES else "global", address)
     page = screen.current.memory if screen.current is not None else None
-    # A buffer's name has the type of the launch; a cast is what the user wants to see.
+    # A buffer's name takes the element type of the launch table; an explicit cast overrides it.
     cast = page is not None and (not page.element or "*)" in text.replace(" ", ""))
     if page is not None and cast and isinstance(target, Scalar):
         screen.query_one(MemoryPane).show_as(page, f"{target.kind}{target.size * 8}")
@@ -78,7 +78,7 @@ def show_memory(screen: MainScreen, space: str, address: int | None) -> None:
 
 @handles("space")
 def next_space(screen: MainScreen) -> None:
-    """The memory pane goes to the next address space; global goes through the allocations."""
+    """Show the next address space in the memory pane; within global memory, the next allocation."""
     page = screen.current.memory if screen.current is not None else None
     shown = screen.options.space if page is None else page.space
     if shown == "global":
@@ -121,7 +121,7 @@ def search_memory(screen: MainScreen, text: str) -> None:
 
 
 def follow_pointer(screen: MainScreen, space: str, address: int) -> None:
-    """Eight bytes of the row as a device address."""
+    """Read eight bytes at the row as a device address and show the memory there."""
     page = screen.current.memory if screen.current is not None else None
     if page is None:
         return

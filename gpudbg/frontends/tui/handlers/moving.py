@@ -1,4 +1,6 @@
-"""Moving: the debug focus over lanes, warps, CTAs and things of note; the focus over panes."""
+"""Move the debug focus over lanes, warps, CTAs and notable places, and the keyboard focus over
+panes.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,7 @@ if TYPE_CHECKING:
 
 @both_directions("lane")
 def move_lane(screen: MainScreen, by: int) -> None:
-    """The next or previous lane of the focused warp."""
+    """Focus the next or previous lane of the focused warp."""
     view = screen.current
     if view is None or view.focus_row is None:
         return
@@ -32,7 +34,7 @@ def focus_on(screen: MainScreen, row: WarpRow, lane: int) -> None:
 
 @both_directions("warp")
 def move_warp(screen: MainScreen, by: int) -> None:
-    """The next or previous warp that has not exited."""
+    """Focus the next or previous warp that has not exited."""
     view = screen.current
     if view is None or view.focus_row is None:
         return
@@ -47,7 +49,7 @@ def move_warp(screen: MainScreen, by: int) -> None:
 
 @both_directions("cta")
 def move_cta(screen: MainScreen, by: int) -> None:
-    """The first warp of the next or previous CTA."""
+    """Focus the first warp of the next or previous CTA."""
     view = screen.current
     if view is None or view.focus_row is None:
         return
@@ -62,7 +64,7 @@ def move_cta(screen: MainScreen, by: int) -> None:
 
 
 def notable(screen: MainScreen) -> list[tuple[int, int, int]]:
-    """Things of note as (sm, slot, lane): outlier lanes, first lanes of paths, troubled warps."""
+    """Notable places as (sm, slot, lane): outlier lanes, first lanes of paths, warps with errors."""
     view = screen.current
     if view is None or view.focus_row is None:
         return []
@@ -79,7 +81,7 @@ def notable(screen: MainScreen) -> list[tuple[int, int, int]]:
 
 @both_directions("note")
 def move_note(screen: MainScreen, by: int) -> None:
-    """The next or previous thing of note."""
+    """Focus the next or previous notable place."""
     view, found = screen.current, notable(screen)
     if view is None or view.focus_row is None or not found:
         return
@@ -93,7 +95,7 @@ def move_note(screen: MainScreen, by: int) -> None:
 
 @both_directions("pane")
 def move_pane(screen: MainScreen, by: int) -> None:
-    """The next or previous pane that shows."""
+    """Give the keyboard focus to the next or previous visible pane."""
     shown = [name for name in layout.ORDER if name != "console" and screen.line_pane(name).display]
     if screen.query_one(ConsolePane).display:
         shown.append("console")
@@ -104,7 +106,7 @@ def move_pane(screen: MainScreen, by: int) -> None:
 
 @handles("zoom")
 def zoom(screen: MainScreen) -> None:
-    """The focused pane on the whole screen, and back."""
+    """Zoom the focused pane to the whole screen, or restore it."""
     screen.zoom = None if screen.zoom is not None else screen.focused_pane()
     screen.rearrange()
     screen.reload_memory()
@@ -112,7 +114,9 @@ def zoom(screen: MainScreen) -> None:
 
 @handles("back")
 def back(screen: MainScreen) -> None:
-    """Esc: from an earlier stop to the present; unzoom; from the console back to the pane."""
+    """Handle Esc: return from an earlier stop to the present, unzoom, or leave the console for its
+    pane.
+    """
     if screen.past.shown is not None and screen.current is not None:
         screen.past.keep(screen.current)
         screen.draw()

@@ -1,4 +1,4 @@
-"""Variables and frames: opened, selected, and names under the mouse in the source."""
+"""Variables and frames: open variables, select frames, look up names in the source."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ HANDLERS["frames"] = lambda screen: screen.focus_pane("frames")
 
 
 def toggle_variable(screen: MainScreen, path: str) -> None:
-    """Open or close a variable; what is in it is read now."""
+    """Open or close a variable; its members are read when it is opened."""
     screen.options.opened ^= {path}
     screen.quick(lambda s: None)
 
 
 def select_frame(screen: MainScreen, level: int) -> None:
-    """Names are looked up in this frame; code and source show where it goes on."""
+    """Select a frame: names are looked up in it, code and source show where it continues."""
     line = f"frame {level}"
     screen.query_one(ConsolePane).log_command(line)
     if not screen.quick(lambda session: session.command(line)) or screen.current is None:
@@ -45,9 +45,10 @@ def select_frame(screen: MainScreen, level: int) -> None:
 
 
 def value_words(session: DebugSession, name: str) -> str:
-    """`v = 12 in lane 3   32 lanes: uniform`, `r = {x = 0}`; "" for what is no variable.
+    """Describe a variable: `v = 12 in lane 3   32 lanes: uniform`, `r = {x = 0}`; "" for other
+    names.
 
-    A function is what it is declared as: `scaled: Vec (Vec, float)`.
+    A function is described by its declaration: `scaled: Vec (Vec, float)`.
     """
     try:
         result = session.evaluate(name)
@@ -68,20 +69,20 @@ def value_words(session: DebugSession, name: str) -> str:
 
 
 def names_in(text: str) -> list[str]:
-    """The names of a source line, each once; comments have none."""
+    """The identifiers of a source line outside comments, without repeats."""
     code = text.partition("//")[0]
     return list(dict.fromkeys(m[0] for m in NAME.finditer(code)))[:MOST]
 
 
 def explain_source(screen: MainScreen) -> list[str]:
-    """What the variables of the cursor's source line have."""
+    """Describe the variables that the cursor's source line names."""
     text = screen.query_one(SourcePane).line_text()
     words = (value_words(screen.session, name) for name in names_in(text))
     return [w for w in words if w]
 
 
 def hovered(screen: MainScreen, name: str) -> None:
-    """The mouse is over a name in the source: its value in the key row, where it has one."""
+    """Show the value of the name under the mouse in the key row, where it has one."""
     if screen.engine.busy or screen.session.focus is None:
         return
     words = value_words(screen.session, name)

@@ -1,4 +1,4 @@
-"""Enter on a value: who wrote it, and a key that goes there."""
+"""Handle Enter on a value: show which instruction wrote it, and go there on request."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ if TYPE_CHECKING:
     from gpudbg.frontends.tui.screens.main import MainScreen
 
 WORDS = {1: "unsigned char", 2: "unsigned short", 4: "unsigned int", 8: "unsigned long long"}
-"""Types of the words that the memory pane shows, by size."""
+"""C type of a memory-pane word, by its size in bytes."""
 DEEP = 3
-"""Values below one another that a tree begins with."""
+"""Depth to which the tree of a value's sources is opened at first."""
 VALUES = ("register", "predicate", "special", "watch", "byte")
-"""Kinds of rows that stand for a value."""
+"""Kinds of rows that show a value."""
 
 
 def origin_of(screen: MainScreen, key: Any) -> WrittenValue | None:
-    """What a row's value is; None: it stands for none."""
+    """Describe the value a row shows; None where the row shows none."""
     view = screen.current
     if view is None or view.focus_row is None:
         return None
@@ -67,7 +67,7 @@ def _word(screen: MainScreen, key: Any) -> WrittenValue | None:
 
 
 def ask_origin(screen: MainScreen, key: Any) -> None:
-    """The card of a row's value; what it answers is done."""
+    """Open the origin card of a row's value and carry out the chosen answer."""
     origin = origin_of(screen, key)
     if origin is None:
         return
@@ -86,7 +86,9 @@ def ask_origin(screen: MainScreen, key: Any) -> None:
 
 
 def ask_why(screen: MainScreen, place: str) -> None:
-    """The tree of what a value was computed from; in a long launch the console prints it."""
+    """Show the tree of values that a value was computed from; for a long launch print it in the
+    console.
+    """
     if screen.current is None or screen.current.tick > QUICK:
         screen.run_command(f"why {place}")
         return
@@ -111,7 +113,7 @@ def _go(screen: MainScreen, place: str) -> None:
 
 @handles("writer")
 def writer(screen: MainScreen) -> None:
-    """At once to the instruction that wrote the value under the cursor."""
+    """Go to the instruction that wrote the value under the cursor, without a card."""
     name = screen.focused_pane()
     key: Hashable = screen.line_pane(name).key if name != "console" else None
     if not isinstance(key, tuple) or key[0] not in VALUES:

@@ -1,4 +1,4 @@
-"""Rows under the cursor: explained, opened, followed, clicked, copied."""
+"""Handle keys and clicks on rows: explain, open, follow, copy."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ if TYPE_CHECKING:
 
 @handles("explain")
 def explain_row(screen: MainScreen) -> None:
-    """What the row under the cursor is, in the console."""
+    """Explain the row under the cursor in the console."""
     pane = screen.focused_pane()
     key = screen.line_pane(pane).key if pane != "console" else None
     if screen.current is None:
         return
     if key is None:
-        # No row was chosen: what has the focus.
+        # No row is chosen: explain the focused one.
         focus = screen.current.focus_row
         if pane == "warps" and focus is not None:
             key = ("warp", focus.sm, focus.slot)
@@ -48,13 +48,13 @@ def explain_row(screen: MainScreen) -> None:
 
 @handles("more")
 def more(screen: MainScreen) -> None:
-    """Open the row; in memory, the next page."""
+    """Open the row; in the memory pane, show the next page."""
     _open_or_page(screen, 1)
 
 
 @handles("less")
 def less(screen: MainScreen) -> None:
-    """Fold the row; in memory, the previous page."""
+    """Fold the row; in the memory pane, show the previous page."""
     _open_or_page(screen, -1)
 
 
@@ -74,7 +74,7 @@ def _open_or_page(screen: MainScreen, by: int) -> None:
 
 @handles("copy")
 def copy(screen: MainScreen) -> None:
-    """The focused pane's text to the clipboard."""
+    """Copy the focused pane's text to the clipboard."""
     name = screen.focused_pane()
     pane = screen.query_one(ConsolePane).answers if name == "console" else screen.line_pane(name)
     screen.app.copy_to_clipboard("\n".join(pane.texts))
@@ -83,7 +83,7 @@ def copy(screen: MainScreen) -> None:
 
 @handles("clicked", EVENTS)
 def clicked(screen: MainScreen, event: messages.RowClicked) -> None:
-    """A click: gutter sets a breakpoint; a lane or warp takes the focus."""
+    """Handle a click: on the gutter it sets a breakpoint, on a lane or warp it moves the focus."""
     key = event.key
     if not isinstance(key, tuple):
         return
@@ -106,7 +106,7 @@ def clicked(screen: MainScreen, event: messages.RowClicked) -> None:
 
 @handles("opened", EVENTS)
 def opened(screen: MainScreen, event: messages.RowOpened) -> None:
-    """Enter or a double click on a row: follow it."""
+    """Handle Enter or a double click on a row: follow what it stands for."""
     key = event.key
     if not isinstance(key, tuple) or screen.current is None:
         return
@@ -135,5 +135,5 @@ def opened(screen: MainScreen, event: messages.RowOpened) -> None:
 
 @handles("name_hovered", EVENTS)
 def name_hovered(screen: MainScreen, event: messages.NameHovered) -> None:
-    """The mouse has come to a name in the source."""
+    """Handle the mouse moving onto a name in the source."""
     hovered(screen, event.name)

@@ -1,4 +1,4 @@
-"""Running: to a stop, by steps, to the cursor, from the start; interrupting; the launch form."""
+"""Run to a stop, by steps, to the cursor, from the start; interrupt; open the launch form."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def _runs(name: str, label: str, line: str) -> None:
-    """A running command, carried out in the engine thread."""
+    """Enter a handler that carries out a running command in the engine thread."""
 
     def run(screen: MainScreen) -> None:
         screen.query_one(ConsolePane).log_command(line)
@@ -39,13 +39,14 @@ for _name, _label, _line in (
     _runs(_name, _label, _line)
 
 HELD_S = 0.5
-"""A key that has not been pressed again for so long is no longer held down."""
+"""Seconds without a repeat after which a held key counts as released."""
 PRESSED = 8
-"""So many presses count one by one, however long their steps take."""
+"""Presses up to which each is one step, however long the steps take."""
 
 
 def steps(session: DebugSession, line: str, count: int, last: float) -> None:
-    """`count` steps with one picture at the end, as long as each ends as a step does.
+    """Carry out `count` steps and make one picture at the end; stops early at any stop that is no
+    end of a step.
 
     Args:
         session: the machine.
@@ -63,7 +64,7 @@ def steps(session: DebugSession, line: str, count: int, last: float) -> None:
 
 
 def _steps(name: str) -> None:
-    """Steps for every press of the key that waits already."""
+    """Enter a handler that steps once for every press of its key in the queue."""
 
     def run(screen: MainScreen) -> None:
         pressed = screen.gpudbg.pressed
@@ -80,7 +81,7 @@ for _name in STEPS:
 
 @handles("launch")
 def launch_form(screen: MainScreen) -> None:
-    """The launch form; what it answers begins at the kernel's entry."""
+    """Open the launch form; a launch that it starts stops at the kernel's entry."""
     from gpudbg.frontends.tui.screens.launch import LaunchScreen
 
     def answered(begin: bool | None) -> None:
@@ -104,7 +105,7 @@ def run_to_cursor(screen: MainScreen) -> None:
 
 @handles("back_cursor")
 def run_back_to_cursor(screen: MainScreen) -> None:
-    """To the last time the warp stood at the cursor's row."""
+    """Run backwards to the last tick at which the warp stood at the cursor's row."""
     pc = cursor_pc(screen)
     if pc is None:
         return
@@ -115,7 +116,7 @@ def run_back_to_cursor(screen: MainScreen) -> None:
 
 @handles("interrupt")
 def interrupt(screen: MainScreen) -> None:
-    """Stop what runs; at rest, say how to leave."""
+    """Interrupt what runs; at rest, name the key that quits."""
     if screen.engine.busy:
         screen.engine.interrupt()
     else:

@@ -1,4 +1,4 @@
-"""Other screens, panes by name, stories, the palette, help, the theme, the end."""
+"""Open other screens, panes by name, stories, the palette, help; switch the theme; quit."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ if TYPE_CHECKING:
 
 @handles("watch")
 def watch(screen: MainScreen) -> None:
-    """The warp watch screen."""
+    """Open the warp watch screen."""
     screen.gpudbg.open_screen("watch")
 
 
 @handles("trap")
 def trap(screen: MainScreen) -> None:
-    """The trap inspector."""
+    """Open the trap inspector."""
     screen.gpudbg.open_screen("trap")
 
 
 @handles("surface")
 def surface(screen: MainScreen) -> None:
-    """The surface viewer."""
+    """Open the surface viewer."""
     if screen.current is not None and not screen.current.images:
         screen.note("this launch has no surfaces and no textures", "muted")
         return
@@ -35,7 +35,7 @@ def surface(screen: MainScreen) -> None:
 
 @handles("matrix")
 def matrix(screen: MainScreen) -> None:
-    """The operands of the nearest tensor-core instruction as matrices."""
+    """Show the operands of the nearest tensor-core instruction as matrices."""
     if not screen.session.symbols.has_tensor_cores:
         screen.note(f"{screen.session.program.arch} has no tensor cores", "muted")
         return
@@ -47,13 +47,13 @@ def matrix(screen: MainScreen) -> None:
 
 @handles("gallery")
 def gallery(screen: MainScreen) -> None:
-    """The shipped stories."""
+    """Open the gallery of shipped stories."""
     screen.gpudbg.open_screen("gallery")
 
 
 @handles("findings")
 def findings(screen: MainScreen) -> None:
-    """What checks of the launch have found; the first time they are made."""
+    """Open the findings of `gpudbg check` for this launch; checks it on first use."""
     screen.gpudbg.open_screen("findings")
     if not screen.engine.busy and screen.session.checks.report is None:
         screen.run_command("check all")
@@ -61,7 +61,7 @@ def findings(screen: MainScreen) -> None:
 
 @handles("notes")
 def notes(screen: MainScreen) -> None:
-    """The story's notes, where the program has one."""
+    """Show the story's notes, where the program has one."""
     if screen.story is None:
         screen.note("this is no shipped story; `G` lists them", "muted")
     else:
@@ -75,7 +75,7 @@ def run_story_command(screen: MainScreen, number: int, command: str) -> None:
         return
     notes = screen.query_one(NotesPane)
     if notes.out_of_sight():
-        # Nobody has read it yet.
+        # It was out of sight and has now been scrolled into view: run it on the next key press.
         return
     notes.ran(number)
     screen.run_command(command)
@@ -83,7 +83,7 @@ def run_story_command(screen: MainScreen, number: int, command: str) -> None:
 
 @handles("fault")
 def fault(screen: MainScreen) -> None:
-    """The card of the present fault."""
+    """Open the card of the present fault."""
     if screen.current is not None and screen.current.fault is not None:
         screen.open_fault()
     else:
@@ -107,7 +107,7 @@ HANDLERS["quit"] = lambda screen: screen.gpudbg.leave()
 
 @handles("theme")
 def theme(screen: MainScreen) -> None:
-    """The next palette."""
+    """Switch to the next palette."""
     names = list(PALETTES)
     at = names.index(screen.appearance.palette.name)
     screen.gpudbg.set_appearance(theme=names[(at + 1) % len(names)])

@@ -1,4 +1,4 @@
-"""Watch expressions: added, forgotten; how registers are shown; which register is tracked."""
+"""Watch expressions (add, delete), the number format of registers, the tracked register."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @handles("add_watch")
 def add_watch(screen: MainScreen) -> None:
-    """Ask for an expression."""
+    """Ask for an expression and add it to the watch pane."""
     screen.gpudbg.ask(
         "Watch an expression in 32 lanes",
         "R4, threadIdx.x*4, shared[3]",
@@ -42,7 +42,7 @@ def watch_expression(screen: MainScreen, text: str) -> None:
 
 
 def drop_watch(screen: MainScreen, name: str | None) -> None:
-    """Forget an expression."""
+    """Delete a watch expression."""
     shown = screen.session.displays.rows.values()
     numbers = [row.number for row in shown if row.expression == name]
     if name in screen.options.watches:
@@ -57,7 +57,9 @@ def drop_watch(screen: MainScreen, name: str | None) -> None:
 
 @handles("format")
 def next_format(screen: MainScreen) -> None:
-    """Hex, decimal, float: of the memory pane when it has the focus, else of registers."""
+    """Switch between hex, decimal and float: in the memory pane while it has the focus, else for
+    registers.
+    """
     if screen.focused_pane() == "memory":
         screen.query_one(MemoryPane).next_form()
         return
@@ -92,7 +94,7 @@ def track_register(screen: MainScreen, text: str) -> None:
 
 @handles("single")
 def single(screen: MainScreen) -> None:
-    """The registers of one lane in every format, or of all lanes."""
+    """Switch the registers pane between one lane in every format and all lanes."""
     pane = screen.query_one(RegistersPane)
     pane.single = not pane.single
     pane.redraw()
