@@ -35,7 +35,7 @@ def handles(name: str, table: dict[str, Handler] = HANDLERS) -> Callable[[Handle
 
 
 def both_directions(name: str) -> Callable[[Handler], Handler]:
-    """Decorator: enters a function of (screen, +1 or -1) as the handler of NAME_next and NAME_back."""
+    """Decorator: enters a function of (screen, +1 or -1) as handler of NAME_next and NAME_back."""
 
     def enter(function: Handler) -> Handler:
         HANDLERS[f"{name}_next"] = partial(function, by=1)

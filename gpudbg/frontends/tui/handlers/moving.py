@@ -64,7 +64,7 @@ def move_cta(screen: MainScreen, by: int) -> None:
 
 
 def notable(screen: MainScreen) -> list[tuple[int, int, int]]:
-    """Notable places as (sm, slot, lane): outlier lanes, first lanes of paths, warps with errors."""
+    """Notable places, (sm, slot, lane): outlier lanes, first lanes of paths, warps with errors."""
     view = screen.current
     if view is None or view.focus_row is None:
         return []
