@@ -14,7 +14,7 @@ import os
 import sys
 import weakref
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -38,6 +38,28 @@ _IN_MEMORY: Final = np.uint64(3 << 62)
 _FILE_PAGE: Final = np.uint64(1 << 61)
 """Of a word of Linux's pagemap: present or swapped out; of a file, not a private copy."""
 
+_MAPPED: Final[weakref.WeakSet[mmap.mmap]] = weakref.WeakSet()
+"""Mappings of storage, but for small ones."""
+
+
+@contextmanager
+def left_out_of_copies() -> Iterator[None]:
+    """Copies that are made of this process meanwhile have no storage of more than a megabyte: the
+    host need not keep its pages apart when they are written.  Such a copy must not touch any."""
+    if not hasattr(mmap, "MADV_DONTFORK"):
+        yield
+        return
+    mapped = list(_MAPPED)
+    for each in mapped:
+        with suppress(OSError, ValueError):
+            each.madvise(mmap.MADV_DONTFORK)
+    try:
+        yield
+    finally:
+        for each in mapped:
+            with suppress(OSError, ValueError):
+                each.madvise(mmap.MADV_DOFORK)
+
 
 class Pages:
     """Zeroed pages of a file in memory.
@@ -52,6 +74,7 @@ class Pages:
         weakref.finalize(self, os.close, self._fd)
         os.ftruncate(self._fd, size)
         self._map = mmap.mmap(self._fd, size)
+        _MAPPED.add(self._map)
         self.bytes: npt.NDArray[np.uint8] = np.frombuffer(self._map, np.uint8)
         self.private = False
         self._users: weakref.WeakSet[Differences] = weakref.WeakSet()
@@ -201,6 +224,7 @@ def zeroed(size: int) -> npt.NDArray[np.uint8]:
         pages = mmap.mmap(-1, size + alignment, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
         with suppress(OSError):
             pages.madvise(mmap.MADV_HUGEPAGE)
+        _MAPPED.add(pages)
         raw = np.frombuffer(pages, np.uint8)
     start = -address_of(raw) % alignment
     return raw[start : start + size]
@@ -214,6 +238,7 @@ def zeroed_part(size: int, used: int) -> npt.NDArray[np.uint8]:
     if sys.platform == "linux":
         with suppress(OSError):
             pages.madvise(_POPULATE_WRITE, 0, used)
+    _MAPPED.add(pages)
     return np.frombuffer(pages, np.uint8)
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import gpudbg
+from gpudbg.mem import pages
 from gpudbg.sm.engines.llvm import (
     RefusedModuleError,
     build,
@@ -156,6 +157,35 @@ def test_a_copy_that_takes_too_long_is_given_up(monkeypatch: pytest.MonkeyPatch)
         os.kill(copy._number, 0)
 
 
+def test_a_copy_has_no_large_storage() -> None:
+    """Else each page that a launch writes meanwhile would be copied first."""
+    stored = [
+        pages.zeroed(4 << 20),
+        pages.zeroed_part(4 << 20, 4 << 20),
+        pages.storage(64 << 20)[0],
+    ]
+    for array in stored:
+        array[:] = 1
+    places = [pages.address_of(array) // 4096 * 4096 + 4096 for array in stored]
+
+    def work() -> CopyResult:
+        listed = Path("/proc/self/maps").read_text().split("\n")
+        ranges = [[int(n, 16) for n in line.split()[0].split("-")] for line in listed if line]
+        inside = [place for place in places if any(low <= place < high for low, high in ranges)]
+        return CopyResult(None, (), f"{len(inside)} are there")
+
+    copy = CompilingCopy(work)
+    assert copy.done(60)
+    with pytest.raises(RefusedModuleError, match="0 are there"):
+        copy.answer()
+    assert all(int(array.sum()) == array.size for array in stored)
+    # A copy that the user makes has it.
+    number = os.fork()
+    if number == 0:
+        os._exit(int(any(int(array[-1]) != 1 for array in stored)))
+    assert os.waitstatus_to_exitcode(os.waitpid(number, 0)[1]) == 0
+
+
 @pytest.fixture
 def pipe() -> Iterator[tuple[int, int]]:
     """A pipe of the process."""
@@ -191,6 +221,7 @@ def test_a_library_that_a_copy_made(monkeypatch: pytest.MonkeyPatch) -> None:
 ENDS = """
 import sys, time
 import gpudbg
+from gpudbg.mem import pages
 from gpudbg.sm.engines.llvm import compile_process
 from gpudbg.sm.engines.llvm.compile_process import CopyResult, CompilingCopy
 copy = CompilingCopy(lambda: time.sleep(600) or CopyResult(None))

@@ -25,6 +25,7 @@ from collections.abc import Callable, Set
 from contextlib import suppress
 from typing import Any, Final, NamedTuple
 
+from gpudbg.mem.pages import left_out_of_copies
 from gpudbg.sm.engines.llvm import RefusedModuleError, build, layout
 from gpudbg.sm.engines.llvm.job import CompiledObject, CompileJob, assemble, emit
 
@@ -63,7 +64,7 @@ class CompilingCopy:
         self._memory = os.memfd_create("gpudbg-compile")
         self._pipe, writer = os.pipe()
         try:
-            with build.at_rest(), warnings.catch_warnings():
+            with build.at_rest(), left_out_of_copies(), warnings.catch_warnings():
                 # Of a process with threads: see above.
                 warnings.simplefilter("ignore", DeprecationWarning)
                 self._number = os.fork()
