@@ -1,4 +1,4 @@
-"""Parts of a session that work on its inferior and do not keep it."""
+"""Base of a session's parts: an object that works on the inferior through a weak reference."""
 
 from __future__ import annotations
 
@@ -11,11 +11,13 @@ if TYPE_CHECKING:
     from gpudbg.debug.inferior import Inferior
 
 Owner = TypeVar("Owner", bound="Inferior")
-"""What a part works on: an inferior, or what a caller's own functions take for one."""
+"""The inferior's type as a part sees it: `Inferior`, or the session class its callbacks are
+given.
+"""
 
 
 class Attached(Generic[Owner]):
-    """An object that does not keep the inferior: that goes when its last user does."""
+    """An object that holds its inferior weakly: a part never keeps a closed session alive."""
 
     def __init__(self, owner: Owner) -> None:
         self._owner = weakref.ref(owner)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class CheckKind:
-    """A check: where what carries it out is, and what it looks for.
+    """A check: the module and class that carry it out, and its description.
 
     Attributes:
         module, observer: the class that follows a run; none: the check looks at whole launches.
@@ -39,7 +39,7 @@ class CheckKind:
 
     @property
     def whole(self) -> bool:
-        """Whether it looks at a launch from the beginning."""
+        """Whether it checks a launch from its beginning, not the present run."""
         return not self.observer
 
 
@@ -57,7 +57,7 @@ CHECKS: dict[str, CheckKind] = {
 }
 """Name -> check."""
 DEFAULT = ("memory", "race", "init", "sync", "leak")
-"""What `all` means: control words are looked at where somebody asks for it."""
+"""The checks that `all` stands for; hazards (control words) are checked only by name."""
 
 
 def kind_of(name: str) -> CheckKind:
@@ -75,7 +75,7 @@ def kind_of(name: str) -> CheckKind:
 
 
 class Checks(Attached["Inferior"]):
-    """The checks of an inferior that are on, and what the last check of its launch has found.
+    """The active checks of an inferior, and the report of the last check of its launch.
 
     Attributes:
         report: of the last check of the whole launch; None: there was none.
@@ -87,7 +87,7 @@ class Checks(Attached["Inferior"]):
         self.report: Any = None
 
     def get(self, name: str) -> Any:
-        """A check that is on, or the report it is in; None where it is off."""
+        """The active check object, or the report that covers it; None where it is off."""
         if self.report is not None and name in self.report.checks:
             return self.report
         return self._on.get(name)
@@ -111,7 +111,7 @@ class Checks(Attached["Inferior"]):
         """Run the launch from its beginning with checks, and begin it again; their report."""
         for name in names:
             kind_of(name)
-        # What checks whole launches is above sessions.
+        # Looked up by name: whole-launch checks lie in a layer above sessions.
         check: Any = public("check_session")
         self.report = check(self._inferior, tuple(names))
         return self.report
@@ -125,7 +125,7 @@ class Checks(Attached["Inferior"]):
             unsubscribe(self._inferior, observer)
 
     def renew(self) -> None:
-        """Checks look at one code image: for another one they begin anew."""
+        """Restart the active checks: they hold facts of one code image."""
         self.report = None
         for name in list(self._on):
             self.detach(name)

@@ -43,7 +43,7 @@ class DisplayedValue:
     title: str = column()
     text: str = column()
     below: bool = column(key="")
-    """Whether the answer stands below the title, as memory does."""
+    """Whether the answer goes on lines of its own below the title, as memory does."""
 
     def lines(self) -> list[str]:
         """The display for people."""
@@ -93,5 +93,6 @@ class Displays(Attached[Owner]):
         try:
             return self._answer(self._inferior, row.command)
         except Exception as e:
-            # The other displays, and the stop itself, are shown all the same.
+            # An error is shown in place of the value: the stop and the other displays must still
+            # appear.
             return f"<error: {error_for_user(e)}>"

@@ -26,7 +26,9 @@ GROUP = "plugins"
 
 
 def add_commands(table: CommandTable[DebugSession]) -> None:
-    """Enter every plugin's console commands; a name that is taken gets the plugin's before it."""
+    """Add every plugin's console commands to the table; a name already taken gets the plugin's as a
+    prefix.
+    """
     for entry in known_plugins().commands.values():
         name = entry.name if not table.has(entry.name) else f"{entry.plugin}-{entry.name}"
         usage = f"{name} {entry.usage}".strip()
@@ -45,7 +47,9 @@ def _handler(entry: Entry) -> Callable[[DebugSession, str], Answer]:
 
 
 def _of_plugin(entry: Entry, found: Any) -> Answer:
-    """What a plugin's command gave as an answer; what cannot be printed of it names the plugin."""
+    """Convert the result of a plugin's command to an answer; a result that cannot be printed is an
+    error that names the plugin.
+    """
     answer: Answer = call_plugin(entry, lambda: as_answer(found))
     call_plugin(entry, lambda: lines_of(answer))
     return answer

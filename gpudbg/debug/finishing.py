@@ -1,4 +1,4 @@
-"""`finish` with what the function returned, for console and GDB/MI."""
+"""`finish`, with the value that the function returned, for console and GDB/MI."""
 
 from __future__ import annotations
 
@@ -37,7 +37,9 @@ class FinishedValue:
 
 
 def finish_with_value(session: DebugSession, level: int) -> tuple[Stop, FinishedValue | None]:
-    """Run until the function of a frame has returned; its result, where one is known."""
+    """Run until the function of a frame has returned. Returns the stop, and the value where it is
+    known.
+    """
     rows = frames(session)
     level = min(level, len(rows) - 1)
     frame, type_ = rows[level], result_type(session, rows[level])

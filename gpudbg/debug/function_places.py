@@ -187,7 +187,7 @@ def _unknown(symbols: Symbols, wanted: Explicit) -> CommandError:
     inlined = {c.function for row in symbols.lines.rows for c in row.inlined}
     names = sorted({plain_name(n) for n in labels | inlined if n})
     near = difflib.get_close_matches(wanted.function, names, n=3) or names[:6]
-    # Overloads are distinguished by parameters: those that exist.
+    # Overloads that differ in parameters only: list those that exist.
     bare = wanted.function.partition("(")[0].partition("<")[0]
     same = sorted({readable(n) for n in labels | inlined if n and named_by(n, bare)})
     where = f' in "{wanted.source}"' if wanted.source else ""

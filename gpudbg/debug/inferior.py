@@ -1,4 +1,4 @@
-"""Inferior: the launch under debug, its last stop, and where its user stands.
+"""Inferior: the launch under debug, its last stop, and the user's focus.
 
 What expressions, frames, views and stops ask of a session is here; nothing in it runs the
 machine.  The name is gdb's for what is being debugged.
@@ -31,12 +31,12 @@ if TYPE_CHECKING:
     from gpudbg.sm.state import WarpState
 
 MOST_STOPS = 10_000
-"""Stops that a session keeps, the latest ones; each keeps its number."""
+"""Most stops that a session keeps; older ones are dropped, numbers stay."""
 MOST_VALUES = 10_000
-"""Values of `print` that `$1`, `$2`, … name; the same."""
+"""Most values of `print` kept for `$1`, `$2`, …; older ones are dropped, numbers stay."""
 
 AGAIN = "`run` launches it again; in Python `session.restart()`"
-"""What to do where nothing is left to run."""
+"""Hint where nothing is left to run."""
 
 
 class Launchable(Protocol):
@@ -60,7 +60,7 @@ class Launchable(Protocol):
 
     @property
     def loaded(self) -> Any:
-        """The program on its device."""
+        """The program as loaded on its device."""
 
     subscriptions: set[Subscription]
     """Observers that listen until the session ends."""
@@ -73,10 +73,12 @@ class Launchable(Protocol):
         """A new grid; the first call launches, later ones restore device memory first."""
 
     def begin_again(self, now: Grid) -> Grid:
-        """The grid as `begin` gave it last, beside the one there is; memory is restored first."""
+        """A new grid in the state of the last `begin`, made beside the existing one; device memory
+        is restored first.
+        """
 
     def release(self) -> None:
-        """Give back what the launch has on its device; the session has ended."""
+        """Free what the launch made on its device; called when the session ends."""
 
 
 _SYMBOLS: WeakKeyDictionary[Any, dict[str, Symbols]] = WeakKeyDictionary()
@@ -166,22 +168,22 @@ class Inferior:
         return False
 
     def require_open(self) -> None:
-        """UsageError after `close`."""
+        """Raise UsageError after `close`."""
 
     def require_here(self) -> None:
-        """CommandError while the machine runs in another thread."""
+        """Raise CommandError while the machine runs in another thread."""
         if self.ownership.thread:
             self.ownership.require()
 
     def require_stopped(self) -> None:
-        """CommandError unless a warp is in focus, for this thread."""
+        """Raise CommandError unless this thread may ask the machine and a warp is in focus."""
         self.require_here()
         if self.finished or self.focus is None:
             self.require_launched()
             raise CommandError("the kernel is not running", AGAIN)
 
     def require_launched(self) -> None:
-        """CommandError while the program is only open."""
+        """Raise CommandError while the program is open but not launched."""
         if not self.launched:
             raise CommandError("nothing has been launched yet", "`run` says what a launch needs")
 
@@ -235,11 +237,13 @@ class Inferior:
         self.grid.forget_interrupt()
 
     def record_failure(self) -> str:
-        """What is done where the launch has failed, as a line of the stop; "" for nothing."""
+        """Record a failed launch where `record-on-fault` asks for it. Returns a line for the stop,
+        or "".
+        """
         return ""
 
     def note_write(self, space: str, address: int, size: int) -> None:
-        """Keep which memory a user's assignment has changed, by generic address."""
+        """Record the generic address of memory that a user's assignment changed."""
         layout = self.grid.gpu.layout
         windows = {"shared": layout.shared_window, "local": layout.local_window}
         if space in (*windows, "global", "generic"):

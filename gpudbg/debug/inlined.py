@@ -21,21 +21,24 @@ def chain_of(symbols: Symbols, pc: int) -> Chain:
 
 
 def deeper(symbols: Symbols, pc: int, chain: Chain) -> int:
-    """How many inlined calls a pc lies deeper than the chain; 0 when it lies elsewhere."""
+    """How many inlined calls deeper than `chain` a pc lies; 0 where it is not inside the chain."""
     here = chain_of(symbols, pc)
     return len(here) - len(chain) if here[: len(chain)] == chain else 0
 
 
 def beside(symbols: Symbols, pc: int, chain: Chain) -> int:
-    """How many inlined calls a pc lies deeper than the caller from which it left the chain, into
-    other copies; 0 when it is in the chain, or in that caller."""
+    """Depth of a pc in inlined copies beside `chain`, counted from the caller at which it left the
+    chain; 0 inside the chain or in that caller.
+    """
     here = chain_of(symbols, pc)
     common = sum(1 for _ in takewhile(bool, map(eq, here, chain)))
     return len(here) - common if common < len(chain) else 0
 
 
 def line_in(symbols: Symbols, pc: int, chain: Chain) -> Line | None:
-    """The line of a pc as the frame with these inlined calls sees it: of the call, when deeper."""
+    """The source line of a pc as seen by the frame with these inlined calls; where the pc lies
+    deeper, the line of the call.
+    """
     if deeper(symbols, pc, chain):
         return chain_of(symbols, pc)[len(chain)].line
     return symbols.line(pc)

@@ -64,7 +64,7 @@ class CommandInterpreter(Attached[Owner]):
         return Output(Sections(tuple(output.answer for _, output in answers), data))
 
     def plain(self, line: str) -> Output:
-        """Carry out a line that is no block, file nor user command."""
+        """Carry out a line that is neither block nor file nor user command."""
         text = line.strip()
         inferior = self._inferior
         self._scripting.met = []
@@ -77,7 +77,7 @@ class CommandInterpreter(Attached[Owner]):
         return output
 
     def shown(self, line: str) -> str:
-        """What a line answers that only shows something."""
+        """The text of a command that only shows something."""
         return self.dispatch(*self.table().resolve(line)).text
 
     def dispatch(self, found: Command[Owner], argument: str) -> Output:

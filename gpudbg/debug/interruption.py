@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
 _SIGINT: Final = int(signal.SIGINT)
 _default: Final = signal.default_int_handler
-# Without the enumerations that `signal` makes of numbers: a short launch is as long as they take.
+# Plain integers in place of `signal`'s enumerations, whose construction takes as long as a short
+# launch.
 _plain: Final[Any] = getattr(signal, "_signal", signal)
 _get, _set = _plain.getsignal, _plain.signal
 
@@ -74,7 +75,7 @@ def interruptible(
         try:
             _set(_SIGINT, stop)
         except ValueError:
-            # Not the main thread, whose owner handles signals.
+            # Outside the main thread signals belong to its owner.
             return method(session, *args, **kwargs)
         try:
             return method(session, *args, **kwargs)
@@ -101,7 +102,9 @@ def _handler(handler: Callable[[int, FrameType | None], None]) -> Iterator[None]
 
 
 def before_crash_message(message: Callable[[], None]) -> None:
-    """Have something done before a crash of compiled code is reported, which ends the process."""
+    """Register a function to call before a crash of compiled code is reported; the crash ends the
+    process.
+    """
     from gpudbg.sm.engines.llvm import crash
 
     crash.before_message(message)

@@ -1,4 +1,4 @@
-"""What is launched in a session: the launch begins, begins again, is exchanged or abandoned."""
+"""Launch control: starts, restarts, replaces or abandons the launch of a session."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class LaunchSource(Protocol):
-    """Where launches come from, where nobody types `run`: a host program.
+    """The source of a session's launches under `gpudbg exec`: a host program.
 
     Attributes:
         over: it has ended; `run` needs it started again.
@@ -39,11 +39,11 @@ class LaunchSource(Protocol):
 
     @property
     def code(self) -> int:
-        """See above."""
+        """See the class."""
 
     @property
     def crash(self) -> str:
-        """See above."""
+        """See the class."""
 
     def next(self, stop: Stop | None) -> Launchable | None:
         """The next launch; None after the last one.
@@ -56,7 +56,7 @@ class LaunchSource(Protocol):
         """Whether the launch that `next` gave is a stop at its entry."""
 
     def finished(self) -> str:
-        """What is said after the last launch."""
+        """The message after the last launch."""
 
 
 class LaunchControl(Attached[Owner]):
@@ -89,7 +89,7 @@ class LaunchControl(Attached[Owner]):
         self.release = _releaser(inferior, inferior.launch)
 
     def require_launchable(self) -> None:
-        """UsageError, saying what is missing, where `restart` could not launch."""
+        """Raise UsageError, naming what is missing, where `restart` could not launch."""
         if self.planned and self.opening is not None:
             loaded = self.opening.loaded(self._inferior.launch.loaded)
             trouble = self.opening.trouble(loaded.program)
@@ -140,7 +140,7 @@ class LaunchControl(Attached[Owner]):
         inferior.focus = None
 
     def _carry_out(self, opening: Opening) -> Stop:
-        """Launch what was planned; a launch that fails leaves the program open."""
+        """Launch as planned; where that fails, the program stays open without a launch."""
         loaded = opening.loaded(self._inferior.launch.loaded)
         launch = opening.launch(loaded)
         self._use(launch)
@@ -155,10 +155,10 @@ class LaunchControl(Attached[Owner]):
         return stop
 
     def _use(self, launch: Launchable) -> None:
-        """Take another launch's program and kernel over; breakpoints are looked up again."""
+        """Switch to another launch's program and kernel, and resolve the breakpoints again."""
         inferior = self._inferior
         other = launch.image is not inferior.launch.image
-        # Who observes this session goes on observing it.
+        # Observers of the session are carried over to the new launch.
         launch.subscriptions, inferior.launch.subscriptions = inferior.launch.subscriptions, set()
         inferior.focus = None
         self.release()

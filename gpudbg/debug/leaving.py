@@ -35,7 +35,7 @@ OTHERWISE = "`finish` runs it to its end; at its first instruction nothing has t
 
 @dataclass(slots=True)
 class _Given:
-    """What lanes get back: values by register and by convergence barrier, one a lane."""
+    """Caller's registers and convergence barriers to restore, by number; one value a lane."""
 
     lanes: list[int]
     registers: dict[int, npt.NDArray[np.uint32]] = field(default_factory=dict)
@@ -78,7 +78,7 @@ def leave_function(runner: Runner) -> None:
 
 
 def _leave_token(inferior: Inferior, warp: WarpState) -> None:
-    """Up to sm_62: the lanes that share the topmost RET token."""
+    """Up to sm_62: return the lanes that share the topmost RET token."""
     call = divergence.call_of(warp)
     if call is None:
         raise CommandError("Can not force return: no lane has a RET token")
@@ -89,7 +89,7 @@ def _leave_token(inferior: Inferior, warp: WarpState) -> None:
 
 
 def _leave_group(inferior: Inferior, warp: WarpState) -> None:
-    """From sm_70 on: the focused group; lanes that stand elsewhere return when they come to it."""
+    """From sm_70 on: return the focused group; other lanes return when they get there."""
     group = shown_group(inferior, warp)
     if group is None or group.waiting:
         state = "have ended" if group is None else group.words or group.state
@@ -114,7 +114,7 @@ def _leave_group(inferior: Inferior, warp: WarpState) -> None:
     given = _given(inferior, warp, pc, group.mask)
     facts = symbols.call_frames.facts(pc)
     if facts is not None:
-        # Those that stay in the function must not wait for those that leave it.
+        # Lanes that stay in the function must not wait at its barriers for those that leave.
         for barrier in facts.uses:
             if facts.before[pc].get(("B", barrier)) is None:
                 warp.groups.leave(barrier, group.mask)
@@ -136,7 +136,7 @@ def _given(inferior: Inferior, warp: WarpState, pc: int, lanes: int) -> _Given:
     given = _Given(list(lanes_of(lanes)))
     pc = symbols.layout.first(pc)
     facts = symbols.call_frames.facts(pc)
-    if facts is None:  # The machine's own functions change nothing before their end.
+    if facts is None:  # Functions that the emulator carries out change nothing before they end.
         return given
     function, offset = symbols.function_offset(pc)
     here = f"{function}+0x{offset:x}"

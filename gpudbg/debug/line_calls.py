@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from gpudbg.symbols.listing import CodeLine
 
 MOST_STEPS = 1000
-"""Of a line that calls in a loop."""
+"""Most steps within a line, for a line that calls in a loop."""
 INDIRECT = "(through a pointer)"
 
 
@@ -60,7 +60,8 @@ def step_targets(session: DebugSession) -> tuple[StepTarget, ...]:
             continue
         if len(here) > len(chain):
             name = here[len(chain)].function
-            # Copies of one function in a line are one target: the first that is entered.
+            # Several inlined copies of one function in a line are one target: the first that is
+            # entered.
             if not any(target.inlined and target.function == name for target in found):
                 found.append(StepTarget(row.pc, name, frame.line.number, inlined=True))
         else:
@@ -76,7 +77,7 @@ def _called(symbols: Symbols, row: CodeLine, line: int) -> Iterator[StepTarget]:
     if insn.op not in CALLS:
         return
     constants = [operand.value for operand in insn.operands if isinstance(operand, Imm)]
-    # CALL.ABS has its target as a number.
+    # CALL.ABS holds its target as an absolute constant.
     target = next(iter(constants), None) if "ABS" in insn.m else insn.target(row.pc)
     if target is None:
         yield StepTarget(row.pc, INDIRECT, line)
@@ -85,7 +86,9 @@ def _called(symbols: Symbols, row: CodeLine, line: int) -> Iterator[StepTarget]:
 
 
 def step_into(session: DebugSession, target: StepTarget) -> Stop:
-    """Steps into one call of the present line; to the next line where that is not reached."""
+    """Step into one call of the present line; stops at the next line where the call is not
+    reached.
+    """
     outside = len(frames(session))
     for _ in range(MOST_STEPS):
         stop = session.step_line()
@@ -104,7 +107,7 @@ def step_into(session: DebugSession, target: StepTarget) -> Stop:
 
 
 def _is(session: DebugSession, target: StepTarget, rows: tuple[Frame, ...], entered: int) -> bool:
-    """Whether a frame that has been entered is the call that was meant."""
+    """Whether an entered frame is the call that was asked for."""
     if target.inlined or rows[entered].inlined:
         return target.inlined and rows[entered].function == target.function
     return session.symbols.layout.before(rows[entered + 1].pc) == target.pc

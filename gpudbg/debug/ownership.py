@@ -7,7 +7,7 @@ from threading import get_ident
 from gpudbg.errors import CommandError
 
 ANY = 0
-"""No thread has this number: everybody may ask."""
+"""Marks a machine at rest, which any thread may ask; no thread has this number."""
 NOBODY = -1
 
 

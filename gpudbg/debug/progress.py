@@ -108,7 +108,7 @@ class ProgressLine:
         self._visible = False
 
     def tell(self, grid: Grid) -> None:
-        """A run goes on: write the line anew if it is time."""
+        """Write the line again if the interval has passed."""
         if self._meter is None or self._grid is not grid:
             self._grid, self._meter = grid, Meter(grid)
         now = time.monotonic()
@@ -120,7 +120,7 @@ class ProgressLine:
         self._visible = True
 
     def hide(self, _: str = "") -> None:
-        """Take it away."""
+        """Erase the line."""
         if self._visible:
             self._write(_HIDE)
             self._visible = False
@@ -134,7 +134,7 @@ class Log(ProgressLine):
     """Lines of a log."""
 
     def tell(self, grid: Grid) -> None:
-        """A run goes on: write a line if it is time."""
+        """Write a line of the log if the interval has passed."""
         if self._meter is None or self._grid is not grid:
             self._grid, self._meter, self._at = grid, Meter(grid), LOG_SECONDS
         seconds = time.monotonic() - self._meter.began
@@ -153,7 +153,7 @@ def progress_shown(session: DebugSession, stream: TextIO | None = None) -> Itera
         return
     line = ProgressLine(stream) if stream.isatty() else Log(stream)
     gpu.on_progress = line.tell
-    # What the device prints comes on lines of its own.
+    # Erase the progress line before device output, so that each has lines of its own.
     session.output.listeners.insert(0, line.hide)
     try:
         yield

@@ -1,4 +1,4 @@
-"""What a command table is: rows, lookup by abbreviation, and what a command answers.
+"""Command tables: rows, lookup by abbreviation, and the form of answers.
 
 A command is one row: names, usage, help, whether it needs a stopped program, and a handler that
 turns its argument text into an answer (`gpudbg.answers`), which frontends get as an `Output`: lines
@@ -26,10 +26,10 @@ from gpudbg.dataclass import dataclass
 from gpudbg.errors import CommandError, for_user
 
 Subject = TypeVar("Subject")
-"""What commands are carried out on."""
+"""The object that commands of a table act on."""
 
 Needs = Literal["nothing", "launch", "stopped", "stopped or ended"]
-"""What a command cannot do without: "stopped" is a warp in focus."""
+"""State that a command requires; "stopped" is a warp in focus."""
 
 GROUP_ALIASES = {"i": "info"}
 """gdb's short names of command groups that would be ambiguous prefixes."""
@@ -57,7 +57,7 @@ class Output:
 
     @property
     def open(self) -> bool:
-        """Whether what comes next goes on in the last line, as after `echo` and `printf`."""
+        """Whether the next output continues the last line, as after `echo` and `printf`."""
         return is_open(self.answer)
 
     @property
@@ -124,7 +124,7 @@ class CommandTable(Generic[Subject]):
     commands: list[Command[Subject]] = field(default_factory=list)
     _exact: dict[str, Command[Subject]] = field(default_factory=dict)
     _parents: set[str] = field(default_factory=set)
-    """What stands before a blank in a name."""
+    """Words before the blank of two-word names."""
 
     def add(self, command: Command[Subject]) -> None:
         """Enter a command; a name taken twice is a programming error."""

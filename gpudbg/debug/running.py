@@ -38,7 +38,9 @@ if TYPE_CHECKING:
 
 
 PATIENCE = 10_000
-"""Instructions that other groups of a warp make alone while the focused lane's waits its turn."""
+"""Instructions that other groups of a warp may execute while the focused lane's group waits for its
+turn.
+"""
 
 
 EXIT_CODE_0 = uniform(0, I32)
@@ -46,14 +48,14 @@ EXIT_CODE_0 = uniform(0, I32)
 
 
 class StopListener(Protocol):
-    """Who is notified of a stop before any front end."""
+    """Something notified of a stop before any front end."""
 
     def stopped(self) -> None:
         """The machine has stopped."""
 
 
 class Runner(Attached["Inferior"]):
-    """What runs an inferior's machine and tells why it stands.
+    """Runs and steps an inferior's machine, and makes the stop that each ends in.
 
     Attributes:
         breakpoints, watchpoints: what ends a run.
@@ -77,12 +79,12 @@ class Runner(Attached["Inferior"]):
 
     @property
     def inferior(self) -> Inferior:
-        """What is run; UsageError when it is gone."""
+        """The inferior. Raises UsageError when it is gone."""
         return self._inferior
 
     # ---- whether it can run ------------------------------------------------------------
     def require_running(self) -> None:
-        """CommandError where nothing is left to run, or an error has ended it."""
+        """Raise CommandError where nothing is left to run, or an error has ended the launch."""
         inferior = self._inferior
         inferior.require_launched()
         if inferior.finished:
@@ -91,7 +93,7 @@ class Runner(Attached["Inferior"]):
             raise CommandError("the machine is stopped by an error and cannot go on", AGAIN)
 
     def require_movable(self) -> None:
-        """CommandError where the focused warp cannot go on."""
+        """Raise CommandError where the focused warp cannot go on."""
         self._inferior.require_stopped()
         if self._inferior.faulted:
             self.require_running()
@@ -122,7 +124,8 @@ class Runner(Attached["Inferior"]):
         watching = self.watchpoints.arm()
         event = self.gathering.next_event()
         if event is None:
-            # A limit that was asked for is kept: a loop without progress is reported there.
+            # With an explicit limit no hang is looked for: a loop without progress ends at the
+            # limit.
             check = self.hang_check() if max_instructions is None else None
             event = self._inferior.grid.run(
                 breakpoints=addresses,
@@ -139,22 +142,26 @@ class Runner(Attached["Inferior"]):
         return self.end_run(event)
 
     def hang_check(self) -> HangCheck | None:
-        """What proves a hang while the machine runs, where it is asked to."""
+        """The function by which the machine proves a hang during a run; None where it is not to
+        look for one.
+        """
         inferior = self._inferior
         if inferior.settings.shown("stop-on-hang") == "off":
             return None
-        # Few runs last until somebody asks.
+        # Imported late: few runs last until the first look for a hang.
         from gpudbg.debug.stops.hanging import hang_of
 
         return lambda times: hang_of(inferior, times)
 
     def untold(self) -> Stop | None:
-        """The stop for what ended a gathering, if it is still to report: it comes before others."""
+        """The stop for an event that ended a gathering and is still to be reported, before all
+        others.
+        """
         event = self.gathering.untold()
         return None if event is None else self.end_run(event)
 
     def run_freely(self) -> None:
-        """The port's sequence before a run."""
+        """Carry out the debugger port's sequence before a free run."""
         self._traps.running()
 
     def step(self, count: int, scope: str, over: bool) -> Stop:
@@ -250,7 +257,7 @@ class Runner(Attached["Inferior"]):
         kind: StopKind | None = None,
         skips: Callable[[], int] = lambda: 0,
     ) -> Stop:
-        """Turn a machine event into the inferior's stop, and move the focus to it.
+        """Turn a machine event into the inferior's stop, and move the focus to what it is about.
 
         Args:
             skips: how many inlined calls a step that arrived has not entered.
@@ -280,7 +287,7 @@ class Runner(Attached["Inferior"]):
         return self._record(stop)
 
     def _skipped(self, kind: StopKind, skips: Callable[[], int]) -> int:
-        """How many inlined calls at the pc have not been entered: a stop is where they are made."""
+        """How many inlined calls at the pc have not been entered yet, at a stop of this kind."""
         inferior = self._inferior
         if inferior.focus is None or kind not in ("breakpoint", "step"):
             return 0
@@ -290,13 +297,15 @@ class Runner(Attached["Inferior"]):
         return skipped_at_breakpoint(inferior.symbols, self.breakpoints.at(pc), pc)
 
     def _forget(self, points: list[Breakpoint], seen: tuple[Trigger, ...]) -> None:
-        """Delete what was to stop once, and watchpoints whose frame has been left."""
+        """Delete temporary breakpoints that were met, and watchpoints whose frame was left."""
         gone = {row.number for row in points if row.temporary}
         for number in gone | {trigger.number for trigger in seen if trigger.over}:
             self.breakpoints.remove(number)
 
     def _watch_stop(self, event: StopEvent, seen: tuple[Trigger, ...]) -> StopEvent:
-        """A run or step that a watchpoint ended: the focus goes to the lane that touched it."""
+        """The event of a run or step that a watchpoint ended; moves the focus to the lane that
+        touched the place.
+        """
         inferior, first = self._inferior, seen[0]
         inferior.focus = Focus(first.sm, first.warp, first.lane)
         hits, notes = [trigger.number for trigger in seen], self.watchpoints.notes
@@ -328,19 +337,21 @@ class Runner(Attached["Inferior"]):
         return self._record(ExitStop(message, kernel=inferior.kernel.name))
 
     def adopt(self) -> None:
-        """The inferior stands elsewhere in its launch: what was under way is forgotten."""
+        """Forget everything under way: the inferior has been moved to another place of its
+        launch.
+        """
         self._traps.attach()
         self._traps.driver.adopt()
         self.gathering.forget()
         self.watchpoints.take()
 
     def stands_after_step(self) -> None:
-        """It stands where a step ended."""
+        """Note that the inferior stands where a step ended."""
         self._traps.driver.stands_after_step()
 
     # ---- focus -------------------------------------------------------------------------
     def _move_focus(self, event: StopEvent, kind: StopKind) -> None:
-        """The focus goes to what a stop is about."""
+        """Move the focus to the warp and lane that a stop is about."""
         inferior = self._inferior
         focus = inferior.focus
         if kind == "breakpoint":
@@ -356,11 +367,14 @@ class Runner(Attached["Inferior"]):
         self._repair_focus()
 
     def _repair_focus(self) -> None:
-        """After a run the focused warp may be gone: take the nearest one that is left."""
+        """Move the focus to the nearest remaining warp, where the focused one ended during the
+        run.
+        """
         inferior = self._inferior
         grid, focus = inferior.grid, inferior.focus
         if focus is not None and focus.sm < len(grid.sms):
-            # Every step comes here: the other warps are not gone through.
+            # Check the focused warp only: this runs at every step, and a scan of all warps would
+            # dominate it.
             warp = grid.sms[focus.sm].warps[focus.warp]
             if warp is not None and warp.status != "exited":
                 if not warp.valid >> focus.lane & 1:

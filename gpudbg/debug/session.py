@@ -147,7 +147,7 @@ class DebugSession(Inferior):
         skipped_inline sources special special_names symbols timeline traps use_settings
         value_history variables warps_where watchpoints written""".split()
     )
-    """What the frontends and other parts of the debugger use of a session."""
+    """Names used by frontends and other parts of the debugger, hidden from `dir()`."""
 
     def __repr__(self) -> str:
         grid, block = dim(self.grid.grid), dim(self.grid.block)
@@ -193,7 +193,7 @@ class DebugSession(Inferior):
         self.launching.release()
         held = vars(self)
         kept = {name: held[name] for name in KEPT if name in held}
-        # Those that stay are found before anybody asks for these.
+        # Kept attributes are found before `__getattr__` is asked, which refuses the others.
         kept |= {"_refused": frozenset(held), "_faulted": self.faulted}
         self.__dict__ = kept
         self.__class__ = ClosedSession
@@ -436,7 +436,7 @@ class DebugSession(Inferior):
         try:
             return f"recorded in {path}: {self.save_recording(path):,} bytes"
         except GpudbgError as error:
-            # It is not to hide how the launch failed.
+            # An error here must not hide how the launch failed.
             return f"not recorded: {error}"
 
     def state_hash(self) -> str:

@@ -136,7 +136,7 @@ GDB_ROWS = (
 REAL = frozenset(
     ("annotate", "args", "inferior-tty", "mi-async", "non-stop", "prompt", "target-async")
 )
-"""Of `GDB_ROWS`, those that do something: in GDB/MI."""
+"""Those of `GDB_ROWS` that have an effect: in GDB/MI."""
 
 ACCEPTED = frozenset(
     (
@@ -207,7 +207,7 @@ SAME = {
     "print frame-arguments": ("scalars", "all"),
     "check type": ("on",),
 }
-"""Values beside the default that are true here, too."""
+"""Values besides the default that also describe this debugger truthfully."""
 
 CUDA_ROWS = (
     ("api_failures", "ignore"),
@@ -237,10 +237,10 @@ CUDA_ROWS = (
 """cuda-gdb's `set cuda` options with their defaults, without an effect of their own."""
 
 ON_OFF = {"1": "on", "yes": "on", "enable": "on", "0": "off", "no": "off", "disable": "off"}
-"""gdb's other words for on and off."""
+"""gdb's synonyms of on and off."""
 
 NO_SCREEN = "there is no screen here; `gpudbg PROG` on a terminal opens one"
-"""What settings and commands of the terminal UI say elsewhere."""
+"""Reply of the terminal UI's settings and commands where there is no screen."""
 
 ROWS = (
     SettingRow(
@@ -363,7 +363,7 @@ class Settings:
         shown: Callable[[], str],
         change: Callable[[str], None],
     ) -> None:
-        """Take over a setting of the screen: its values, the present one, how to change it."""
+        """Let the screen implement a setting: its choices, its present value, how to change it."""
         self.rows[name] = replace(self.row(name), choices=choices, text=False, screen=False)
         self._shown[name], self._effects[name] = shown, change
 
@@ -393,7 +393,7 @@ class Settings:
         return value
 
     def _check_inert(self, row: SettingRow, value: str) -> None:
-        """Refuse a value that would not come true."""
+        """Refuse a value that a setting without effect cannot have."""
         switch = row.default in ("on", "off")
         if switch and value not in ("on", "off"):
             raise CommandError('"on" or "off" expected.', f"set {row.name} on")
@@ -405,7 +405,7 @@ class Settings:
         )
 
     def note(self, name: str) -> str:
-        """What to say of a setting that has just been set: that it has no effect; or nothing."""
+        """A note on a setting just set: that it has no effect; "" otherwise."""
         row = self.row(name)
         value = self._values[name]
         if not row.inert or value == row.default or value in SAME.get(name, ()):
@@ -413,7 +413,7 @@ class Settings:
         return f"set {name} {value}: no effect here"
 
     def attach(self, gpu: Gpu) -> None:
-        """Settings that the device keeps: its values, and how to change them."""
+        """Connect the settings that the device stores."""
 
         def change_jobs(value: str) -> None:
             if JOBS.trouble(int(value)):
@@ -430,7 +430,9 @@ class Settings:
         self._effects[ON_FAULT.flag] = change_on_fault
 
     def on_change(self, name: str, act: Callable[[str], None]) -> None:
-        """Carry out a setting that acts: now, as it stands, and whenever it is changed."""
+        """Register the function that a setting acts by; called at once with the present value and
+        at each change.
+        """
         self._effects[name] = act
         act(self._values[name])
 

@@ -223,7 +223,9 @@ def barrier_words(inferior: Inferior, warp: WarpState) -> str:
 
 
 def _not_there(warp: WarpState, number: int | None) -> str:
-    """A warp that has not come to a barrier, or only in part; empty when all of it waits there."""
+    """Words for a warp that has not, or only partly, arrived at a barrier; "" where all of it waits
+    there.
+    """
     if not warp.has_groups or number is None:
         return "" if warp.barrier == number else str(warp.slot)
     away = warp.valid & ~warp.exited & ~warp.shown_groups.at_barrier(number)

@@ -43,11 +43,11 @@ class SourcePath:
 
     @cached_property
     def _beside(self) -> Path | None:
-        """Made when it is asked for: most launches look for no source."""
+        """Computed on first use: most launches look for no source."""
         return None if self._folder is None else Path(self._folder)
 
     def adopt(self, other: SourcePath) -> None:
-        """Take over another path's directories and rules."""
+        """Take over another search path's directories and rules."""
         self.directories = list(other.directories)
         self.rules = list(other.rules)
         self._editors = dict(other._editors)
@@ -82,7 +82,7 @@ class SourcePath:
         return file
 
     def open_in_editor(self, file: str, path: str) -> None:
-        """An editor has a recorded file open from this path: there it is, wherever it was built."""
+        """Map a recorded file to the path at which an editor has it open."""
         if self._editors.get(file) != path and Path(path).is_file():
             self._editors[file] = path
             self._text.pop(file, None)
@@ -131,7 +131,9 @@ class SourcePath:
         return self._text[file]
 
     def _kept_text(self, file: str) -> str | None:
-        """The text that the program was made from, where a recorded name means it."""
+        """The text the program was made from, where a recorded name refers to it; None
+        elsewhere.
+        """
         for name, text in self._kept.items():
             if file == name or file.endswith("/" + name.lstrip("/")):
                 return text

@@ -52,7 +52,7 @@ another warp comes to a breakpoint."""
 
 Arrived = Callable[["WarpState"], bool]
 Goals = Callable[[], frozenset[int]]
-"""Pcs, one of which a warp meets where it arrives, or soon after; asked for when a step is long."""
+"""Pcs, one of which a warp meets on arrival or soon after; computed only when a step is long."""
 
 
 def run_warp(
@@ -127,7 +127,7 @@ def _run_grid(
     def accept(w: WarpState) -> bool:
         nonlocal there, waits
         if w.pc in points and patient and w is not warp and breakpoints.would_stop(w):
-            # The next `continue` reports it.
+            # Reported by the next `continue`.
             w.shown, waits = -1, True
             return True
         if w.pc in points and breakpoints.accepts(w):
@@ -148,12 +148,14 @@ def _run_grid(
 
 
 def _moved_lane(inferior: Inferior, warp: WarpState) -> int:
-    """The lane whose way a step follows: the focused one, or where that has exited another."""
+    """The lane that a step follows: the focused one, or another where that has exited."""
     return first_lane(warp.active) if warp.exited >> inferior.lane & 1 else inferior.lane
 
 
 def _is_thread(inferior: Inferior, warp: WarpState, lane: int) -> Condition | None:
-    """That a lane of compiled code is this one: at goals, it need not stop for others."""
+    """A native condition that a lane is this one, so that compiled code does not stop for other
+    warps at the goals.
+    """
     names = ("threadIdx", "blockIdx")
     places = zip(names, (thread_of(warp, lane), warp.cta.block), strict=True)
     words = [
@@ -165,7 +167,9 @@ def _is_thread(inferior: Inferior, warp: WarpState, lane: int) -> Condition | No
 
 
 def _round(runner: Runner, warp: WarpState, points: Collection[int]) -> StopEvent:
-    """One instruction of the focused warp and of every warp of its CTA that does not wait."""
+    """Execute one instruction of the focused warp and of every other warp of its CTA that can
+    run.
+    """
     grid, watch = runner.inferior.grid, runner.watchpoints
     event: StopEvent | None = None
     held: WarpState | None = None
@@ -179,7 +183,8 @@ def _round(runner: Runner, warp: WarpState, points: Collection[int]) -> StopEven
         if event.kind != "step" or warp.status == "exited":
             return event
         if watch.watched and watch.met(one):
-            # Who touched the place is known now: the next warp may touch it as well.
+            # Stop here: it is known which warp touched the place, and the next one may touch it,
+            # too.
             return event
     if event is not None:
         return event
@@ -189,7 +194,7 @@ def _round(runner: Runner, warp: WarpState, points: Collection[int]) -> StopEven
 
 
 def _waits(breakpoints: Breakpoints, warp: WarpState) -> bool:
-    """Whether a warp that runs along stays at its breakpoint for the next `continue`."""
+    """Whether a warp that runs along must stay at its breakpoint for the next `continue`."""
     if warp.shown == warp.executed:
         return False
     if breakpoints.would_stop(warp):
@@ -212,7 +217,7 @@ def step_lines(runner: Runner, count: int, over: bool) -> Stop:
 
 
 def _begun(runner: Runner) -> Stop | None:
-    """The focused warp is about to run freely; the stop that comes before, if any."""
+    """Prepare the focused warp for running freely. Returns a stop that comes before it, if any."""
     runner.require_movable()
     if (untold := runner.untold()) is not None:
         return untold
@@ -221,7 +226,7 @@ def _begun(runner: Runner) -> Stop | None:
 
 
 def _step_line(runner: Runner, over: bool) -> Stop:
-    """One source line; an instruction where the line is not known."""
+    """Step one source line; an instruction where the line is unknown."""
     inferior = runner.inferior
     symbols, warp = inferior.symbols, inferior.focused()
     if symbols.line(warp.pc) is None:
@@ -244,7 +249,9 @@ def _step_line(runner: Runner, over: bool) -> Stop:
         return now != depth or line != start or entered(w.pc) or beside(symbols, w.pc, chain) > 0
 
     def entered(pc: int) -> bool:
-        """Whether a pc is in a call that the present line has inlined, and that is stepped into."""
+        """Whether a pc lies in a call that the present line has inlined and that the step
+        enters.
+        """
         return not over and bool(deeper(symbols, pc, chain)) and symbols.line(pc) != start
 
     def skips() -> int:
@@ -271,7 +278,7 @@ def _step_line(runner: Runner, over: bool) -> Stop:
 def _entries(
     inferior: Inferior, wanted: Callable[[int], bool], everywhere: bool = False
 ) -> frozenset[int]:
-    """Where code that is wanted begins, is jumped to or returned to, in functions a warp is in.
+    """Pcs at which wanted code can be entered: its beginnings, jump targets and return addresses.
 
     Args:
         everywhere: in all functions.
@@ -291,14 +298,14 @@ def _entries(
 
 
 def _exits(inferior: Inferior) -> frozenset[int]:
-    """Where warps exit in the functions that the focused warp is in."""
+    """Pcs of the EXIT instructions in the functions that the focused warp is in."""
     begun = {frame.pc for frame in frames(inferior) if not frame.inlined}
     rows = (row for pc in begun for row in inferior.symbols.function_rows(pc))
     return frozenset(row.pc for row in rows if "EXIT" in row.text)
 
 
 def _returns(inferior: Inferior) -> frozenset[int]:
-    """Where the functions that the focused warp is in return to."""
+    """Return addresses of the calls that the focused warp is in."""
     return frozenset(frame.pc for frame in frames(inferior) if not frame.inlined)
 
 
@@ -319,7 +326,7 @@ def until(runner: Runner, location: str | None) -> Stop:
         depth = call_depth(inferior, warp)
 
         def left(w: WarpState) -> bool:
-            # As in gdb, the end of the present function is far enough.
+            # As in gdb, returning from the present function ends it as well.
             return bool(w.active & lane) and (w.pc in goals or call_depth(inferior, w) < depth)
 
         stop = run_warp(runner, left, lambda: frozenset(goals) | _returns(inferior))
@@ -370,7 +377,7 @@ def _run_to(runner: Runner, goals: frozenset[int]) -> Stop:
 
 
 def _line_pcs(symbols: Symbols, pc: int) -> list[int]:
-    """Pcs that follow each other from `pc` on and belong to its line."""
+    """Consecutive pcs from `pc` on that belong to its source line."""
     line = symbols.line(pc)
     out: list[int] = []
     for row in symbols.around(pc, 0, 64):
@@ -394,7 +401,7 @@ def finish(runner: Runner, level: int = 0) -> Stop:
     frame = rows[min(level, len(rows) - 1)]
     if frame.physical == 0 and not frame.inlined:
         if inferior.focused().in_trap:
-            # The handler's own frame: out of it means back in the interrupted code.
+            # The handler's own frame: leaving it means returning to the interrupted code.
             return run_warp(
                 runner, lambda w: not w.in_trap, lambda: frozenset(inferior.symbols.pcs)
             )
@@ -412,7 +419,7 @@ def finish(runner: Runner, level: int = 0) -> Stop:
             ),
             lambda: _entries(inferior, lambda pc: chain_of(symbols, pc)[: len(inside)] != inside),
         )
-    # Compiler-made calls between two frames are left, too.
+    # Calls made by the compiler between the two frames are left as well.
     caller = max((f.physical for f in rows if f.physical < frame.physical), default=0)
     return run_warp(
         runner,

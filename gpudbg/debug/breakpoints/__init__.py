@@ -1,4 +1,4 @@
-"""Breakpoints and watchpoints: their table, what meets them, events for scripts."""
+"""Breakpoints and watchpoints: their table, the tests of whether one is met, events for scripts."""
 
 from gpudbg.doors import door
 

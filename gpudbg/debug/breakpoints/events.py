@@ -1,4 +1,4 @@
-"""What scripts hang onto a session: iteration over stops, callbacks, breakpoints for a while.
+"""The script interface to stops: iteration over them, callbacks, breakpoints for a `with` block.
 
 for stop in session.events("breakpoint"):          # every hit, to the end of the launch
     print(stop.thread, session.evaluate("$R4").values[stop.lane])
@@ -45,7 +45,7 @@ def observer_of(event: str, function: Callable[..., None]) -> Observer:
 
 
 class Events(Generic[Owner]):
-    """What happens in a session, for scripts: its stops, the breakpoints' callbacks, observers."""
+    """A session's events for scripts: iteration over stops, breakpoint callbacks, observers."""
 
     def __init__(
         self,
@@ -54,7 +54,7 @@ class Events(Generic[Owner]):
         callbacks: dict[int, Callable[[Owner, Stop], object]],
         run_to_stop: Callable[[Owner, int | None], Stop],
     ) -> None:
-        """What happens in `owner`.
+        """Events of the session `owner`.
 
         Args:
             callbacks: by breakpoint, filled by `on_hit`.
@@ -80,7 +80,9 @@ class Events(Generic[Owner]):
                     return stop
 
     def _passes(self, owner: Owner, stop: Stop) -> bool:
-        """Whether every breakpoint met has a callback and all of them say False."""
+        """Whether the stop is to be passed: every breakpoint met has a callback, and each returned
+        False.
+        """
         hit = [self._callbacks.get(number) for number in stop.breakpoints]
         if not isinstance(stop, BreakpointStop) or not any(hit):
             return False
@@ -148,7 +150,7 @@ class Events(Generic[Owner]):
         at: str | int | None = None,
         block: tuple[int, int, int] | None = None,
     ) -> Iterator[TraceLog]:
-        """Write down what happens in a `with` block; see `DebugSession.trace`."""
+        """Record events for the length of a `with` block; see `DebugSession.trace`."""
         tracer = Tracer(self._owner, events, at, block)
         with self.subscribe(tracer.observer()):
             yield tracer.entries

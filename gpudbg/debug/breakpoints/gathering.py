@@ -31,12 +31,12 @@ if TYPE_CHECKING:
     from gpudbg.sm.state import WarpState
 
 SLICE = 256
-"""Instructions a warp has before the next one's turn."""
+"""Instructions that one warp executes before the next has its turn."""
 
 
 @dataclass(frozen=True, slots=True)
 class WarpArrival:
-    """A warp at the breakpoint, and what it met there."""
+    """A warp that has reached the breakpoint, and the breakpoints it meets there."""
 
     warp: WarpState
     met: Met
@@ -44,7 +44,7 @@ class WarpArrival:
 
 @dataclass(slots=True)
 class Backlog:
-    """What a gathering left for the stops to come.
+    """Results of a gathering that later stops are to report.
 
     Attributes:
         waiting: warps that came to other breakpoints, the first one first.
@@ -72,18 +72,19 @@ class Gathering(Attached["Inferior"]):
         self.arrived = (0, 0)
 
     def forget(self) -> None:
-        """Begin anew, as a launch does."""
+        """Drop all results: a new launch begins."""
         self.backlog = Backlog()
         self.arrived = (0, 0)
 
     def take_arrived(self) -> tuple[int, int]:
-        """How many warps and threads a stop is about; it is reported once."""
+        """Warps and threads that the coming stop is about; cleared by the call, so that one stop
+        reports it.
+        """
         arrived, self.arrived = self.arrived, (0, 0)
         return arrived
 
     def next_event(self) -> StopEvent | None:
-        """What a gathering met before and no stop has reported, if anything; else the machine may
-        run."""
+        """An event that a gathering found and no stop has reported; None: the machine may run."""
         backlog, grid = self.backlog, self._inferior.grid
         if backlog.events:
             event, seen = backlog.events.pop(0)
@@ -97,7 +98,7 @@ class Gathering(Attached["Inferior"]):
         return None
 
     def untold(self) -> StopEvent | None:
-        """The event that ended a gathering and has not been reported: the next stop is for it."""
+        """The event that ended a gathering, if it is unreported: the next stop is for it."""
         return self.next_event() if self.backlog.events else None
 
     def gather(self, event: StopEvent) -> StopEvent:
@@ -147,8 +148,12 @@ class Gathering(Attached["Inferior"]):
     def _advance(
         self, warp: WarpState, points: Collection[int], numbers: Collection[int], count: int
     ) -> WarpArrival | str | None:
-        """Some instructions of one warp; its arrival, "waits" elsewhere, or that all has
-        "ended"."""
+        """Run one warp for up to `count` instructions.
+
+        Returns:
+            The warp's arrival at the breakpoint; "waits" at another breakpoint that stops it;
+            "ended" where something else ended the whole gathering; else None.
+        """
         at = self._condition_met(warp, points, numbers)
         if at is not None:
             return at
@@ -168,7 +173,7 @@ class Gathering(Attached["Inferior"]):
     def _condition_met(
         self, warp: WarpState, points: Collection[int], numbers: Collection[int]
     ) -> WarpArrival | str | None:
-        """What it means that a warp stands where it does."""
+        """Its arrival, where a warp stands at the breakpoint; "waits" at another one; else None."""
         if warp.pc not in points or warp.shown == warp.executed:
             return None
         here = {b.number for b in self._breakpoints.at(warp.pc)}
@@ -181,7 +186,7 @@ class Gathering(Attached["Inferior"]):
         return WarpArrival(warp, self._breakpoints.met)
 
     def _left_words(self) -> tuple[str, ...]:
-        """What the next `continue` is to report."""
+        """Lines that announce what the next `continue` will report."""
         out = []
         for event, seen in self.backlog.events:
             what = "a watchpoint was met" if seen else event.kind.replace("_", " ")

@@ -21,8 +21,9 @@ if TYPE_CHECKING:
 class LocationRow:
     """A breakpoint's location, as `disable 1.2` numbers it.
 
-    `function` is the one whose name was written, or that the address is in; `inside` the one that
-    the line is in, which may be inlined there.  `fullname` is where the line's file was found.
+    `function` is the function named by the user, or else the one that holds the address; `inside`
+    is the function of the source line, which may be inlined there.  `fullname` is the path at which
+    the line's file was found.
     """
 
     number: int = column()
@@ -54,7 +55,7 @@ def _hits(row: BreakpointRow) -> str:
 
 @typed_row
 class BreakpointRow:
-    """A breakpoint as it stands.
+    """A breakpoint's present state as a row.
 
     `locations` are its addresses in full, where a program was asked for them; `original` is the
     location as it was written, `thread` the number of the one warp that it is for, `cost` how runs
@@ -84,11 +85,13 @@ class BreakpointRow:
 
     @property
     def title(self) -> str:
-        """What it stops at, in a few words."""
+        """A short description of what it stops at."""
         return f"{KIND_WORDS[self.watch].lower()} {self.location}" if self.watch else self.location
 
     def below(self) -> Iterator[str]:
-        """The lines under it in a list: its locations where it has several, and its commands."""
+        """The lines below it in a list: its locations where there are several, then its
+        commands.
+        """
         several = self.locations if len(self.locations) > 1 else ()
         wide = max((len(at.place) for at in several), default=0)
         for at in several:
@@ -121,7 +124,7 @@ def breakpoint_row(point: Breakpoint) -> BreakpointRow:
 
 
 class CodeOwner(Protocol):
-    """Who knows the code and its sources: a session."""
+    """The code and sources that locations are looked up in: a session."""
 
     @property
     def symbols(self) -> Symbols:

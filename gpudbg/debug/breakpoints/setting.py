@@ -1,4 +1,4 @@
-"""Breakpoints at work: setting them by location, and what counts as meeting one."""
+"""Setting breakpoints by location, and deciding whether a warp that reaches one stops there."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Tested:
-    """A condition in some lanes of a warp.
+    """Result of testing a condition in some lanes of a warp.
 
     Attributes:
         lanes: mask of those where it holds.
@@ -45,13 +45,13 @@ class Tested:
 
     @property
     def stops(self) -> bool:
-        """Whether this is a stop."""
+        """Whether the warp stops: the condition holds, or could not be computed, in some lane."""
         return bool(self.lanes or self.failed)
 
 
 @dataclass(slots=True)
 class Met:
-    """What a warp that stops has met.
+    """The breakpoints that a stopping warp has met.
 
     Attributes:
         hits: numbers of the breakpoints.
@@ -78,7 +78,7 @@ def _failed(point: Breakpoint, holds: int, failed: int, why: str) -> Tested:
 
 
 class Breakpoints(BreakpointTable, Attached["Inferior"]):
-    """The breakpoints of an inferior: the table, and which of them a warp meets.
+    """The breakpoint table of an inferior, and the test of which breakpoints a warp meets.
 
     Attributes:
         met: what the last warp accepted has met.
@@ -109,7 +109,7 @@ class Breakpoints(BreakpointTable, Attached["Inferior"]):
             found = inferior.symbols.resolve(location, origin(inferior))
         except CommandError:
             self.check_condition(condition)
-            # A kernel of another cubin of the file is there as soon as it is chosen.
+            # Kernels of the file's other cubins get their code only when one of them is chosen.
             later = (location or "").partition("+")[0] in inferior.program.elsewhere
             if not location or not (pending or later):
                 raise
@@ -128,13 +128,13 @@ class Breakpoints(BreakpointTable, Attached["Inferior"]):
         temporary: bool = False,
         ignore: int = 0,
     ) -> Breakpoint:
-        """As the table does; scripts know the number as `$bpnum`."""
+        """Add a row as `BreakpointTable.add` does, and set `$bpnum` to its number for scripts."""
         row = super().add(location, addresses, places, condition, temporary, ignore)
         self._inferior.variables["$bpnum"] = uniform(row.number, I32)
         return row
 
     def check_condition(self, condition: str | None, addresses: Iterable[int] = ()) -> None:
-        """Refuse a condition.
+        """Refuse a condition that cannot be evaluated where it is tested.
 
         Args:
             addresses: where it is tested.
@@ -152,7 +152,7 @@ class Breakpoints(BreakpointTable, Attached["Inferior"]):
         row.line, row.functions = found.line, found.functions
 
     def resolve_pending(self) -> list[Breakpoint]:
-        """Look pending breakpoints up again; those that were found."""
+        """Look pending breakpoints up again. Returns those that were found."""
         inferior = self._inferior
         found = []
         for row in self:
@@ -166,7 +166,7 @@ class Breakpoints(BreakpointTable, Attached["Inferior"]):
         return found
 
     def resolve_again(self) -> None:
-        """Look all breakpoints up, in the code of another program."""
+        """Look all breakpoints up again in the code of another program."""
         for row in self:
             if row.watch is None:
                 row.addresses, row.places = (), ()
@@ -194,7 +194,9 @@ class Breakpoints(BreakpointTable, Attached["Inferior"]):
         return bool(met.hits)
 
     def native_condition(self, pc: int) -> Condition | None:
-        """What compiled code can test for all breakpoints at a pc; None: `accepts` is needed."""
+        """A condition for compiled code that covers all breakpoints at a pc; None where only
+        `accepts` decides.
+        """
         inferior = self._inferior
         warp = next((w for w in inferior.grid.warps() if w.pc == pc), None)
         points = self.at(pc)
@@ -218,14 +220,15 @@ class Breakpoints(BreakpointTable, Attached["Inferior"]):
         try:
             result = evaluate(point.tree, WarpContext(self._inferior, warp))
         except Exception as error:
-            # Whatever it is: the run goes on from a stop that says it.
+            # Any error in a condition becomes a stop that names it: evaluation must not end the
+            # run.
             return _failed(point, 0, lanes, str(error_for_user(error)))
         failed = lanes & ~array_mask(result.valid)
         holds = lanes & array_mask(result.truth())
         return _failed(point, holds, failed, result.why) if failed else Tested(holds)
 
     def would_stop(self, warp: WarpState) -> bool:
-        """Whether `accepts` would say yes; nothing is counted."""
+        """Whether `accepts` would return True; counts no hit."""
         for point in self.at(warp.pc):
             if point.dprintf:
                 continue
@@ -240,13 +243,15 @@ class Breakpoints(BreakpointTable, Attached["Inferior"]):
             return False
         if warp.pc not in self.addresses():
             return False
-        # Reported now: going on from here does not stop at this arrival again.
+        # Marks the arrival as reported: resuming here does not stop for it again.
         warp.shown = warp.executed
         return self.accepts(warp)
 
     # ---- what breakpoints print --------------------------------------------------------
     def _prints(self, point: Breakpoint, warp: WarpState, lane: int) -> bool:
-        """Carry out a breakpoint that prints; False, with a note, where that has no value."""
+        """Print for a `dprintf` breakpoint. Returns False, and adds a note, where a value cannot be
+        computed.
+        """
         try:
             context = WarpContext(self._inferior, warp)
             text = formatted(

@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 Dim3 = tuple[int, int, int]
 
 LISTED = 6
-"""Of a breakpoint's functions, how many are listed when it is set."""
+"""Most functions listed when a breakpoint is set on a name that means several."""
 
 
 def _each(point: Breakpoint) -> str:
-    """The functions that a name meant, with their places."""
+    """A line for each function that the breakpoint's name means, with its place."""
     rows = list(zip(point.functions, point.places, strict=True))
     more = f", {len(rows) - LISTED} more (`info breakpoints`)" if len(rows) > LISTED else ""
     return ", ".join(f"{name} ({place})" for name, place in rows[:LISTED]) + more
@@ -72,7 +72,7 @@ class Breakpoint:
 
     @property
     def written(self) -> str:
-        """The location as it was asked for."""
+        """The location as the user wrote it."""
         return self.original or self.location
 
     @property
@@ -111,7 +111,7 @@ class BreakpointTable:
         self._rows: dict[int, Breakpoint] = {}
         self._next = 1
         self.latest: tuple[int, ...] = ()
-        """Numbers of those that the last command set."""
+        """Numbers of the breakpoints that the last command set."""
 
     def __iter__(self) -> Iterator[Breakpoint]:
         return iter(list(self._rows.values()))
@@ -120,7 +120,7 @@ class BreakpointTable:
         return len(self._rows)
 
     def adopt(self, other: BreakpointTable) -> None:
-        """Take the breakpoints of another table over, as they are."""
+        """Take over all breakpoints of another table, numbers and hit counts included."""
         self._rows, self._next, self.latest = other._rows, other._next, other.latest
 
     def add(
@@ -165,7 +165,7 @@ class BreakpointTable:
         return self._rows[number]
 
     def numbers(self, text: str, integer: Callable[[str], int]) -> list[int]:
-        """Numbers of a list like `1 3-5 $bpnum`.
+        """Parse a list of breakpoint numbers like `1 3-5 $bpnum`.
 
         Args:
             text: the list.
@@ -194,7 +194,9 @@ class BreakpointTable:
 
     @contextmanager
     def alone(self, make: Callable[[], Breakpoint]) -> Iterator[Breakpoint]:
-        """A breakpoint that is there for a while, all others off; then all is as it was."""
+        """Context: one temporary breakpoint with all others disabled; the table is restored at the
+        end.
+        """
         kept, latest = [(row, row.enabled) for row in self], self.latest
         made = make()
         try:
@@ -208,13 +210,13 @@ class BreakpointTable:
             self._next, self.latest = made.number, latest
 
     def remove(self, number: int) -> None:
-        """Delete one."""
+        """Delete a breakpoint."""
         self.get(number)
         del self._rows[number]
         self.latest = tuple(n for n in self.latest if n != number)
 
     def enable(self, number: int, on: bool) -> None:
-        """Switch one on or off."""
+        """Enable or disable a breakpoint."""
         self.get(number).enabled = on
 
     def enable_place(self, number: int, place: int, on: bool) -> None:

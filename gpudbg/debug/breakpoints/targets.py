@@ -1,4 +1,4 @@
-"""What a watchpoint is to look at: the place that an expression names where it is set."""
+"""Watch targets: the place named by an expression, resolved once when the watchpoint is set."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def target_of(inferior: Inferior, expression: str, kind: WatchKind) -> tuple[Wat
 
 
 def numbers_of(place: Place) -> tuple[int, ...]:
-    """The numbers of a place's registers; 0 of the condition code."""
+    """Register numbers of a place; 0 stands for the condition code."""
     if place.kind in ("cc", "flag"):
         return (0,)
     if place.kind == "pair":
@@ -93,14 +93,16 @@ def numbers_of(place: Place) -> tuple[int, ...]:
 
 
 def registers_of(place: Place | None) -> tuple[tuple[str, int], ...]:
-    """File and number of a place's registers; none of another place."""
+    """(register file, number) of each register of a place; empty for other kinds of place."""
     if place is None or place.kind not in _FILES:
         return ()
     return tuple((_FILES[place.kind], number) for number in numbers_of(place))
 
 
 def _check_special(expression: str, kind: WatchKind, number: int, arch: str) -> None:
-    """Refuse what could never be met, or at each instruction."""
+    """Refuse a special register whose watchpoint could never be met, or would stop at each
+    instruction.
+    """
     name = SPECIAL_REGISTERS[number].nvdisasm or expression
     if kind == "store":
         raise CommandError(
@@ -113,7 +115,7 @@ def _check_special(expression: str, kind: WatchKind, number: int, arch: str) -> 
             f"cannot watch {expression}: {name} counts instructions, each one changes it",
             f"`rwatch {expression}` stops where it is read; `goto TICK` goes to a time",
         )
-    # From sm_70 on this number is the SM's.
+    # From sm_70 on this number names another register, one that belongs to the SM.
     cleared = number == CLEARED and arch < "sm_7"
     if number not in CHANGING and not cleared:
         raise CommandError(
@@ -123,8 +125,10 @@ def _check_special(expression: str, kind: WatchKind, number: int, arch: str) -> 
 
 
 def _frame(inferior: Inferior, expression: str, warp: WarpState) -> tuple[int, str] | None:
-    """Of a variable, the frames outside of its own, and the function; None of `$R4`."""
-    # What stands behind a `$` is no variable.
+    """Where the expression is a variable: number of frames outside its own, and its function; None
+    for registers (`$R4`).
+    """
+    # A name after `$` is a register or convenience variable, never a variable of the program.
     if isinstance(parse(expression), NameNode) and expression.strip()[:1] == "$":
         return None
     rows = frames(inferior, warp)
@@ -133,7 +137,9 @@ def _frame(inferior: Inferior, expression: str, warp: WarpState) -> tuple[int, s
 
 
 def _not_yet(inferior: Inferior, expression: str, warp: WarpState) -> tuple[int, str] | None:
-    """The frame of a variable that is in registers, but not at this instruction; else None."""
+    """The frame of a variable that has a register elsewhere in its function but none at this
+    instruction; None otherwise.
+    """
     known = WarpContext(inferior, warp, inferior.frame_level).variables()
     rows = () if known is None else (variable for variable, _ in known.variables())
     found = next((row for row in rows if row.name == expression.strip()), None)
@@ -151,7 +157,8 @@ def _memory(
         raise CommandError(f"cannot watch {expression}: {why}")
     bits, at = place.bits, int(place.addresses[lane])
     if bits is not None:
-        # The bytes that have some of it: what is written beside them touches neighbours alone.
+        # The bytes that hold part of the bit-field: stores to other bytes of its word touch only
+        # neighbours.
         first, end = bits[0] // 8, (bits[0] + bits[1] + 7) // 8
         at, size, bits = at + first, end - first, (bits[0] - 8 * first, bits[1])
     space, address = resolve(inferior, place.space, at)
@@ -178,7 +185,7 @@ def _constant(expression: str, kind: WatchKind, address: int, size: int) -> Watc
 
 # ---- what observers select ---------------------------------------------------------------
 def selected(target: WatchTarget, kinds: tuple[str, ...], grid: Dim) -> Selection:
-    """The bytes that a target is about, where it is memory."""
+    """The memory that a target covers, for the machine's access filter."""
     constants = () if target.constant is None else (target.constant,)
     if target.space == "constant":
         return Selection(constants=constants)
@@ -189,7 +196,7 @@ def selected(target: WatchTarget, kinds: tuple[str, ...], grid: Dim) -> Selectio
 
 
 def selected_registers(watch: Watch, owner: WarpState) -> Selection:
-    """The registers that a target is about."""
+    """The registers that a target covers, for the machine's access filter."""
     target, who = watch.target, (owner.cta.number, owner.index)
     if target.stepped:
         return Selection((), (SelectedRegister(EVERY, 0, *who),))

@@ -22,13 +22,13 @@ _OFFSET = np.uint64(0xFFFF_FFFF)
 
 
 def low_lanes(inside: Any) -> int:
-    """A mask of 32 truth values."""
+    """Lane mask of 32 truth values."""
     return int(np.packbits(inside, bitorder="little").view("<u4")[0])
 
 
 # ---- memory --------------------------------------------------------------------------------
 def overlapping(address: Any, size: int, target: WatchTarget) -> int:
-    """The lanes whose access of `size` bytes meets the watched bytes."""
+    """Lane mask of the accesses of `size` bytes that overlap the watched bytes."""
     at = np.broadcast_to(np.asarray(address), (32,)).astype(np.uint64)
     low = np.uint64(max(target.address - size + 1, 0))
     high = np.uint64(target.address + target.size - 1)
@@ -36,7 +36,7 @@ def overlapping(address: Any, size: int, target: WatchTarget) -> int:
 
 
 def reaching(warp: WarpState, address: Any, size: int, target: WatchTarget) -> int:
-    """The lanes whose access to other blocks of the cluster meets the watched bytes."""
+    """Lane mask of the accesses to other blocks of the cluster that overlap the watched bytes."""
     at = np.broadcast_to(np.asarray(address), (32,)).astype(np.uint64)
     ctas = warp.cta.cluster.ctas
     ranks = [n for n, cta in enumerate(ctas) if cta.block == target.block]
@@ -46,7 +46,7 @@ def reaching(warp: WarpState, address: Any, size: int, target: WatchTarget) -> i
 
 # ---- constants -----------------------------------------------------------------------------
 def reading(constant: SelectedConstant, warp: WarpState, insn: Instruction, lanes: int) -> int:
-    """The lanes in which an instruction reads a constant."""
+    """Lane mask of the lanes in which an instruction reads the watched constant."""
     if not lanes:
         return 0
     found = 0
@@ -59,7 +59,7 @@ def reading(constant: SelectedConstant, warp: WarpState, insn: Instruction, lane
 
 
 def _pointing(constant: SelectedConstant, warp: WarpState, read: ConstantRead) -> int:
-    """The lanes whose register points at a constant."""
+    """Lane mask of the lanes whose index register selects the watched constant."""
     assert read.base is not None
     file = warp.UR if read.base.file == "UR" else warp.R
     held = np.broadcast_to(np.asarray(file[read.base.index]), (32,)).astype(np.uint64)
@@ -80,7 +80,9 @@ def using(
     insn: Instruction,
     lanes: int,
 ) -> int:
-    """The watched lane, if it reads or writes some registers as the watchpoint has it."""
+    """Mask with the watched lane's bit if the instruction reads or writes the registers as the
+    watchpoint asks; else 0.
+    """
     reads, writes = target.kind in ("read", "access"), target.kind != "read"
     wanted = {
         what for at in registers for what in SelectedRegister(*at, 0, 0, reads, writes).touches()
@@ -91,9 +93,9 @@ def using(
     index = insn.guard[0]
     guard = "uniform_predicates" if insn.uniform_guard else "predicates"
     if index != PT and (f"read {guard}", index) in done:
-        # Lanes that it keeps from executing have read it, too.
+        # Lanes whose guard is false have read it as well.
         lanes |= warp.active
     if all(file.removeprefix("read ").startswith("uniform") for file, _ in done):
-        # One for all lanes: whoever executes.
+        # One copy for all lanes: any executing lane counts.
         return 1 << target.lane if lanes else 0
     return lanes & 1 << target.lane

@@ -1,4 +1,4 @@
-"""The frame in which a watched expression means something: where that is left, a watchpoint ends.
+"""Watch scopes: the call whose variables an expression names; the watchpoint ends when it returns.
 
 As in gdb a watchpoint on a variable lasts as long as the call whose variable it is.  A parameter
 of the kernel itself is the same in every thread of the launch: `watch out[5]` outlasts the thread
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class WatchScope:
-    """A call of one lane.
+    """One lane's call, in which a watched expression has its meaning.
 
     Attributes:
         block, warp, lane: whose.
@@ -40,14 +40,14 @@ class WatchScope:
     depth: int
 
     def owner(self, grid: Grid) -> WarpState | None:
-        """The warp that is in it; None where that is not resident."""
+        """The warp that executes the call; None where it is no longer resident."""
         return next((w for w in grid.warps() if self._of(w)), None)
 
     def _of(self, warp: WarpState) -> bool:
         return warp.index == self.warp and warp.cta.block == self.block
 
     def left(self, inferior: Inferior, warp: WarpState) -> bool:
-        """Whether its lane has left it, asked where the warp has returned or exited."""
+        """Whether the lane has left the call; to be asked when its warp has returned or exited."""
         if not self._of(warp):
             return False
         if warp.status == "exited" or warp.exited >> self.lane & 1:
@@ -55,7 +55,7 @@ class WatchScope:
         return self.depth > 0 and lane_depth(inferior, warp, self.lane) < self.depth
 
     def selected(self, owner: WarpState) -> SelectedRegister:
-        """The instructions after which it can be left."""
+        """The instructions after which the call may have been left."""
         return SelectedRegister(LEAVES, 0, owner.cta.number, owner.index)
 
 
@@ -74,13 +74,15 @@ def scope_of(inferior: Inferior, expression: str, in_registers: bool) -> WatchSc
         levels.append(context.frame.level)
     if not levels:
         return None
-    # The innermost of them is left first.
+    # With several frames the innermost one ends the watchpoint: it is left first.
     frame = WarpContext(inferior, warp, min(levels)).frame
     return WatchScope(warp.cta.block, warp.index, inferior.focus.lane, frame.physical)
 
 
 def _level(context: WarpContext, text: str) -> Iterator[int]:
-    """The level of the frame whose variable a name is, if it is one that goes with its frame."""
+    """Level of the frame that a name's variable lives in; nothing for variables that outlive their
+    frame.
+    """
     scope, _, name = text.rpartition("::")
     if scope and context.is_function(scope):
         context = context.function_scope(scope)
@@ -97,7 +99,7 @@ def _level(context: WarpContext, text: str) -> Iterator[int]:
 
 
 def _has(this: DebugVariable, name: str) -> bool:
-    """Whether a name without an object is one of its members."""
+    """Whether an unqualified name is a member of the object `this` points at."""
     pointer = this.type
     target = pointer.target if isinstance(pointer, Pointer) else None
     return isinstance(target, Struct) and target.field(name) is not None

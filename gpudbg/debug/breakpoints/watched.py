@@ -1,4 +1,4 @@
-"""What a watchpoint watches: a place that is fixed when it is set, and the value it had."""
+"""Records of watchpoints: the watched place, fixed when it is set, and its last seen value."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from gpudbg.sm.state import WarpState
 
 WatchKind = Literal["write", "read", "access", "store"]
-"""Changed, read, read or written, written (with the same value, too)."""
+"""What stops: a changed value; a read; a read or write; a write, of the same value too."""
 KIND_WORDS: dict[str, str] = {
     "write": "Hardware watchpoint",
     "read": "Hardware read watchpoint",
@@ -43,7 +43,7 @@ class WatchTarget:
     """The watched place.
 
     Attributes:
-        kind: what of it.
+        kind: of the watchpoint.
         space: global, shared, local or constant; else register or special.
         address, size: the bytes; a constant's address has the bank above bit 32.
         block: the CTA of shared and local memory and of a register.
@@ -69,12 +69,14 @@ class WatchTarget:
 
     @property
     def in_registers(self) -> bool:
-        """Whether it is a register, a special register or a variable in registers."""
+        """Whether the target is a register, a special register, or a variable in registers."""
         return self.space in ("register", SPECIAL)
 
     @property
     def stepped(self) -> str:
-        """Why its warp is stepped at each instruction, or ""."""
+        """Why the owning warp must be single-stepped for this target; "" where compiled code may
+        run.
+        """
         if not self.in_registers:
             return ""
         if self.frame is not None:
@@ -111,7 +113,7 @@ class Watch:
 
     @property
     def cost(self) -> str:
-        """How a run looks after it where code is compiled."""
+        """How a run observes it in compiled code, in words."""
         target = self.target
         if target.space == "constant":
             return "compiled; instructions that may read it are stepped"
@@ -134,7 +136,7 @@ _VERBS: dict[WatchKind, str] = {
 
 
 def lines_of(trigger: Trigger) -> tuple[str, ...]:
-    """What a watchpoint saw, as gdb prints it."""
+    """gdb's lines for what a watchpoint saw."""
     if trigger.over:
         words = f"Watchpoint {trigger.number} deleted because the program has left the block in"
         return (words, "which its expression is valid.")
@@ -145,7 +147,7 @@ def lines_of(trigger: Trigger) -> tuple[str, ...]:
 
 
 def line_of(trigger: Trigger) -> str:
-    """The same in one line: `Watchpoint 1  out[5] was 0, is 23`."""
+    """One line for what a watchpoint saw: `Watchpoint 1  out[5] was 0, is 23`."""
     if trigger.over:
         return f"Watchpoint {trigger.number}  {trigger.expression} is left; it is deleted"
     was = "" if trigger.old == trigger.new else f"was {trigger.old}, "

@@ -56,7 +56,7 @@ if TYPE_CHECKING:
 
 
 class Watchpoints(Attached["Inferior"], Observer):
-    """The session's watchpoints at work; an observer only while one is enabled."""
+    """The watchpoints of a session; attached as an observer only while one is enabled."""
 
     selects = True
 
@@ -74,7 +74,7 @@ class Watchpoints(Attached["Inferior"], Observer):
         self._pcs: dict[tuple[int, int], int] = {}
         self._last: tuple[Trigger, ...] = ()
         self.notes: list[str] = []
-        """Conditions that could not be computed at the last `met`."""
+        """Conditions that could not be evaluated in the last call of `met`."""
 
     # ---- setting -----------------------------------------------------------------------
     def add(
@@ -85,7 +85,7 @@ class Watchpoints(Attached["Inferior"], Observer):
         temporary: bool = False,
         stays: bool = False,
     ) -> Breakpoint:
-        """A watchpoint on the place an expression names in the focused lane.
+        """Set a watchpoint on the place that an expression names in the focused lane.
 
         Args:
             stays: it watches the place after the frame of the expression's variables is left.
@@ -105,14 +105,16 @@ class Watchpoints(Attached["Inferior"], Observer):
         return row
 
     def forget_frames(self) -> None:
-        """Delete what watches variables of frames, as a launch does: their calls are gone."""
+        """Delete watchpoints bound to frames: a new launch has none of their calls."""
         for row in self._breakpoints:
             if row.watch is not None and row.watch.scope is not None:
                 self._breakpoints.remove(row.number)
 
     # ---- running -----------------------------------------------------------------------
     def arm(self) -> bool:
-        """Get ready for a run or step; whether anything is watched."""
+        """Prepare for a run or step: read the watched values. Returns whether anything is
+        watched.
+        """
         grid = self._inferior.grid
         self._rows = [r for r in self._breakpoints if r.enabled and r.watch is not None]
         self._touched, self._owners, self._last = {}, {}, ()
@@ -130,7 +132,7 @@ class Watchpoints(Attached["Inferior"], Observer):
             owner = next((w for w in grid.warps() if watch.target.owned_by(w)), None)
             if owner is None:
                 continue
-            # The user may have written there since the last stop.
+            # Read anew: the user may have written to the place since the last stop.
             value = self._value(row, owner)
             watch.old = watch.old if value is None else value
             if watch.target.in_registers:
@@ -138,7 +140,7 @@ class Watchpoints(Attached["Inferior"], Observer):
         return bool(self._rows)
 
     def selection(self) -> Selection:
-        """What is watched."""
+        """The accesses that the machine must report for the enabled watchpoints."""
         found = NOTHING
         for row in self._rows:
             owner = self._owners.get(row.number)
@@ -153,7 +155,9 @@ class Watchpoints(Attached["Inferior"], Observer):
         return found
 
     def instruction(self, warp: WarpState, pc: int, instruction: Any, lanes: int) -> None:
-        """Remember the pc: at `met` the warp has moved on.  Note what it touches by itself."""
+        """Note the pc, since at `met` the warp has moved on, and the instruction's own register
+        accesses.
+        """
         self._pc = self._pcs[warp.sm, warp.slot] = pc
         self._issuer = issuer(instruction.op, lanes)
         if self._scopes and instruction.op in LEAVING:
@@ -206,7 +210,7 @@ class Watchpoints(Attached["Inferior"], Observer):
             target = _watch_of(self._rows, number).target
             if target.kind != "write":
                 continue
-            # A later block may be in its place.
+            # The slot may by now hold a warp of a later block.
             if (warp is None or owner is warp) and owner.cta.block == target.block:
                 lanes = 1 << target.lane
                 touched[number] = (owner, lanes, self._pcs.get((owner.sm, owner.slot), owner.pc))
@@ -221,12 +225,14 @@ class Watchpoints(Attached["Inferior"], Observer):
         return bool(found)
 
     def take(self) -> tuple[Trigger, ...]:
-        """What ended the last run or step; empty where it was something else, and the next time."""
+        """The triggers that ended the last run or step, handed out once; empty where something else
+        ended it.
+        """
         taken, self._last = self._last, ()
         return taken
 
     def restore(self, seen: tuple[Trigger, ...]) -> None:
-        """Let `take` give back what it gave before."""
+        """Put triggers back, so that the next `take` returns them."""
         self._last = seen
 
     @property
@@ -259,7 +265,7 @@ class Watchpoints(Attached["Inferior"], Observer):
     def _trigger_of(
         self, row: Breakpoint, warp: WarpState, lane: int, at: int, old: str, new: str | None = None
     ) -> Trigger:
-        """What a stop says of a watchpoint; without a `new` value, that it is over."""
+        """The trigger record for a watchpoint; without `new` it says that the frame was left."""
         symbols = self._inferior.symbols
         pc = symbols.offset(at)
         who = (warp.sm, warp.slot, lane)
@@ -273,7 +279,7 @@ class Watchpoints(Attached["Inferior"], Observer):
         watch = _watch(row)
         old, new = watch.old, self._value(row, warp)
         if new is None:
-            # A variable has no place at this instruction.
+            # The variable has no place at this instruction.
             if watch.target.kind == "write":
                 return None
             new = old
@@ -290,13 +296,15 @@ class Watchpoints(Attached["Inferior"], Observer):
         lanes = tested.lanes or tested.failed
         if tested.note:
             self.notes.append(tested.note)
-        # Of lanes that write one word, the last one's value stands: it is the lane to look at.
+        # Of several lanes that write one word the last one's value stands: report that lane.
         one_word = watch.target.kind == "write" and isinstance(watch.type, Scalar)
         lane = lanes.bit_length() - 1 if one_word else first_lane(lanes)
         return self._trigger_of(row, warp, lane, at, old, new)
 
     def _variable(self, row: Breakpoint, warp: WarpState) -> Result | None:
-        """A variable in registers, in its own frame; None where that is not, or has no place."""
+        """The value of a variable in registers, in its own frame; None outside it or where it has
+        no place.
+        """
         target = _watch(row).target
         assert target.frame is not None
         rows = frames(self._inferior, warp)
@@ -311,7 +319,7 @@ class Watchpoints(Attached["Inferior"], Observer):
         return result if result.valid[target.lane] else None
 
     def _value(self, row: Breakpoint, warp: WarpState) -> str | None:
-        """The present value; None: a variable has none here."""
+        """The present value as text; None where a variable has none at this instruction."""
         watch = _watch(row)
         target = watch.target
         inferior = self._inferior
@@ -339,7 +347,9 @@ def _watch_of(rows: list[Breakpoint], number: int) -> Watch:
 
 
 def _home(warp: WarpState, target: WatchTarget) -> WarpState:
-    """A warp of the block whose shared memory is watched; the given one elsewhere."""
+    """A warp of the block whose shared memory is watched, to read it by; for other targets the
+    given warp.
+    """
     if target.space != "shared" or warp.cta.block == target.block:
         return warp
     owners = (cta for cta in warp.cta.cluster.ctas if cta.block == target.block and cta.warps)
@@ -359,7 +369,7 @@ def _where(target: WatchTarget) -> str:
 
 
 def _field(type_: Scalar, raw: bytes, bits: tuple[int, int]) -> bytes:
-    """A bit-field as a number of its type."""
+    """The bits of a bit-field, shifted down to a number of its type."""
     number = bit_field(int.from_bytes(raw, "little"), bits, type_.kind == "i")
     return (number & (1 << 8 * type_.size) - 1).to_bytes(type_.size, "little")
 

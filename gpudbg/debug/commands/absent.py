@@ -114,4 +114,4 @@ ABSENT: dict[str, tuple[str, str]] = {
         ("info float", "info vector"), ("a GPU has no such registers", "`info registers`")
     ),
 }  # fmt: skip
-"""Name → why it is not here, and what to do."""
+"""gdb command that gpudbg lacks -> (why, what to use instead)."""

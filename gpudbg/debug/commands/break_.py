@@ -171,7 +171,7 @@ def delete(session: DebugSession, argument: str) -> Notice:
 
 
 def _quietly(session: DebugSession, words: str, data: object) -> Notice:
-    """What gdb does without a word."""
+    """The answer of a command for which gdb prints nothing."""
     return Notice("" if gdb_text.wanted(session) else words, data)
 
 
@@ -324,7 +324,7 @@ def info_watchpoints(session: DebugSession, argument: str) -> Table:
 
 
 def _cost(session: DebugSession, point: Breakpoint, watch: Watch) -> str:
-    """How runs look after a watchpoint."""
+    """How runs observe a watchpoint, in words."""
     if not point.enabled:
         return "disabled: costs nothing"
     if session.launched and session.grid.fast is None:

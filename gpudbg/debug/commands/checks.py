@@ -134,7 +134,7 @@ def finding(session: DebugSession, argument: str) -> Card:
 
 
 def stand_at(session: DebugSession, access: Any) -> Stop:
-    """Launch again and run to where a thread makes an access for the first time."""
+    """Restart the launch and run to the first time that a thread makes an access."""
     session.restart()
     (x, y, z), (a, b, c) = access.thread, access.block
     condition = (

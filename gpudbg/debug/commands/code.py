@@ -1,4 +1,4 @@
-"""Code: disassemble, list, info line, info symbol."""
+"""Commands about code: disassemble, list, info line, info symbol."""
 
 from __future__ import annotations
 
@@ -299,7 +299,7 @@ def _list_range(session: DebugSession, text: str) -> tuple[str, int, int]:
     begin = _listed_line(session, low)
     if not high:
         return begin.file, max(begin.number, 1), begin.number + size - 1
-    # The second one is a line of the first one's file.
+    # The second number is a line of the file that the first names.
     if high.isdecimal():
         return begin.file, max(begin.number, 1), parse_int(high, "line number")
     last = _listed_line(session, high).number
@@ -359,7 +359,7 @@ def info_line(session: DebugSession, argument: str) -> Listing:
     """Line to addresses, or address to line."""
     places = session.symbols.resolve(argument.strip() or None, session.origin()).addresses
     if not argument.strip() and session.focus is not None and session.frame_level:
-        # A return address lies behind its call: the line is that of the call.
+        # A return address lies behind its call: show the line of the call.
         places = (session.symbols.layout.before(places[0]),)
     return Listing(tuple(_extent(session, pc) for pc in places), attrgetter("words"))
 

@@ -144,7 +144,7 @@ def _shown(session: DebugSession, argument: str) -> _Shown:
 
 
 def _with_reason(session: DebugSession, shown: ShownValue, result: Result) -> ShownValue:
-    """Why a variable has no value, behind the words that say so; gdb says the words alone."""
+    """The value with the reason for a missing one appended; gdb prints only `<optimized out>`."""
     reason = result.why.removeprefix(OPTIMIZED_OUT + ": ")
     if shown.value != OPTIMIZED_OUT or reason == result.why or gdb_text.wanted(session):
         return shown
@@ -153,7 +153,7 @@ def _with_reason(session: DebugSession, shown: ShownValue, result: Result) -> Sh
 
 
 def _never_written(session: DebugSession, text: str, result: Result, lane: int) -> str:
-    """Words for a register or bytes in memory that nobody has written; empty where all were."""
+    """Note for a register or memory that has never been written; "" where all of it was."""
     place = result.place
     number = register_number(text)
     if number is not None:
@@ -165,7 +165,7 @@ def _never_written(session: DebugSession, text: str, result: Result, lane: int) 
     address = int(place.addresses[lane])
     found = never_written(session, place.space, address, size)
     if found is None:
-        # What holds anything but zeros was written.
+        # A nonzero value proves that the memory was written.
         unknown = not_known(session, place.space, address)
         return (
             UNKNOWN if unknown and not any(session.memory.read(place.space, address, size)) else ""
@@ -189,7 +189,7 @@ def shown_value(
         # Half precision is a structure to the compiler; its lanes are numbers.
         result = as_number(result, session.context())
     if isinstance(result.type, Struct | Array) and not result.valid[lane]:
-        # Of an address that is not known nothing is read.
+        # Nothing is read through an address whose value is unknown.
         words = views.value_text(result, lane)
         return ShownValue((words,), str(result.type), lane, words), result
     if isinstance(result.type, Struct) or _nested(result):
@@ -284,7 +284,7 @@ def examine(session: DebugSession, argument: str) -> Answer:
         return _instructions(session, spec, text)
     space, address, unit, letter = _target(session, spec, text)
     if letter == "f" and spec.size is None:
-        unit = max(unit, 4)  # as in gdb: only a size letter makes a float smaller than a word
+        unit = max(unit, 4)  # as in gdb: a float is smaller than a word only with a size letter
     count = abs(spec.count) if spec.count is not None else 1
     if count > 65536:
         raise CommandError("x shows 65536 units at most")

@@ -57,9 +57,9 @@ class ExitRow:
 
 @typed_row
 class EngineState:
-    """How a launch executes; all but the first three only where something is compiled, or why
-    nothing is.  `stepped`: why nothing runs in it for now; `apart`: warps whose control flow is
-    stepped.
+    """How a launch executes; the fields after the first three are set only where code is compiled,
+    or say why it is not.  `stepped`: why nothing runs in it for now; `apart`: warps whose control
+    flow is stepped.
     """
 
     engine: str = column()
@@ -76,7 +76,7 @@ class EngineState:
 
 
 def stepped_now(grid: Grid) -> str:
-    """Why the launch does not run in compiled code as things are, or nothing."""
+    """Why the launch cannot run in compiled code at present; "" where it can."""
     if grid.launched.schedule.seed:
         return SEED
     if grid.launched.observers.steps:
@@ -87,7 +87,7 @@ def stepped_now(grid: Grid) -> str:
 
 
 def _usual(insn: Instruction | None) -> str:
-    """Why compiled code leaves for an instruction that it has."""
+    """Why compiled code leaves at an instruction that it supports."""
     if insn is not None and insn.op.startswith(ACCESSES):
         return "an address outside of memory or misaligned, or the first store to a buffer"
     return "data, a fault or a breakpoint"

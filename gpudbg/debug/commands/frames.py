@@ -40,7 +40,7 @@ def frame_row(session: DebugSession, frame: Frame) -> str:
     """`#0  walk (in=0x705000000) at walk.cu:24`"""
     address = ""
     if frame.level or mid_line(session, frame):
-        # As other commands write a place: a number would be taken for an offset without gdb's.
+        # A bare number is a code address only under `addresses code`: else name the place.
         codes = gdb_text.wanted(session)
         address = f"0x{frame.pc:016x} in " if codes else f"{session.symbols.describe(frame.pc)} in "
     return f"#{frame.level:<3}{address}{frame_words(session, frame)}"
@@ -149,13 +149,13 @@ def _move(session: DebugSession, argument: str, sign: int) -> Card:
 
 @command("up", usage="up [N]", help="the calling frame", group="status", needs="stopped")
 def up(session: DebugSession, argument: str) -> Card:
-    """Towards the kernel."""
+    """Select the caller's frame."""
     return _move(session, argument, 1)
 
 
 @command("down", usage="down [N]", help="the called frame", group="status", needs="stopped")
 def down(session: DebugSession, argument: str) -> Card:
-    """Towards the innermost call."""
+    """Select the callee's frame."""
     return _move(session, argument, -1)
 
 
@@ -181,7 +181,7 @@ def info_frame(session: DebugSession, argument: str) -> Card:
 
 
 def _no_variables(session: DebugSession, frame: Frame) -> Notice:
-    """Nothing is known of a frame's variables, and why."""
+    """The answer where a frame's variables are unknown, with the reason."""
     words = f"No symbol table info available for {frame.function}."
     return Notice(words + _why_none(session), {})
 
@@ -322,6 +322,8 @@ def show_substitute(session: DebugSession, argument: str) -> Listing:
     needs="stopped",
 )
 def return_(session: DebugSession, argument: str) -> Card:
-    """Back in the caller, its registers restored; with an expression, that is the result."""
+    """Return from the selected function without running it: registers restored; an expression gives
+    the result.
+    """
     session.leave_function(argument.strip())
     return _select(session, 0)

@@ -37,7 +37,7 @@ def _count(argument: str) -> int:
     details=_DETAILS,
 )
 def reverse_stepi(session: DebugSession, argument: str) -> Card:
-    """Back by instructions."""
+    """Step back by instructions of the launch."""
     return stop_answer(session, session.reverse_step(_count(argument)))
 
 
@@ -51,7 +51,7 @@ def reverse_stepi(session: DebugSession, argument: str) -> Card:
     details=_DETAILS,
 )
 def reverse_nexti(session: DebugSession, argument: str) -> Card:
-    """Back by instructions of one warp, over calls."""
+    """Step back by instructions of the focused warp, over calls."""
     return stop_answer(session, session.reverse_next(_count(argument)))
 
 
@@ -65,7 +65,7 @@ def reverse_nexti(session: DebugSession, argument: str) -> Card:
     details=_DETAILS,
 )
 def reverse_step(session: DebugSession, argument: str) -> Card:
-    """Back by lines."""
+    """Step back to where a source line began."""
     return stop_answer(session, session.reverse_step_line(_count(argument)))
 
 
@@ -79,7 +79,7 @@ def reverse_step(session: DebugSession, argument: str) -> Card:
     details=_DETAILS,
 )
 def reverse_next(session: DebugSession, argument: str) -> Card:
-    """Back by lines over calls."""
+    """Step back to where a source line began, over calls."""
     return stop_answer(session, session.reverse_step_line(_count(argument), over=True))
 
 
@@ -93,7 +93,7 @@ def reverse_next(session: DebugSession, argument: str) -> Card:
     + "\nAt a watchpoint the launch stands before the instruction that touched it.",
 )
 def reverse_continue(session: DebugSession, argument: str) -> Card:
-    """Back to a stop."""
+    """Run back to the last stop."""
     return stop_answer(session, session.reverse_cont())
 
 
@@ -104,7 +104,7 @@ def reverse_continue(session: DebugSession, argument: str) -> Card:
     details=_DETAILS,
 )
 def reverse_finish(session: DebugSession, argument: str) -> Card:
-    """Back to the call."""
+    """Run back to the call of the present function."""
     return stop_answer(session, session.reverse_finish())
 
 
@@ -118,7 +118,7 @@ def reverse_finish(session: DebugSession, argument: str) -> Card:
     completer=lambda s, text: s.symbols.complete_location(text),
 )
 def reverse_until(session: DebugSession, argument: str) -> Card:
-    """Back to a place."""
+    """Run back to a place."""
     return stop_answer(session, session.reverse_until(argument.strip() or None))
 
 
@@ -132,13 +132,13 @@ def reverse_until(session: DebugSession, argument: str) -> Card:
     + _DETAILS,
 )
 def goto(session: DebugSession, argument: str) -> Card:
-    """To a tick."""
+    """Stand at a tick or bookmark."""
     return stop_answer(session, session.goto_place(argument))
 
 
 @typed_row
 class RecordState:
-    """What of a launch can be gone back to."""
+    """Which part of the launch's past can be gone back to."""
 
     tick: int = column()
     end: int = column()
@@ -165,7 +165,7 @@ class RecordState:
     "instruction.",
 )
 def record_save(session: DebugSession, argument: str) -> Notice:
-    """A recording."""
+    """Write the launch as a recording."""
     word, _, rest = argument.strip().partition(" ")
     path = rest.strip() if word == "save" else argument.strip()
     if not path or (word != "save" and not path.endswith(".gpurec")):
@@ -185,7 +185,7 @@ def record_save(session: DebugSession, argument: str) -> Notice:
     group="running",
 )
 def info_record(session: DebugSession, argument: str) -> Card:
-    """The state of the recording."""
+    """Show how much of the past is kept."""
     history = session.history
     replay = history.replay
     found = RecordState(
@@ -202,7 +202,7 @@ def info_record(session: DebugSession, argument: str) -> Card:
     "is kept.  `branch N` goes to the end of one, `branch compare N` says what differs.",
 )
 def info_branches(session: DebugSession, argument: str) -> Table:
-    """List them."""
+    """List branches."""
     return Table(BranchRow, session.branches)
 
 
@@ -214,7 +214,7 @@ def info_branches(session: DebugSession, argument: str) -> Table:
     completer=lambda s, text: _completed(s, text),
 )
 def branch(session: DebugSession, argument: str) -> Card:
-    """Switch."""
+    """Stand at the end of another branch."""
     if not argument.strip():
         raise CommandError("which branch?", "`info branches` lists them")
     return stop_answer(session, session.branch(argument.strip().strip('"')))
@@ -227,7 +227,7 @@ def branch(session: DebugSession, argument: str) -> Card:
     group="running",
 )
 def branch_name(session: DebugSession, argument: str) -> Table:
-    """Name this one."""
+    """Name the followed branch."""
     session.name_branch(argument.strip().strip('"'))
     return info_branches(session, "")
 
@@ -240,7 +240,7 @@ def branch_name(session: DebugSession, argument: str) -> Table:
     completer=lambda s, text: _completed(s, text),
 )
 def branch_delete(session: DebugSession, argument: str) -> Table:
-    """Forget one."""
+    """Delete a branch."""
     session.delete_branch(_named(argument, "delete"))
     return info_branches(session, "")
 
@@ -254,7 +254,7 @@ def branch_delete(session: DebugSession, argument: str) -> Table:
     completer=lambda s, text: _completed(s, text),
 )
 def branch_compare(session: DebugSession, argument: str) -> Table:
-    """Another branch beside this one."""
+    """Compare another branch's state with this one's."""
     which, _, tick = argument.strip().rpartition(" ")
     if not which or not tick.replace(",", "").isdecimal():
         which, tick = argument, ""

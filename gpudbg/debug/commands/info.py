@@ -448,7 +448,7 @@ def info_barriers(session: DebugSession, argument: str) -> Listing:
         for w in warps
         if w.status == "barrier"
     ]
-    # Of a warp that goes on, single groups of lanes may wait.
+    # A warp may go on while groups of its lanes wait: list these, too.
     rows += [
         BarrierRow(w.slot, group.line)
         for w in warps

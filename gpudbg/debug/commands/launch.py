@@ -28,7 +28,7 @@ SETTINGS = {
     "args": "",
     **{f"launch {row.flag}": f"--{row.flag}" for row in FLAGS if row.setting},
 }
-"""Settings of the next launch -> the flag each lays over the others; `args` replaces them all."""
+"""Setting of the next launch -> the flag that it stands for; `args` replaces all of them."""
 
 
 def opening_of(session: DebugSession) -> Opening:
@@ -46,7 +46,7 @@ def plan(session: DebugSession, words: list[str], fresh: bool = False) -> None:
 
 
 def laid_over(session: DebugSession, words: list[str], fresh: bool = False) -> Opening:
-    """The session's launch flags with others over them.
+    """The session's launch flags, overridden by `words`.
 
     Arguments of another kernel are forgotten where they do not fit the one that is named now.
     """

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from gpudbg.debug.session import DebugSession
 
 MOST = 1 << 28
-"""Bytes that one command writes or searches."""
+"""Most bytes that one command writes or searches."""
 CHUNK = 1 << 16
 
 

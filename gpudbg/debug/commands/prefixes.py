@@ -224,7 +224,7 @@ def init_if_undefined(session: DebugSession, argument: str) -> Answer:
     needs="nothing",
 )
 def dont_repeat(session: DebugSession, argument: str) -> Answer:
-    """Commands of users are not repeated, so that nothing is left to do."""
+    """Accept `dont-repeat` without effect: user commands are never repeated here."""
     return NOTHING
 
 

@@ -33,7 +33,7 @@ _DETAILS: Final = _PLACES + (
 
 
 def _given(argument: str, usage: str) -> tuple[int | None, bool, str]:
-    """(Times to list, whether for all lanes, expression)."""
+    """Parse `/N` or `/l` and the expression: (times to list, whether for all lanes, expression)."""
     found = _OPTIONS.match(argument + " ")
     count, lanes = None, False
     if found is not None:
@@ -75,7 +75,7 @@ def _answer(session: DebugSession, argument: str, usage: str) -> Card | Table:
     completer=lambda s, text: s.complete_expression(text),
 )
 def who_wrote(session: DebugSession, argument: str) -> Card | Table:
-    """The last writers."""
+    """Go to the last writer of a place, or list writers."""
     return _answer(session, argument, "who-wrote")
 
 
@@ -88,7 +88,7 @@ def who_wrote(session: DebugSession, argument: str) -> Card | Table:
     completer=lambda s, text: s.complete_expression(text),
 )
 def who_read(session: DebugSession, argument: str) -> Card | Table:
-    """The last readers."""
+    """Go to the last reader of a place, or list readers."""
     return _answer(session, argument, "who-read")
 
 
@@ -103,7 +103,7 @@ def who_read(session: DebugSession, argument: str) -> Card | Table:
     completer=lambda s, text: s.complete_expression(text),
 )
 def why(session: DebugSession, argument: str) -> Card:
-    """A tree."""
+    """Show the tree of what a value was computed from."""
     depth, control, text = DEPTH, False, argument.strip()
     while text.startswith("/"):
         option, _, text = text[1:].partition(" ") if " " in text else (text[1:], "", "")

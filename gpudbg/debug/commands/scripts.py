@@ -25,7 +25,7 @@ Conditions are looked at in the focused lane.  Ctrl-C ends a script."""
 
 
 def _whole(session: DebugSession, text: str) -> NoReturn:
-    """A line of the table that reaches this is no whole block."""
+    """Refuse a block keyword outside its block: the reader hands on whole blocks only."""
     raise CommandError(f"{text}: its lines are missing, up to `end`", "help define")
 
 

@@ -89,7 +89,7 @@ UNCOUNTED = "  note: not counted in this launch: read it before the first instru
     completer=lambda s, text: [r.name for r in PTX_REGISTERS if r.name.startswith(text)],
 )
 def info_ptx(session: DebugSession, argument: str) -> Table | Listing:
-    """PTX registers, all in a table or some in full."""
+    """Show PTX registers: all in a table, or some in full."""
     names = argument.replace(",", " ").split()
     if names:
         found = [e for n in names for e in explain_ptx(n if n.startswith("%") else f"%{n}")]

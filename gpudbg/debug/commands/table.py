@@ -22,7 +22,7 @@ Entered = TypeVar("Entered", bound=Handler)
 Completer = Callable[["DebugSession", str], list[str]]
 
 TABLE: CommandTable[DebugSession] = CommandTable(ABSENT)
-"""Rows are there once their family was imported."""
+"""The command table; filled as families of commands are imported."""
 
 
 def command(

@@ -158,7 +158,7 @@ def _window(argument: str, end: int) -> tuple[int, int]:
     details="`info timeline` and the history screen (h) show it.",
 )
 def bookmark(session: DebugSession, argument: str) -> Notice:
-    """A name for where the machine stands."""
+    """Include the words before the value: the misspelling may be in `set print elemnts 4`."""
     tick = session.grid.total
     name = session.timeline.mark(tick, argument)
     return Notice(f"bookmark {name!r} at tick {tick:,}", {"tick": tick, "text": name})
@@ -174,7 +174,7 @@ def bookmark(session: DebugSession, argument: str) -> Notice:
     "forgets that. `info bookmarks` shows notes, recordings keep them.",
 )
 def note(session: DebugSession, argument: str) -> Notice:
-    """What its user knows about where the machine stands."""
+    """gdb prints nothing here"""
     tick, text = session.grid.total, argument.strip()
     if len(text) > 1 and text[0] == text[-1] == '"':
         text = text[1:-1].strip()

@@ -289,7 +289,7 @@ def trap_argument(session: DebugSession, argument: str) -> Notice:
     needs="stopped",
 )
 def trap_stop(session: DebugSession, argument: str) -> Notice:
-    """A stop request as warps see it."""
+    """Request a stop by the debugger port, as warps see it."""
     number = _sm(session, argument)
     before = session.grid.sms[number].trap.entries
     session.grid.note_edit()
@@ -308,7 +308,7 @@ def trap_stop(session: DebugSession, argument: str) -> Notice:
     group="traps",
 )
 def trap_step(session: DebugSession, argument: str) -> Notice:
-    """Hold single-step mode."""
+    """Switch single-step mode on or off."""
     if argument not in ("on", "off"):
         raise CommandError(f"trap step {argument!r}", "on or off")
     session.grid.note_edit()
@@ -324,7 +324,7 @@ def trap_step(session: DebugSession, argument: str) -> Notice:
     needs="stopped",
 )
 def trap_preempt(session: DebugSession, argument: str) -> Notice:
-    """Preemption as the handler sees it."""
+    """Request preemption, as the trap handler sees it."""
     word, _, rest = argument.partition(" ")
     if word not in _STATES:
         raise CommandError(f"trap preempt {word!r}", "save, restore or off")
@@ -364,7 +364,7 @@ def trap_option(session: DebugSession, argument: str) -> Table:
 
 @typed_row
 class OptionRow:
-    """A reading that holds where public texts leave a choice."""
+    """An interpretation chosen where public documents leave a choice."""
 
     name: str = column()
     spelled = computed("Option", lambda r: r.name.replace("_", "-"))
@@ -393,7 +393,7 @@ def _register(text: str) -> str | int:
     needs="nothing",
 )
 def trap_port(session: DebugSession, argument: str) -> Notice:
-    """Raw access, logged as every other."""
+    """Read or write the port directly; logged like every access."""
     words = argument.split()
     port, arch = session.traps.port, session.grid.gpu.arch
     try:

@@ -73,7 +73,7 @@ def _text(session: DebugSession, offset: int) -> str:
 
 
 def _why(session: DebugSession, known: LaneAnalysis, offset: int) -> str:
-    """Why the lanes of a branch may go different ways; nothing where they do not."""
+    """Why a branch's lanes may diverge; "" where they do not."""
     found = known.divergent.get(offset)
     if found is None:
         return ""

@@ -42,7 +42,7 @@ class LanePlace:
     state: WarpState
 
     def value(self, name: str) -> int | Dim3:
-        """One coordinate."""
+        """One coordinate by its name."""
         fixed = {"device": DEVICE, "kernel": KERNEL, "grid": GRID}
         found: int | Dim3 = fixed[name] if name in fixed else getattr(self, name)
         return found
@@ -107,7 +107,7 @@ def places(inferior: Inferior) -> Iterator[LanePlace]:
 
 
 def current_coords(inferior: Inferior) -> LanePlace:
-    """The focus.
+    """All coordinates of the focused lane.
 
     Raises:
         CommandError: "Focus is not set on any active CUDA kernel."
@@ -122,7 +122,7 @@ def current_coords(inferior: Inferior) -> LanePlace:
 
 
 def fits(place: LanePlace, wanted: Mapping[str, int | Dim3 | str], here: LanePlace | None) -> bool:
-    """Whether a place has the wanted coordinates."""
+    """Whether a lane has the wanted coordinates; `here` resolves the word `current`."""
     for name, value in wanted.items():
         if isinstance(value, str):
             if value != "current":

@@ -47,13 +47,13 @@ class WarpIds:
         self._next = 1
 
     def clear(self) -> list[int]:
-        """Forget all of them and start from 1 again; the numbers that were known."""
+        """Forget all warps and number from 1 again. Returns the numbers that were in use."""
         gone = self.known()
         self.__init__()  # type: ignore[misc]
         return gone
 
     def known(self) -> list[int]:
-        """Numbers in order."""
+        """The numbers in use, ascending."""
         return sorted(self._ids.values())
 
     def sync(self, session: DebugSession) -> tuple[list[int], list[int]]:
@@ -106,7 +106,7 @@ class WarpIds:
         raise CommandError(f"Invalid thread id: {number}")
 
     def threads(self, session: DebugSession, numbers: Collection[int]) -> list[WarpThread]:
-        """Those of some numbers that are resident, in order."""
+        """Rows for those of the given numbers whose warps are resident, in order."""
         found = ((self.number(w), w) for w in self._live(session))
         current = self.focused(session)
         rows = [

@@ -1,4 +1,4 @@
-"""Branches: the moves after a position of the past at which a user changed something."""
+"""Branches: alternative continuations of a launch, begun where a user changed its past."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class BranchOrigin:
 
 @dataclass(slots=True)
 class Branch:
-    """Recorded moves that are not followed now.
+    """A recorded continuation of the launch that is not the followed one.
 
     Attributes:
         moves: all of them, from the launch on.
@@ -77,7 +77,7 @@ class Branch:
 
     @property
     def tick(self) -> int:
-        """Where it ends."""
+        """The tick of its end."""
         return self.moves[-1].after if self.moves else 0
 
 
@@ -98,7 +98,7 @@ class Branches:
         self.left: Position | None = None
 
     def leave(self, branch: Branch) -> None:
-        """Keep the followed branch by its number and begin a new one."""
+        """Store the followed branch under its number and begin a new one."""
         branch.name, self.name = self.name, ""
         left = branch.left
         branch.left, self.left = self.left or left, None
@@ -173,7 +173,7 @@ class Branches:
         return self.name if number == self.current else self.get(number).name
 
     def left_at(self, number: int) -> Position | None:
-        """Where another one began on a branch first."""
+        """The first position on a branch at which another one began; None where none did."""
         return self.left if number == self.current else self.get(number).left
 
     def origin(self, number: int) -> BranchOrigin:

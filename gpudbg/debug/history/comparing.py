@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 _HEX: Final = Format(lambda value: "" if value is None else f"0x{value:x}")
 _FIELDS: Final = {"pred": "P", "upred": "UP", "cc": "flag "}
-"""Parts of a warp that are masks of lanes, and what one of them is called."""
+"""Parts of a warp that are lane masks -> the prefix of their words' names."""
 
 Parts = dict[str, tuple[bytes, Callable[[int], str]]]
-"""Parts of a state by name: bytes, and what the word at an index is called."""
+"""Part of a state -> (its bytes, a function that names the word at an index)."""
 
 
 @typed_row
@@ -53,7 +53,8 @@ def parts_of(grid: Grid) -> Parts:
     for name, data in state_edits.copied(grid).items():
         found |= _named(name, data, warps, names)
     for name, value in state_edits.value_parts(grid).items():
-        # How the SMs were driven around the last stop is nobody's change.
+        # Run-control bits are excluded: they say how the SM was driven to its last stop, not what a
+        # user changed.
         shown = value & ~RUN_CONTROL if name.endswith(" control") else value
         found[name] = shown.to_bytes(8, "little"), lambda n, name=name: name  # type: ignore[misc]
     return found

@@ -1,4 +1,4 @@
-"""Going forward before the present: commands that run and step follow the order of the recording.
+"""Going forward within the past: commands that run and step follow the recorded order.
 
 While a launch stands in its past its grid has a `Follower`, which carries out what a session asks
 for: by the moves that were recorded, and with the caller's breakpoints and conditions.  At the
@@ -53,7 +53,8 @@ class Follower:
     def _followed(
         self, kind: str, args: tuple[Any, ...], keywords: dict[str, Any]
     ) -> StopEvent | None:
-        """The same up to the present; None: that was reached, and the rest is to be done there.
+        """Carry out a move as far as the present. Returns None where that was reached: the caller
+        does the rest there.
 
         `keywords` are changed to what is left of them.
         """
@@ -109,7 +110,9 @@ class Follower:
         return None
 
     def _some(self, kind: str, args: tuple[Any, ...]) -> StopEvent | None:
-        """As many instructions as a step of a CTA, an SM or all would be."""
+        """Replay as many instructions as a step of a CTA, an SM, or the whole grid would
+        execute.
+        """
         replay, grid = self._replay, self._replay.grid
         before = grid.total
         if kind == "step_cta":

@@ -60,7 +60,7 @@ class LaunchHistory(Attached["Inferior"]):
         self._timeline = timeline
         self._branches: Branches | None = None
         self.replay = self._made()
-        # Neither keeps the other.
+        # Weak reference: history and runner must not keep each other alive.
         runner.history = ref(self)
 
     def launched(self) -> None:
@@ -101,12 +101,13 @@ class LaunchHistory(Attached["Inferior"]):
         return state_hash(self.replay.grid)
 
     def stopped(self) -> None:
-        """The user is about to see a stop: what was changed here is done, and the words of the SMs
-        as they are now belong to it."""
+        """Close the pending changes before the user sees a stop: edits made here belong to this
+        position, and the SMs' words are saved as they are now.
+        """
         if self.replay.crossed:
             self._travel(self.replay.at)
         if self.replay.in_past:
-            # What its user saw here, however the launch has come here now.
+            # Restore what the user saw at this position, by whatever route the launch got here.
             self._show_words()
         self.replay.note_stop()
 
@@ -214,7 +215,8 @@ class LaunchHistory(Attached["Inferior"]):
         self._require()
         replay = self.replay
         high = low = replay.present()
-        # What is met often was met a moment ago: there the way from a checkpoint has many stops.
+        # Search the nearest window first: a frequent breakpoint was met recently, and a longer
+        # stretch would replay many stops.
         near = replay.latest(high.tick - WINDOW) if high.tick > WINDOW else replay.first
         while low > replay.first:
             low = max(near, replay.earlier(low))
@@ -286,13 +288,14 @@ class LaunchHistory(Attached["Inferior"]):
         chosen = self._inferior.focus
         stop = self._runner.end_run(self._event(target, warp, arrived, note))
         if after is not None and warp is not None:
-            # The stop may be another warp's trap: a step forward is this one's all the same.
+            # Even where the stop is another warp's trap, the focus stays on the warp that the
+            # command is about.
             self._inferior.focus = chosen
         self._show_words()
         return stop
 
     def _show_words(self) -> None:
-        """The words of the SMs as the user saw them where the launch stands."""
+        """Restore the SMs' words as the user saw them at this position."""
         if self.replay.show_words():
             self._runner.stands_after_step()
 
@@ -303,7 +306,7 @@ class LaunchHistory(Attached["Inferior"]):
             raise CommandError("the launch was given up", "`run` launches it again")
         replay = self.replay
         if replay.log.edited(replay.grid):
-            # What was changed here is there again when somebody comes back.
+            # Keep the change, as a branch or in a checkpoint, for when the launch comes back here.
             if replay.in_past:
                 self._fork()
             else:
@@ -318,7 +321,7 @@ class LaunchHistory(Attached["Inferior"]):
         return self.arrive(Destination(first), note=(NO_MORE if not first.tick else FORGOTTEN,))
 
     def _travel(self, target: Position) -> StopEvent | None:
-        """Move the launch to a position; the session's parts take its grid over."""
+        """Move the launch to a position and rebind the session's parts to its grid."""
         replay, inferior = self.replay, self._inferior
         event = replay.go(target)
         if inferior.grid is not replay.grid:
@@ -328,7 +331,7 @@ class LaunchHistory(Attached["Inferior"]):
         return event
 
     def _follow(self) -> None:
-        """The launch moves by what was recorded where it stands in the past, else by itself."""
+        """Make the launch follow the recording where it stands in the past, else run by itself."""
         replay = self.replay
         if replay.at < replay.end:
             replay.grid.past = Follower(replay, self._fork)
@@ -344,7 +347,7 @@ class LaunchHistory(Attached["Inferior"]):
         arrived: StopEvent | None,
         note: tuple[str, ...],
     ) -> StopEvent:
-        """What the stop at a target is."""
+        """The stop event to report on arrival at a target."""
         replay, grid = self.replay, self.replay.grid
         if arrived is not None and arrived.kind == "interrupted":
             return arrived
@@ -366,7 +369,7 @@ class LaunchHistory(Attached["Inferior"]):
         old = inferior.focus
         if lane is None:
             same = old is not None and (old.sm, old.warp) == (warp.sm, warp.slot)
-            # A lane that does not act here would have `step` go on until it does.
+            # Choose an active lane: `step` from an inactive one would run until it becomes active.
             acts = old is not None and same and warp.active >> old.lane & 1
             lane = old.lane if old is not None and acts else first_lane(warp.active)
         inferior.focus = Focus(warp.sm, warp.slot, lane)

@@ -62,7 +62,7 @@ class Meetings:
     def _next(
         self, high: Position, addresses: frozenset[int], watching: bool
     ) -> Destination | None:
-        """Go on to the end of a move or the next stop; the stop."""
+        """Replay to the next stop, or to the end of a move. Returns the stop, or None."""
         replay = self._replay
         asked: dict[str, object] = {}
         if addresses:
@@ -80,9 +80,9 @@ class Meetings:
         who = self._who(event)
         if event.kind == "breakpoint":
             return Destination(replay.at, who, breakpoint=True)
-        # Backwards a frame that was left is come into.
+        # A trigger for a left frame is none here: going backwards, the frame is entered.
         if event.kind == "step" and (seen := tuple(t for t in self._watch.take() if not t.over)):
-            # Before the instruction: there the old value is still to be seen.
+            # Stand before the instruction: the old value is still there.
             before = replay.before(replay.at) or replay.at
             trigger = seen[0]
             warp = replay.grid.sms[trigger.sm].warps[trigger.warp]

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from gpudbg.debug.history.replay import Replay
 
 ACTING: Final = (rec.READY, rec.TRAPPED, rec.FAULTED)
-"""Statuses of warps that a step of several moves."""
+"""Statuses of warps that a multi-warp step moves."""
 _WORDS: Final = tuple(
     """control frozen pause trapped warp_esr warp_esr_pc global_esr warp_report global_report
     exception_enable preemption reported""".split()
@@ -33,7 +33,7 @@ class MoveLog:
 
     Attributes:
         moves: all of them.
-        closed: the last move is not to become longer.
+        closed: the last move must not be extended.
     """
 
     def __init__(self, grid: Grid, replay: Replay) -> None:
@@ -53,7 +53,7 @@ class MoveLog:
 
     @property
     def is_one_run(self) -> bool:
-        """Whether there was one run alone; see `gpudbg.sm.moves.MoveListener`."""
+        """Whether the launch consists of a single run; see `gpudbg.sm.moves.MoveListener`."""
         first = self.moves[0] if len(self.moves) == 1 else None
         return first is not None and first.kind == "run" and not first.before
 
@@ -99,7 +99,7 @@ class MoveLog:
         return self._pace.next_check(self._grid.total)
 
     def paused(self) -> None:
-        """It has paused: a long run has checkpoints on its way."""
+        """Called when a long run has paused: take a checkpoint."""
         self._pace.reached(self._grid.total)
         self._checkpoint_if_due()
 
@@ -109,11 +109,12 @@ class MoveLog:
             replay.note_long_run()
 
     def end(self, move: Move, event: StopEvent | None) -> None:
-        """It has ended; see `gpudbg.sm.moves.MoveListener`."""
+        """Close the log entry of a move; see `gpudbg.sm.moves.MoveListener`."""
         grid = self._grid
         move.after = grid.total
         if event is not None:
-            # A proof that nothing will change ends a run from outside.
+            # A hang is found by analysis outside the machine: logged as a limit, which replay can
+            # reproduce.
             move.stop_kind = "limit" if event.hang else event.kind
             move.event = event if move.by_itself else None
         self._edits = _edits(grid)
@@ -127,12 +128,12 @@ class MoveLog:
                 replay.note_move()
         self.closed = False
         if self._pace.end(move.after):
-            # Many short runs are a long one.
+            # Many short runs add up to a long one: they need checkpoints, too.
             self._checkpoint_if_due()
 
 
 def _continues(last: Move, move: Move) -> bool:
-    """Whether a single step belongs to those before it."""
+    """Whether a single step extends the previous log entry."""
     same = last.single and move.single and last.who == move.who and last.through == move.through
     alike = last.stop_kind == move.stop_kind == "step" and last.driven == move.driven
     return same and alike and _set_alike(last, move)
@@ -159,7 +160,7 @@ def words_of(grid: Grid) -> tuple[tuple[int, ...], ...]:
 
 
 def set_driven(grid: Grid, words: tuple[tuple[int, ...], ...]) -> None:
-    """Of such words those that a driver alone changes: how the SMs are to run."""
+    """Of saved SM words, restore those that only a driver changes: how the SMs are to run."""
     for sm, row in zip(grid.sms, words, strict=True):
         sm.trap.control, sm.trap.frozen, sm.trap.pause = row[0], bool(row[1]), row[2]
 

@@ -54,7 +54,8 @@ class Pace:
     def reached(self, total: int) -> None:
         """Note the total of instructions of a launch that runs on."""
         now, done = process_time(), total - self._at
-        # A run that ends before its first pause does not pay for the clock.
+        # A run that ends before its first pause is timed by the expected rate, without reading the
+        # clock.
         took = done / self.rate if self._begun is None else now - self._begun
         self._ran += took
         if self._begun is not None and took > _SLICE / 20 and done > 0:

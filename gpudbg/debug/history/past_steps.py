@@ -1,4 +1,4 @@
-"""What one warp executed before the present position, to step back by its instructions."""
+"""The steps of one warp before the present position, for stepping back by its instructions."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     from gpudbg.sm.state import WarpState
 
 WINDOW: Final = 4096
-"""Warp instructions of the launch that are looked at first."""
+"""Warp instructions of the launch that are searched first; later searches go further back."""
 
 
 @dataclass(frozen=True, slots=True)
 class PastStep:
-    """A warp before one of its instructions.
+    """The state of a warp before one of its instructions.
 
     Attributes:
         tick: instructions of the launch before it.
@@ -54,8 +54,9 @@ class WarpPast:
         self._before: PastStep | None = None
 
     def scan(self, low: Position, high: Position) -> None:
-        """Note what it did between two positions, before what was seen so far; the launch stands at
-        the first."""
+        """Record the warp's steps between two positions, ahead of those seen so far; the launch
+        must stand at `low`.
+        """
         self.whole = low <= self._replay.first
         later, self._seen = self._seen, []
         warp = next((w for w in self._replay.grid.warps() if self._is(w)), None)
@@ -70,7 +71,7 @@ class WarpPast:
         return PastStep(tick, warp.pc, call_depth(self._inferior, warp), warp.active)
 
     def _note(self, warp: WarpState, tick: int) -> None:
-        """A warp has executed an instruction, the launch's instruction number `tick`."""
+        """Observer callback: record a step if it is this warp's."""
         if not self._is(warp):
             return
         before = self._before
@@ -83,11 +84,11 @@ class WarpPast:
     # ---- what is asked -----------------------------------------------------------------
     @property
     def first(self) -> PastStep | None:
-        """Before the warp's first instruction among those that were scanned."""
+        """The warp's earliest scanned step."""
         return self._seen[0] if self._seen else None
 
     def before_instruction(self, over: bool, count: int) -> PastStep | None:
-        """Before the last of `count` instructions; calls are one with `over`."""
+        """The step before the last `count` instructions; with `over` a call counts as one."""
         at, depth = len(self._seen), self._now.depth
         for _ in range(count):
             at = self._up(at - 1, depth) if over else at - 1
@@ -97,7 +98,9 @@ class WarpPast:
         return self._seen[at]
 
     def before_line(self, over: bool, count: int) -> PastStep | None:
-        """Where the present source line began, or the one before it."""
+        """The first step of the present source line, or of the line before where the warp stands at
+        its first.
+        """
         mine = [seen for seen in self._seen if seen.active >> self.lane & 1]
         at, depth = len(mine), self._now.depth
         for _ in range(count):
@@ -120,9 +123,10 @@ class WarpPast:
         return at
 
     def before_loop(self) -> PastStep | None:
-        """Where a source line began that lies before the present place, over calls: what is behind
-        that in the code is a loop that was gone round; a caller's line lies before its call,
-        wherever its code does."""
+        """The first step of an earlier source line, skipping loop iterations: a line behind the
+        present place in the code is a loop body already passed. Calls are skipped; a caller's line
+        counts as earlier wherever its code lies.
+        """
         mine = [seen for seen in self._seen if seen.active >> self.lane & 1]
         at, depth, here = len(mine), self._now.depth, self._now.pc
         while at:
@@ -137,7 +141,7 @@ class WarpPast:
         return None
 
     def before_call(self) -> PastStep | None:
-        """Before the call of the warp's present function."""
+        """The step at the call of the warp's present function."""
         found = self._up(len(self._seen) - 1, self._now.depth - 1)
         return self._seen[found] if found >= 0 else None
 
@@ -163,7 +167,7 @@ class WarpPast:
         return next(rows, None)
 
     def _up(self, at: int, depth: int, rows: list[PastStep] | None = None) -> int:
-        """The last one up to `at` that is in no more calls than `depth`; -1: there is none."""
+        """Index of the last step up to `at` with call depth at most `depth`; -1: none."""
         seen = self._seen if rows is None else rows
         while at >= 0 and seen[at].depth > depth:
             at -= 1

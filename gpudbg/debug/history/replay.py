@@ -1,4 +1,4 @@
-"""Every state of a launch again: checkpoints, and the moves that lead on from them.
+"""Replay: restores any state of a launch from checkpoints and logged moves.
 
 A launch is deterministic, so a state is its beginning and the moves since then.  What was changed
 from outside between two moves (registers, memory, a trap handler) is in a checkpoint that was taken
@@ -29,18 +29,17 @@ if TYPE_CHECKING:
     from gpudbg.sm.grid import Grid
 
 FAR: Final = 200_000
-"""Warp instructions that are carried out again before a checkpoint is worth its time."""
+"""Warp instructions whose replay costs more than one more checkpoint."""
 MOST: Final = 48
-"""Checkpoints that only save time, at most."""
+"""Most checkpoints that only save time."""
 MOST_CHANGES: Final = 100
 MOST_BYTES: Final = 224 << 20
-"""Checkpoints where something was changed, and what all checkpoints hold: with more, the earlier
-half of the past is forgotten."""
+"""Most bytes held by all checkpoints; above it the earlier half of the past is dropped."""
 MOST_MOVES: Final = 100_000
-"""Moves that are kept; the same."""
+"""Most moves kept; above it the earlier half of the past is dropped."""
 ENDLESS: Final = 1 << 62
 ROUNDS: Final = ("step_cta", "step_sm", "step_all")
-"""Moves that are an instruction of each of several warps."""
+"""Kinds of moves that execute one instruction in each of several warps."""
 
 
 class Position(NamedTuple):
@@ -123,7 +122,9 @@ class Replay:
         self._left: list[WarpState] | None = None
         self._elsewhere = self.crossed = False
         self._away = False
-        """Somebody has it go through its past, and has not let it move by itself again."""
+        """Whether a search is moving the launch through its past and has not yet let it run by
+        itself again.
+        """
         grid.log = self.log
 
     @property
@@ -136,7 +137,9 @@ class Replay:
         return self.at if self.in_past or self._away else self.end
 
     def last_event(self) -> StopEvent | None:
-        """How the move that ended where the launch stands did, where nothing outside ended it."""
+        """The event with which the last replayed move ended; None where it was ended from
+        outside.
+        """
         at = self.present()
         return None if not at.moves or self._is_apart() else self.moves[at.moves - 1].event
 
@@ -151,7 +154,8 @@ class Replay:
         while at.moves and (at.moves == len(self.moves) or at.tick == self.moves[at.moves].before):
             move = self.moves[at.moves - 1]
             if move.cut_short:
-                # Of several warps those that went on after an error are undone with it.
+                # In a multi-warp step, warps that went on after an error are undone together with
+                # it.
                 many = move.kind in ROUNDS
                 return Position(at.moves - 1, move.before if many else at.tick)
             if move.after > move.before:
@@ -177,20 +181,22 @@ class Replay:
 
     # ---- checkpoints -------------------------------------------------------------------
     def note_edit(self) -> None:
-        """Something was changed since the last move: that is in a checkpoint."""
+        """Record that the state was changed since the last move: takes a checkpoint, from which
+        replay restores the change.
+        """
         self.mark(Position(len(self.moves), self.grid.total), needed=True)
         needed = [n for n, mark in enumerate(self.marks) if mark.needed]
         if len(needed) > MOST_CHANGES or (len(needed) > 1 and self.nbytes > MOST_BYTES):
             self._forget(needed[len(needed) // 2])
 
     def note_move(self) -> None:
-        """A move was appended."""
+        """Called when a move was appended to the log."""
         if len(self.moves) > MOST_MOVES:
             self.mark(self.end, needed=True)
             self._forget(len(self.marks) - 1)
 
     def note_long_run(self) -> None:
-        """A run has been long enough for a checkpoint on its way."""
+        """Called when a run has been long enough for a checkpoint in its middle."""
         self.mark(Position(len(self.moves), self.grid.total))
 
     @property
@@ -200,7 +206,7 @@ class Replay:
         return sum(len(block) for block in held.values())
 
     def _forget(self, number: int) -> None:
-        """Forget what was before a checkpoint between two moves."""
+        """Drop the part of the past before a checkpoint that lies between two moves."""
         mark = self.marks[number]
         gone = mark.at.moves
         del self.moves[:gone]
@@ -224,7 +230,8 @@ class Replay:
         if before is not None and before.grid is not self.grid:
             before = None
         if needed and at == self.end and at.moves and self.moves[-1].left is not None:
-            # Words of the SMs may be what was changed. Other branches keep the move as it was.
+            # The change may concern the SMs' words: store them in a copy, since other branches
+            # share the move.
             self.moves[-1] = replace(self.moves[-1], left=words_of(self.grid))
         begun = process_time()
         insort(self.marks, Mark(at, GridCheckpoint(self.grid, before), needed), key=_place)
@@ -282,7 +289,7 @@ class Replay:
             self._elsewhere = True
 
     def leave(self) -> None:
-        """The state is none of the launch's past: an inspection has changed it."""
+        """Mark the present state as outside the recorded past: an inspection has changed it."""
         self._elsewhere = True
 
     def _leads_to(self, target: Position) -> bool:
@@ -295,7 +302,7 @@ class Replay:
         return not self._is_apart() or self.moves[self.at.moves].kind not in ("step_warp", *ROUNDS)
 
     def _is_apart(self) -> bool:
-        """Whether the launch stands inside a move."""
+        """Whether the launch stands inside a move, between its instructions."""
         return self.at.moves < len(self.moves) and self.at.tick > self.moves[self.at.moves].before
 
     def _mark_before(self, target: Position) -> Mark | None:
@@ -321,7 +328,7 @@ class Replay:
         self._left = None
         output.repeated = output.count - printed
         for warp in self.grid.warps():
-            # Breakpoints there have not been met on this way.
+            # Breakpoints at this place have not been met on this path.
             warp.shown = -1
 
     def _follow(self, target: Position) -> StopEvent | None:
@@ -331,7 +338,7 @@ class Replay:
             whole = target.moves > self.at.moves
             to = move.after if whole else target.tick
             if to - self.grid.total > max(FAR, self.pace.worth):
-                # Whoever goes back once does so again, and not far.
+                # Leave a checkpoint halfway: a user who goes back does so repeatedly, not far.
                 halfway = self.grid.total + (to - self.grid.total) // 2
                 event = self._perform(move, halfway, False)
                 self.mark(Position(self.at.moves, self.grid.total))
@@ -344,7 +351,7 @@ class Replay:
     def _perform(self, move: Move, to: int, whole: bool) -> StopEvent | None:
         """Carry a move out, or more of it, up to a total of instructions or to its end."""
         grid = self.grid
-        # Of single steps each began with the words of the first one.
+        # Single steps logged as one move each began with the words of the first one.
         begins = self._mid is None or (move.single and grid.cut is None)
         set_words(grid, move.driven if begins or self._mid is None else self._mid)
         grid.flow.stop_on_entry = move.stop_on_entry
@@ -355,7 +362,7 @@ class Replay:
         if whole:
             self._left = grid.cut = None
             if move.by_itself and move.event is None:
-                # A move that comes from a recording.
+                # Moves loaded from a recording lack their event: fill it in.
                 move.event = event
         if event.kind == "interrupted":
             self.at, self._mid = Position(self.at.moves, grid.total), words_of(grid)
@@ -400,7 +407,7 @@ class Replay:
             self._note_crossing()
 
     def _note_crossing(self) -> None:
-        """The launch has gone on: where something was changed here, that is not done yet."""
+        """Note that the launch has moved past a position with an edit that has not been applied."""
         mark = self._mark_before(self.at)
         self.crossed = mark is not None and mark.needed and mark.at == self.at
 
@@ -418,7 +425,9 @@ class Replay:
         return event
 
     def _step_on(self, move: Move, asked: dict[str, Any]) -> StopEvent | None:
-        """One instruction of a recorded step, and what a run with these arguments made of it."""
+        """Replay one instruction of a step. Returns the stop that a run with these arguments would
+        have made of it.
+        """
         grid = self.grid
         before = executed(grid)
         stops, accept = frozenset(asked.get("breakpoints", ())), asked.get("accept")
@@ -427,7 +436,7 @@ class Replay:
             if warp.words[rec.STATUS] == rec.READY and grid.meets(warp, stops, accept):
                 return grid.event("breakpoint", warp, grid.total)
         to = grid.total + 1
-        # What cuts an instruction short comes at the next step.
+        # A move whose last instruction was cut short ends with the next step.
         whole = to == move.after and not move.cut_short
         event = self._perform(move, to, whole)
         if until is not None:
@@ -437,7 +446,7 @@ class Replay:
         return event if event is not None and event.kind in BY_ITSELF else None
 
     def resume(self) -> None:
-        """The launch stands at its present: it moves by itself again, and that is noted."""
+        """Hand the launch back to itself at its present: later moves are logged again."""
         self._mid, self._away = None, False
         self.grid.cut = self.grid.past = None
         self.grid.log = self.log
@@ -500,8 +509,9 @@ class Replay:
 
     # ---- words of the SMs ----------------------------------------------------------------
     def note_stop(self) -> None:
-        """The user sees a stop at the present: its words belong to the last move, those that were
-        seen first unless somebody has changed them since."""
+        """Save the SMs' words with the last move as the user sees them at a stop; the first saved
+        ones win unless they were edited since.
+        """
         if self.in_past or not self.moves or self.moves[-1].after != self.grid.total:
             return
         last = self.moves[-1]
@@ -511,8 +521,9 @@ class Replay:
             set_words(self.grid, last.left)
 
     def show_words(self) -> bool:
-        """The words that the user saw here before, where that was a stop; whether it was one
-        behind a step."""
+        """Restore the SMs' words that the user saw at this position. Returns whether that was a
+        stop after a step.
+        """
         at = self.present()
         if not at.moves or self._is_apart():
             return False
@@ -523,12 +534,14 @@ class Replay:
         return last.kind != "run"
 
     def _round(self, move: Move, to: int | None) -> StopEvent:
-        """A step of several warps, or more of it: `_left` are those whose turn is to come."""
+        """Replay a multi-warp step, or continue it; `_left` holds the warps whose turn is still to
+        come.
+        """
         grid = self.grid
         grid.limit = to
         try:
             if self._left is None:
-                # Stopped ones are ready again when it begins.
+                # Warps stopped by an error are ready again when the next step begins.
                 warps = [w for w in _warps_of(grid, move) if w.words[rec.STATUS] in ACTING]
                 before = {id(w): w.executed for w in warps}
                 event = _step_many(grid, move)
@@ -566,7 +579,7 @@ class Replay:
 
     # ---- another way -------------------------------------------------------------------
     def fork(self) -> list[Move]:
-        """Forget what comes after where the launch stands; the moves as they were."""
+        """Drop everything after the present position. Returns the moves as they were."""
         before = list(self.moves)
         at = self.at
         if self._is_apart():
@@ -586,12 +599,13 @@ def _place(mark: Mark) -> Position:
 
 
 def again(grid: Grid, move: Move, to: int | None) -> StopEvent:
-    """Have a grid do a move again, or go on with it, up to a total of instructions; None: to where
-    it ends by itself."""
+    """Replay a move on a grid, or continue it, up to a total of instructions; None: to its own
+    end.
+    """
     if move.kind == "run":
         return grid.run(max_instructions=None if to is None else to - grid.total)
     if grid.total == to and grid.sms[move.who[0]].warps[move.who[1]] is None:
-        # Its last instruction has ended its block, and is done.
+        # Its last instruction ended the block: the move is complete.
         return grid.event("exited" if grid.finished else "step", None, to)
     grid.limit = to
     try:
@@ -611,7 +625,7 @@ def again(grid: Grid, move: Move, to: int | None) -> StopEvent:
 
 @contextmanager
 def _as_it_was(grid: Grid, move: Move) -> Iterator[None]:
-    """Context: options are those that held while a move went on."""
+    """Context: the options that were in force when the move was recorded."""
     faults = grid.gpu.on_fault
     now, faults.goes_on = faults.goes_on, move.goes_on
     try:
@@ -643,12 +657,13 @@ def _step_many(grid: Grid, move: Move) -> StopEvent:
 
 
 def executed(grid: Grid) -> dict[tuple[int, int], int]:
-    """Instructions of each resident warp, by the CTA's number and its index."""
+    """Executed instructions of each resident warp, by (CTA number, index in the CTA)."""
     return {(w.cta.number, w.index): w.executed for w in grid.warps()}
 
 
 def who_acts(grid: Grid, after: dict[tuple[int, int], int]) -> WarpState | None:
-    """The resident warp that executes more by a later moment, of which `executed` is given: a
-    warp that is not there any more has exited."""
+    """The resident warp that executes more until a later moment, whose `executed` counts are
+    `after`; a warp missing from these has exited.
+    """
     live = (w for w in grid.warps() if w.words[rec.STATUS] != rec.DONE)
     return next((w for w in live if after.get((w.cta.number, w.index)) != w.executed), None)

@@ -72,11 +72,13 @@ class MemoryTaker:
         self._before: tuple[str, int, bytes] | None = None
 
     def new_stop(self) -> None:
-        """What was shown is what changes are counted from."""
+        """Start a new comparison: changes are counted from the bytes shown last."""
         self._before = self._last or self._before
 
     def forget(self) -> None:
-        """Launched again: nothing has changed since something of another run."""
+        """The chosen space; a space that belongs to a warp is replaced by global memory when no
+        warp is left.
+        """
         self._before = None
 
     def page(self) -> MemoryPage:
@@ -158,7 +160,7 @@ class MemoryTaker:
         found = mapped(self.session, wanted) if wanted is not None else None
         arguments = [a for a in self.session.launch.arguments if a.buffer is not None]
         if found is None:
-            # At the end what came out is of interest.
+            # At the end of a launch its output buffers are of interest.
             marked = [a for a in arguments if a.output] if self.session.focus is None else []
             first = marked[0].buffer.address if marked else None
             found = mapped(self.session, first) if first is not None else None

@@ -58,11 +58,11 @@ class OutputTaker:
         self._before: ChangeMark | None = None
 
     def new_stop(self) -> None:
-        """What has changed counts from the last picture on."""
+        """Start a new comparison: changes count from the last picture."""
         self._before, self._mark = self._mark, None
 
     def forget(self) -> None:
-        """Launched again: nothing has changed since something of another run."""
+        """Drop the comparison: a new launch has no changes against another run."""
         self._before = self._mark = None
 
     def take(self) -> tuple[OutputRow, ...]:

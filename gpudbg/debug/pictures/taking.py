@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 
 
 def _running_word(row: WarpRow) -> str:
-    """What the lanes do that the focused warp is shown by."""
+    """The verb for the lanes of the group by which the focused warp is shown."""
     group = next((g for g in row.groups if g.here), None)
     if group is not None and group.waits_at:
         return f"wait at {group.waits_at}"
@@ -113,7 +113,7 @@ class StopTaker:
             self._new_stop()
             total = run_counts(s).total
             if total < self._tick:
-                # Launched again: nothing has changed since something of another run.
+                # Another run: drop the pictures that changes were counted from.
                 self._baselines.clear()
                 self.memory.forget()
                 self._outputs.forget()
@@ -156,11 +156,11 @@ class StopTaker:
             found = self.session.warps_where(self.options.where)
             return frozenset((w.sm, w.slot) for w in found)
         except GpudbgError:
-            # It had a value when it was typed; at this stop it has none.
+            # A condition that had a value when typed may have none at this stop.
             return frozenset()
 
     def _image(self) -> ImagePicture | None:
-        """The image's part, while it is looked at."""
+        """The picture of the chosen image; None while no image pane is open."""
         o = self.options
         if not o.image:
             return None
@@ -233,7 +233,7 @@ class StopTaker:
         )
 
     def _with_variables(self, picture: StopPicture, detail: WarpDetail, lane: int) -> StopPicture:
-        """The variables and frames, while one of their panes is seen."""
+        """Add variables and frames, while one of their panes is visible."""
         from dataclasses import replace
 
         if self._variables is None:
@@ -251,7 +251,7 @@ class StopTaker:
         return tuple(FrameLine(f.level, frame_row(s, f), f.pc, f.level == chosen) for f in rows)
 
     def _fragments(self, pc: int) -> FragmentView | None:
-        """The tensor-core instruction that is next or was last; the nearest where one asks."""
+        """The tensor-core instruction at the pc or just executed; on request the nearest one."""
         if not self.session.symbols.has_tensor_cores:
             return None
         from gpudbg.debug.values.fragment_view import near
@@ -259,7 +259,9 @@ class StopTaker:
         return near(self.session, pc, self.options.matrix)
 
     def _tracked(self, pc: int) -> int | None:
-        """The register whose life the code pane marks: chosen, or what is written next."""
+        """The register whose lifetime the code pane marks: the chosen one, or what the next
+        instruction writes.
+        """
         if self.options.tracked is not None or self.live is None:
             return self.options.tracked
         offset = self.session.symbols.offset(self.session.symbols.layout.first(pc))

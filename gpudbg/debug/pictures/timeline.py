@@ -127,11 +127,12 @@ class Store:
 class ChangesPicture:
     """What a stop changed since an earlier one of the same warp.
 
-    `since` is None without one; `first`: that is of another warp, registers are not compared;
-    `mine` counts the warp's instructions in between (None: not recorded).  `masks` are active
-    lanes before and after; `stores` is None where nothing was recorded; `outputs` are (buffer,
-    changed elements).  `register` is the one whose last writers (latest first, `texts` beside)
-    are shown; writers before tick `kept_from` are not known (None: nothing is recorded).
+    `since` is the earlier stop's tick, None without one; with `first` it is another warp's stop, so
+    that registers are not compared; `mine` counts the warp's instructions in between (None: not
+    recorded).  `masks` are active lanes before and after; `stores` is None where nothing was
+    recorded; `outputs` are (buffer, changed elements).  `register` is the one whose last writers
+    (latest first, `texts` beside) are shown; writers before tick `kept_from` are not known (None:
+    nothing is recorded).
     """
 
     since: int | None
@@ -181,7 +182,7 @@ def _ordered(
 
 
 def _sampled(track: Track, start: int, stop: int, views: Iterable[StopPicture]) -> Track:
-    """A track with what the pictures of stops tell where nothing was recorded."""
+    """Fill a track from the pictures of stops where nothing was recorded."""
     if UNKNOWN not in track.states:
         return track
     states, lanes = list(track.states), list(track.lanes)
@@ -272,7 +273,7 @@ def _writes(
 
 
 def _at_tick(session: DebugSession, view: StopPicture, tick: int) -> str:
-    """What was executed at a tick, or why that is not known."""
+    """The instruction executed at a tick, or why it is unknown."""
     found = session.timeline.executed(tick)
     if found is None:
         record = session.timeline.present()
@@ -349,7 +350,9 @@ def take_changes(
 
 
 def chosen_register(view: StopPicture, found: Sequence[TickChange]) -> int | None:
-    """The register to ask about by itself: changed and read here, changed, read here; or R0."""
+    """The register to explain by default: one that changed and is read here, else a changed one,
+    else one read here, else R0.
+    """
     changed = [c.name for c in found]
     names = [*(n for n in changed if n in view.operands), *changed, *sorted(view.operands)]
     numbers = [int(n[1:]) for n in names if n[0] == "R" and n[1:].isdecimal()]
@@ -359,7 +362,7 @@ def chosen_register(view: StopPicture, found: Sequence[TickChange]) -> int | Non
 
 
 def differing(before: StopPicture, view: StopPicture, letter: str) -> tuple[TickChange, ...]:
-    """Registers and predicates that two pictures of a warp do not have in common."""
+    """Registers and predicates whose values differ between two pictures of one warp."""
     old, new = before.snapshot.detail, view.snapshot.detail
     if old is None or new is None or old.registers.shape != new.registers.shape:
         return ()

@@ -32,7 +32,7 @@ class VariableLine:
         name: as it stands under its parent.
         depth: how many parents it has.
         type: in C.
-        text: what the focused lane has, or why it has nothing.
+        text: the focused lane's value, or why there is none.
         lanes: a scalar or a pointer in 32 lanes.
         inner: whether it can be opened; `opened`: it is.
         changed: since the stop before.
@@ -117,7 +117,7 @@ class VariableTaker:
             yield from self._tree(below, part, found, detail, lane, depth + 1, stop, True)
 
     def _bytes(self, value: Result, lane: int) -> tuple[str, ...]:
-        """What the focused lane has of a structure or an array."""
+        """Texts of a structure's or array's parts in the focused lane, compared to find changes."""
         try:
             return (self._session.memory.bytes_of(value, lane).hex(),)
         except GpudbgError:
@@ -146,7 +146,7 @@ def _parts(path: str, kind: Any) -> list[tuple[str, str]]:
     if isinstance(kind, Pointer):
         if isinstance(kind.target, Struct):
             return [(f.name, f"{path}->{f.name}") for f in kind.target.fields if f.name]
-        # What nothing is known of (`void *`) cannot be read.
+        # A pointer to an incomplete type (`void *`) cannot be opened.
         return [(f"*{path}", f"*{path}")] if getattr(kind.target, "size", 0) else []
     return []
 

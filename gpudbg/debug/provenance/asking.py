@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 ASYNCHRONOUS: Final = frozenset(
     "LDGSTS UBLKCP UBLKRED UBLKPF UTMALDG UTMASTG UTMAREDG UTMACMDFLUSH STAS REDAS".split()
 )
-"""Instructions whose accesses are copies beside the threads."""
+"""Instructions whose memory accesses are asynchronous copies."""
 
 
 class Provenance(Attached["Inferior"]):
@@ -51,7 +51,7 @@ class Provenance(Attached["Inferior"]):
     def touches(
         self, expression: str, how: str, most: int = 1, lanes: bool = False
     ) -> tuple[PlaceTouch, ...]:
-        """The last times a place was touched, the latest first.
+        """The last accesses to a place, the latest first.
 
         Args:
             how: "write" or "read".
@@ -65,7 +65,7 @@ class Provenance(Attached["Inferior"]):
             places = self._places(expression, how, lanes)
             wanted = self._find(places, how, 0 if lanes else most)
             found = [hit for row in wanted.found for hit in row]
-            # In the order of time each leads on to the next.
+            # In order of time, so that each replay continues from the previous one.
             rows = [self._touch(places[hit.place], hit) for hit in sorted(found, key=_tick)]
             if how == "write":
                 rows += [self._beginning(places[n], wanted.left(n)) for n in wanted.unfound()]
@@ -99,7 +99,7 @@ class Provenance(Attached["Inferior"]):
         return self._arrive(places[0], found[0], touch, how)
 
     def _arrive(self, place: AskedPlace, hit: Hit | Edit, touch: PlaceTouch, how: str) -> Stop:
-        """Stand before it, as before what a watchpoint sees."""
+        """Stand before the access, like a backward watchpoint stop."""
         assert isinstance(hit, Hit)
         kind: WatchKind = "write" if how == "write" else "read"
         target = WatchTarget(kind, "register" if not place.in_memory else place.space)
@@ -146,7 +146,9 @@ class Provenance(Attached["Inferior"]):
     # ---- standing there ------------------------------------------------------------------
     @contextmanager
     def _standing(self) -> Iterator[None]:
-        """The launch may go through its past; it comes back, and the focus stays."""
+        """Context: the launch may be moved through its past; position and focus are restored at the
+        end.
+        """
         inferior = self._inferior
         focus = inferior.focus
         with self._history.excursion():
@@ -159,7 +161,7 @@ class Provenance(Attached["Inferior"]):
         inferior, history = self._inferior, self._history
         here = history.replay.present()
         if inferior.focus is None:
-            # The launch has ended: as its last warp saw it.
+            # The launch has ended: look from the state that its last warp saw.
             before = history.replay.before(here)
             if before is not None:
                 history.pass_by(before)
@@ -187,12 +189,12 @@ class Provenance(Attached["Inferior"]):
         history, inferior, symbols = self._history, self._inferior, self._inferior.symbols
         replay = history.replay
         history.pass_by(replay.latest(hit.tick))
-        # Of lanes that write one word the last one's value stands.
+        # Of several lanes that write one word, the last one's value stands.
         lane = hit.lanes.bit_length() - 1 if not place.in_code else first_lane(hit.lanes)
         asking = first_lane(place.lanes) if place.in_memory else lane
         warp = find_warp(inferior.grid, hit.key)
         if warp is None:
-            # Its block begins with this instruction.
+            # The block begins with this instruction: it is resident one tick later.
             history.pass_by(replay.latest(hit.tick + 1))
             warp = find_warp(inferior.grid, hit.key)
             history.pass_by(replay.latest(hit.tick))
@@ -252,14 +254,16 @@ class Provenance(Attached["Inferior"]):
         )  # fmt: skip
 
     def _values(self, place: AskedPlace, lanes: int, value: bytes | None) -> tuple[str, ...]:
-        """The value of each of some lanes, where the launch stands."""
+        """The value of the place in each lane of `lanes`, at the present position."""
         if place.in_memory:
             return (value_text(place, value),) * lanes.bit_count()
         mine = (n for n in range(LANES) if lanes >> n & 1)
         return tuple(value_text(place, raw_value(self._inferior, place, n)) for n in mine)
 
     def _beginning(self, place: AskedPlace, lanes: int) -> PlaceTouch:
-        """What was there when the launch began, where nothing else is the writer."""
+        """The record for a place that no instruction wrote: its value at the beginning of the
+        launch.
+        """
         first = self._history.replay.first
         self._history.pass_by(first)
         lanes = lanes or place.lanes
@@ -267,7 +271,7 @@ class Provenance(Attached["Inferior"]):
         return self._outside(place, "launch", first, None, raw, lanes, self.origin(place))
 
     def origin(self, place: AskedPlace) -> str:
-        """Who gave a place its first value."""
+        """Where a place's first value came from, in words."""
         first = self._history.replay.first
         if first.tick:
             return f"before tick {first.tick:,}, where what is kept begins"
@@ -283,7 +287,7 @@ class Provenance(Attached["Inferior"]):
 
 
 def _merged(rows: list[PlaceTouch]) -> list[PlaceTouch]:
-    """Times of different lanes that are one instruction's as one."""
+    """Merge accesses by different lanes that are one instruction's."""
     out: list[PlaceTouch] = []
     for row in rows:
         last = out[-1] if out else None

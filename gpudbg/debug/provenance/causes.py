@@ -67,7 +67,7 @@ class Derivation:
         return ", ".join(parts)
 
     def walk(self) -> Iterator[Derivation]:
-        """It and all below it, in the order of the text."""
+        """Iterate over this value and all its sources, in the order of the text."""
         yield self
         for child in self.children:
             yield from child.walk()

@@ -35,7 +35,7 @@ class Controlling:
 
 
 _END: Final = -1
-"""Where everything ends that leaves the section."""
+"""Stands for the exit of the section, which every leaving path reaches."""
 
 
 def _depends(flow: Flow) -> dict[int, frozenset[int]]:

@@ -1,4 +1,4 @@
-"""Who touches places while a launch is carried out again: three targets to see it.
+"""Observers that find accesses to places while a launch is replayed; three levels of detail.
 
 `Exact` sees every access of single instructions, and takes the step engine.  `InBatches` counts
 what compiled code did to memory, and `OfWarps` keeps what warps executed, in order.
@@ -52,7 +52,7 @@ class Hit:
 
 
 def low_lanes(inside: npt.NDArray[np.bool_]) -> int:
-    """A mask of 32 truth values."""
+    """Lane mask of 32 truth values."""
     return int(np.packbits(inside, bitorder="little").view("<u4")[0])
 
 
@@ -97,7 +97,9 @@ class MemoryFilter:
         return found
 
     def _offset(self, place: AskedPlace, space: str) -> int | None:
-        """What to take from an access's address to compare it with the place's; None: never."""
+        """What to subtract from an access's address to compare it with the place's; None where the
+        space cannot touch it.
+        """
         if space == "generic":
             return self._windows.get(place.space, 0)
         if space == "cluster":
@@ -111,8 +113,9 @@ class MemoryFilter:
         return place.space != "shared" or space == "cluster" or warp.cta.number == place.key[0]
 
     def count(self, batch: AccessBatch) -> npt.NDArray[np.int64]:
-        """Accesses of a batch that touch each place; those of other blocks' shared memory and
-        generic atomics may be counted where they do not."""
+        """Number of accesses of a batch that touch each place. An upper bound: accesses to other
+        blocks' shared memory and generic atomics may be counted without touching.
+        """
         counts = np.zeros(len(self._places), np.int64)
         rows = batch.rows
         what = rows[:, 1] >> 32 & 0xFFFF
@@ -161,7 +164,7 @@ def _touched(
     at = rows[:, 3:].view(np.uint64) - np.uint64(offset)
     if space == "cluster":
         at &= np.uint64(WINDOW_BYTES - 1)
-    # Addresses below the place reach it by their size.
+    # An access that starts below the place may reach into it.
     inside = (at < place.address + place.size) & (at + size[:, None] > place.address)
     masks = np.packbits(inside, axis=1, bitorder="little").view("<u4")[:, 0].astype(np.int64)
     masks &= rows[:, 1] & 0xFFFFFFFF
@@ -184,11 +187,11 @@ class InBatches(Observer):
         self.counts = np.zeros(places, np.int64)
 
     def accesses(self, batch: AccessBatch) -> None:
-        """Count."""
+        """Observer callback: count a batch of accesses."""
         self.counts += self._filter.count(batch)
 
     def take(self) -> npt.NDArray[np.int64]:
-        """The counts; they begin anew."""
+        """Return the counts and reset them."""
         taken, self.counts = self.counts, np.zeros_like(self.counts)
         return taken
 
@@ -217,7 +220,7 @@ class OfWarps(Observer):
         self._count = tick
 
     def instructions(self, batch: Batch) -> None:
-        """Keep what matters."""
+        """Observer callback: keep the rows of the wanted instructions."""
         rows = batch.rows
         if self._everybody:
             chosen = np.ones(len(rows), bool)
@@ -253,9 +256,9 @@ class Exact(Observer):
         self._pc, self._issuer = 0, 0
 
     def instruction(self, warp: WarpState, pc: int, instruction: Any, lanes: int) -> None:
-        """Before an instruction."""
+        """Observer callback: note the registers that an instruction touches."""
         self._pc = pc
-        # Accesses of a copy beside the threads are pieces of one lane's.
+        # The pieces of an asynchronous copy belong to the lane that issued it.
         self._issuer = issuer(instruction.op, lanes)
         self._now.clear()
         if not lanes:
@@ -274,7 +277,7 @@ class Exact(Observer):
     def access(
         self, warp: WarpState, space: str, kind: str, address: Any, lanes: int, size: int
     ) -> None:
-        """Before an access."""
+        """Observer callback: note which places an access touches."""
         if kind not in self._filter.kinds:
             return
         for number, mask in self._filter.lanes(warp, space, address, lanes, size):
@@ -286,11 +289,11 @@ class Exact(Observer):
         return bool(self._now)
 
     def note(self, warp: WarpState | None, tick: int) -> None:
-        """The instruction was the launch's `tick`-th."""
+        """Assign the noted accesses to the launch's instruction number `tick`."""
         for number, key, pc, lanes, kind in self._now:
             last = self.hits[-1] if self.hits else None
             if last is not None and (last.tick, last.place) == (tick - 1, number):
-                # A copy in pieces is one.
+                # Pieces of one asynchronous copy are merged to one hit.
                 self.hits[-1] = Hit(tick - 1, number, key, pc, last.lanes | lanes, last.kind)
             else:
                 self.hits.append(Hit(tick - 1, number, key, pc, lanes, kind))
@@ -298,10 +301,10 @@ class Exact(Observer):
 
 
 class ExactConstants(Exact):
-    """The same of constants alone, where code that reads none of them runs compiled."""
+    """`Exact` for constants alone: code that reads none of them runs compiled."""
 
     selects = True
 
     def selection(self) -> Selection:
-        """What is read."""
+        """The constant reads that the machine must report."""
         return Selection(constants=tuple(self._places[n].constant for n in self._registers))

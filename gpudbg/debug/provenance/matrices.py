@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 I64s = npt.NDArray[np.int64]
 Found = tuple[str, AskedPlace | None, int]
-"""Role, place and lane of something that was read; without a place: it is not known."""
+"""(role, place, lane) of a source; the place is None where it is unknown."""
 _WORD: Final = 4
 _ROW_BYTES: Final = 16
 """Bytes of a row of an 8 x 8 matrix of halves."""
@@ -81,7 +81,7 @@ def _multiplied(
 
 
 def _accumulates(insn: Instruction, seen: Visit) -> bool:
-    """Whether C counts: a predicate may say that it does not."""
+    """Whether C is added: a predicate operand may switch that off."""
     found: Any = insn
     test = found.o.get("pa")
     if not isinstance(test, Pred) or test.index == PT:
@@ -110,7 +110,7 @@ def _line_of(
 
 
 def _same(layout: fragments.Layout, made: Elements) -> npt.NDArray[np.bool_]:
-    """The elements in the same places."""
+    """Mask of the elements of a layout at the same places as `made`."""
     found = np.zeros(layout.row.shape, bool)
     for row, column, tile in zip(made.rows, made.columns, made.tiles, strict=True):
         found |= (layout.row == row) & (layout.column == column) & (layout.tile == tile)
@@ -140,7 +140,9 @@ def _by_lane(held: tuple[int, int]) -> tuple[int, int]:
 def _stored_depths(
     insn: Instruction, product: fragments.Multiplication, seen: Visit, made: Elements
 ) -> I64s | None:
-    """Where along k the stored elements of the rows stand; None: everywhere."""
+    """For sparse A: positions along k of the stored elements of the rows; None for dense
+    matrices.
+    """
     register = _operand(insn, "e")
     if not product.sparse or register is None:
         return None
@@ -154,8 +156,9 @@ def _stored_depths(
 def _metadata(
     insn: Instruction, product: fragments.Multiplication, seen: Visit, made: Elements
 ) -> Iterator[Found]:
-    """Registers that say which elements are stored, and scale factors, in all lanes of the quads
-    that a row or column has them in."""
+    """Metadata and scale-factor registers, in every lane of the quads that hold those of the row or
+    column.
+    """
     quads = sorted({4 * (int(row) & 7) for row in made.rows})
     columns = sorted({4 * (int(column) & 7) for column in made.columns})
     first = "metadata" if product.sparse else "scale"
@@ -169,7 +172,9 @@ def _metadata(
 
 
 def _operand(insn: Instruction, slot: str) -> int | None:
-    """The register in a slot that a product may have beside its matrices."""
+    """Number of the register in an optional slot of a product (metadata, scale factors); None where
+    it has none.
+    """
     found: Any = insn
     operand = found.o.get(slot)
     if not isinstance(operand, Reg) or operand.file != "R" or operand.index == RZ:
@@ -195,7 +200,9 @@ def _described(
 
 
 def _words(role: str, at: I64s, unit: int, seen: Visit, lane: int) -> Iterator[Found]:
-    """Bytes of shared memory, in words where all of one are among them."""
+    """Bytes of shared memory as places, merged to words where all of a word's bytes are among
+    them.
+    """
     found = sorted({int(n) + k for n in at for k in range(unit)})
     chosen = set(found)
     while found:

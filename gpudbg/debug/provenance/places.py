@@ -73,19 +73,21 @@ class AskedPlace:
 
     @property
     def in_code(self) -> bool:
-        """Whether instructions say themselves that they touch it."""
+        """Whether accesses to the place are visible in instructions themselves (registers,
+        constants), not only at run time.
+        """
         return not self.in_memory or self.space == "constant"
 
     @property
     def accessed(self) -> AskedPlace | None:
-        """The place that accesses of memory touch it by; None: no access does."""
+        """The place as memory accesses touch it; None where none can."""
         if self.space == "constant" and self.device is not None:
             return replace(self, space="global", address=self.device)
         return None if self.in_code else self
 
     @property
     def text(self) -> str:
-        """The place itself, however it was written."""
+        """The place in canonical spelling."""
         if self.space == "constant":
             return f"c[0x{self.address >> 32:x}][0x{self.address & 0xFFFFFFFF:x}]"
         if self.in_memory:
@@ -100,7 +102,7 @@ class AskedPlace:
         return self.space != "constant" and self._is_in(insn.writes())
 
     def read_by(self, insn: Instruction) -> bool:
-        """Whether an instruction reads the register, or can read the constant."""
+        """Whether an instruction reads the register, or may read the constant."""
         if self.space == "constant":
             return self.constant.read_by(insn)
         return self._is_in(insn.reads())
@@ -139,7 +141,7 @@ def access_of(access: Any, space: str) -> frozenset[int]:
 
 
 def key_of(warp: WarpState) -> WarpKey:
-    """What tells a warp from all others of its launch."""
+    """Identity of a warp within its launch: CTA number and index in the CTA."""
     return warp.cta.number, warp.index
 
 
@@ -195,7 +197,7 @@ def _register(place: Place, expression: str) -> tuple[tuple[int, ...], str]:
 def _memory(
     inferior: Inferior, expression: str, how: str, result: Result, warp: WarpState, mask: int
 ) -> list[AskedPlace]:
-    """The different places of the lanes."""
+    """The distinct memory places that an expression names in the lanes of `mask`."""
     place, size = result.place, result.type.size
     assert place is not None
     assert place.addresses is not None
@@ -288,7 +290,7 @@ def _read(inferior: Inferior, place: AskedPlace, warp: WarpState | None, lane: i
     try:
         return read(inferior, space, place.address, place.size, warp, lane)
     except CommandError:
-        # An allocation that is made later.
+        # The address belongs to an allocation made later.
         return None
 
 
@@ -324,7 +326,7 @@ def value_text(place: AskedPlace, raw: bytes | None) -> str:
 
 
 def owner_text(inferior: Inferior, place: AskedPlace) -> str:
-    """Whose place it is, where it is not everybody's."""
+    """The owner of a place (block, warp or lane) in words; "" for global memory."""
     if place.space in ("global", "constant"):
         return ""
     cta = place.key[0]

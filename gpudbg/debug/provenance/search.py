@@ -72,23 +72,23 @@ class Wanted:
         self._left = [place.lanes for place in places]
 
     def open(self, number: int) -> bool:
-        """Whether more of a place is wanted."""
+        """Whether more hits of a place are wanted."""
         if self.most:
             return len(self.found[number]) < self.most
         return bool(self._left[number])
 
     @property
     def any_open(self) -> bool:
-        """Whether anything is."""
+        """Whether more hits of any place are wanted."""
         return any(self.open(n) for n in range(len(self.places)))
 
     def take(self, hit: Hit | Edit) -> None:
-        """The next one back."""
+        """Count a hit, the next one backwards in time."""
         number = hit.place
         if not self.open(number):
             return
         place = self.places[number]
-        # A word of memory that several lanes named is one place.
+        # One word of memory that several lanes named is a single place: all of them are answered.
         lanes = hit.lanes & place.lanes if not place.in_memory else self._left[number]
         if not self.most and not lanes & self._left[number]:
             return
@@ -98,11 +98,11 @@ class Wanted:
         self.found[number].append(hit)
 
     def left(self, number: int) -> int:
-        """Lanes of a place for which nothing was found."""
+        """Mask of the lanes of a place that are still unanswered."""
         return self._left[number]
 
     def unfound(self) -> list[int]:
-        """Places whose first value, too, is wanted."""
+        """Numbers of places whose initial value is wanted, too."""
         return [n for n in range(len(self.places)) if self.open(n)]
 
 
@@ -164,7 +164,7 @@ class Search:
         for number, place in by_code:
             touches = place.written_by if self._how == "write" else place.read_by
             self._registers[number] = frozenset(pc for pc, insn in rows if touches(insn))
-        # Where a register says which constant is read, the pc alone does not.
+        # Where a register selects the constant, the pc alone does not tell whether it is read.
         self._pointed = {
             number
             for number, place in by_code
@@ -176,14 +176,14 @@ class Search:
         self._filter = MemoryFilter(places, self._how, self._inferior.grid.gpu.layout)
 
     def _can_be_touched(self, wanted: Wanted) -> bool:
-        """Whether any instruction touches any of the places, or somebody else can have."""
+        """Whether any instruction, memory access or edit can touch one of the places."""
         if any(mark.needed for mark in self._replay.marks):
             return True
         by_code = all(place.accessed is None for place in wanted.places)
         return not by_code or any(self._registers.values())
 
     def _are_there(self, wanted: Wanted) -> bool:
-        """Whether a wanted place can have been touched before: its warp or block is there."""
+        """Whether a wanted place existed before: its warp or block was resident."""
         grid = self._inferior.grid
         for number, place in enumerate(wanted.places):
             if not wanted.open(number):
@@ -202,7 +202,9 @@ class Search:
         return any(mark.needed and mark.at == at for mark in self._replay.marks)
 
     def _take_edits(self, wanted: Wanted, at: Position) -> None:
-        """What was changed at a position, of the places; the launch stands before the change."""
+        """Take the edits at a position that concern the places; the launch stands before the
+        edits.
+        """
         self._travel(at)
         after = self._raw(wanted)
         self._replay.go_before_change(at)
@@ -224,7 +226,7 @@ class Search:
 
     # ---- stretches -----------------------------------------------------------------------
     def _scan(self, wanted: Wanted, low: Position, high: Position) -> list[Hit]:
-        """Who touched the places between two positions, in order; the launch stands at the first.
+        """Hits of the places between two positions, in order; the launch must stand at `low`.
 
         Of a long stretch only the last ones that are wanted.
         """
@@ -241,7 +243,7 @@ class Search:
             if self._registers:
                 self._travel(low)
             hits += self._scan_slices(wanted, low, high)
-        # Of a constant a slice has seen what was found by the code, too.
+        # A slice reports hits of constants that were already found from the code: merge them.
         found = {(hit.tick, hit.place): hit for hit in reversed(hits)}
         return sorted(found.values(), key=lambda hit: hit.tick)
 
@@ -321,7 +323,7 @@ class Search:
 
 
 def run_to(replay: Replay, high: Position, paused: Callable[[], None] = lambda: None) -> None:
-    """Go on to a position, heard by whoever observes.
+    """Replay to a position, with the attached observers notified.
 
     Args:
         paused: called after each piece of it.

@@ -73,7 +73,7 @@ class Slice:
 
     # ---- who wrote it --------------------------------------------------------------------
     def _writer(self, place: AskedPlace, lane: int, before: int) -> Hit | str | None:
-        """The last writer; "edit" for somebody outside, None for nobody."""
+        """The last writer of a register: a hit, "edit" for a change from outside, None for none."""
         if not place.in_memory:
             found = self._register_writer(place, lane, before)
             since = -1 if found is None else found.tick
@@ -117,7 +117,7 @@ class Slice:
         value: str,
         why: str | None = None,
     ) -> Derivation:
-        """What no instruction made."""
+        """A leaf of the tree: a value that no instruction made."""
         kind = why or ("constant" if place.space == "constant" else "launch")
         note = self._asking.origin(place) if kind != "edit" else "changed from outside"
         return Derivation(
@@ -137,9 +137,9 @@ class Slice:
         depth: int,
         role: str,
     ) -> Derivation:
-        """What an instruction made."""
+        """A node of the tree: a value that an instruction made, with its sources below."""
         inferior, symbols = self._inferior, self._inferior.symbols
-        # In memory the last of the lanes that wrote it; else the lane itself.
+        # The lane whose store stands: for memory the highest of those that wrote it.
         writer = hit.lanes.bit_length() - 1 if place.in_memory else lane
         seen = visit(inferior, self._history, hit, writer)
         row, code = symbols.instruction(hit.pc), symbols.place(hit.pc)
@@ -177,7 +177,7 @@ class Slice:
         """The branch that led to an instruction."""
         assert self._controlling is not None
         pcs = self._controlling.of(hit.pc)
-        # A lane that a branch does not take does not execute it.
+        # A lane that jumps over the branch does not execute it.
         row = self._log(hit.key, hit.tick).last(pcs, None, hit.tick) if pcs else None
         if row is None:
             return []

@@ -84,11 +84,13 @@ class LaneAccess:
     lane: int = 0
 
     def address_of(self, lane: int) -> int:
-        """Where another lane's access begins."""
+        """Start address of another lane's access."""
         return self.address + self.at[lane] - self.at[self.lane]
 
     def touching(self, low: int, size: int) -> list[int]:
-        """Lanes whose access touches some bytes, in the order in which they take effect."""
+        """Lanes whose accesses overlap `size` bytes from `low`, in the order in which they take
+        effect.
+        """
         lanes = (n for n in range(32) if self.lanes >> n & 1)
         return [n for n in lanes if -self.size < self.address_of(n) - low < size]
 
@@ -130,7 +132,7 @@ class Visit:
 
 
 class _OfLane(Observer):
-    """Keeps the accesses of one lane."""
+    """Observer of the memory accesses of one lane."""
 
     looks_only = True
 
@@ -143,7 +145,7 @@ class _OfLane(Observer):
         self.maps: list[int] = []
 
     def asynchronous(self, warp: WarpState, event: AsyncEvent) -> None:
-        """Keep where a product's matrices are, and what was copied."""
+        """Observer callback: keep the operands of a matrix product and the pieces of copies."""
         if key_of(warp) != self._key:
             return
         match event:
@@ -157,7 +159,7 @@ class _OfLane(Observer):
     def access(
         self, warp: WarpState, space: str, kind: str, address: Any, lanes: int, size: int
     ) -> None:
-        """Keep it."""
+        """Observer callback: keep the lane's accesses."""
         if key_of(warp) != self._key:
             return
         at = np.broadcast_to(np.asarray(address), (32,))
@@ -171,7 +173,7 @@ class _OfLane(Observer):
 
 
 def visit(inferior: Inferior, history: LaunchHistory, hit: Hit, lane: int) -> Visit:
-    """Carry an instruction out again; the launch stands behind it."""
+    """Replay one instruction and record what it saw; the launch stands behind it afterwards."""
     replay = history.replay
     history.pass_by(replay.latest(hit.tick))
     warp = find_warp(replay.grid, hit.key)
@@ -198,7 +200,7 @@ def visit(inferior: Inferior, history: LaunchHistory, hit: Hit, lane: int) -> Vi
 
 
 def sources_of(insn: Instruction, seen: Visit, place: AskedPlace, lane: int) -> list[ReadSource]:
-    """What an instruction read that made the value of a place of a lane."""
+    """What an instruction read to make the value of a place in a lane."""
     made = _kept if _keeps(insn, lane) else _MADE.get(rule_of(insn.op).made, _plain)
     out = [*made(insn, seen, place, lane), *_predicates(insn, seen, place, lane)]
     different: dict[tuple[object, ...], ReadSource] = {}
@@ -209,7 +211,7 @@ def sources_of(insn: Instruction, seen: Visit, place: AskedPlace, lane: int) -> 
 
 
 def _plain(insn: Instruction, seen: Visit, place: AskedPlace, lane: int) -> Iterator[ReadSource]:
-    """Of an instruction whose lanes are by themselves, a shuffle or a vote."""
+    """Sources of an ordinary instruction, a shuffle or a vote."""
     yield from _memory(insn, seen, place, lane)
     yield from _registers(insn, seen, place, lane)
     yield from _shared_files(insn, seen)
@@ -218,19 +220,21 @@ def _plain(insn: Instruction, seen: Visit, place: AskedPlace, lane: int) -> Iter
 
 
 def _keeps(insn: Instruction, lane: int) -> bool:
-    """Whether a lane keeps what it has: MOV may be for some lanes of each quad alone."""
+    """Whether a lane keeps its old value: MOV may write some lanes of each quad only."""
     some = rule_of(insn.op).some and not has_modifier(insn, "64")
     mask = insn.o.get("imm") if some else None
     return isinstance(mask, Imm) and not mask.value >> (lane & 3) & 1
 
 
 def _kept(insn: Instruction, seen: Visit, place: AskedPlace, lane: int) -> Iterator[ReadSource]:
-    """What was there stays."""
+    """The old value as source, for a lane that an instruction leaves unchanged."""
     yield ReadSource("rest", register_place(place.space, place.numbers, seen.key, lane), lane)
 
 
 def _matrices(insn: Instruction, seen: Visit, place: AskedPlace, lane: int) -> Iterator[ReadSource]:
-    """Of one that multiplies or moves matrices: from other lanes' registers and shared memory."""
+    """Sources of an instruction that multiplies or moves matrices: registers of other lanes, shared
+    memory.
+    """
     found = matrix_sources(insn, seen, place, lane)
     for role, source, holder in found or ():
         if source is None:
@@ -244,7 +248,7 @@ def _matrices(insn: Instruction, seen: Visit, place: AskedPlace, lane: int) -> I
 
 
 def _copied(insn: Instruction, seen: Visit, place: AskedPlace, lane: int) -> Iterator[ReadSource]:
-    """Of a copy beside the threads: bytes that it took along, or an mbarrier that counts them."""
+    """Sources of an asynchronous copy: the copied bytes, or the mbarrier that counts them."""
     taken = list(_taken_along(seen, place, lane))
     yield from taken
     if not taken or any(copy.reduces for copy in seen.copies):
@@ -257,7 +261,7 @@ def _copied(insn: Instruction, seen: Visit, place: AskedPlace, lane: int) -> Ite
 
 
 def _taken_along(seen: Visit, place: AskedPlace, lane: int) -> Iterator[ReadSource]:
-    """What a copy's source has for a place of its target."""
+    """The place in a copy's source that became a place of its target."""
     for copy in seen.copies:
         into = next((runs for runs, _ in copy.writes), None)
         if copy.elements is None or into is None or not copy.reads:
@@ -279,7 +283,7 @@ def _memory(insn: Instruction, seen: Visit, place: AskedPlace, lane: int) -> Ite
     for access in loads:
         role, (offset, size) = "value", _part(insn, access, seen, place)
         if access.kind == "atomic":
-            # Each part of the result may come from all of what was there.
+            # Every part of an atomic's result may depend on the whole old value.
             role, offset, size = "old", 0, access.size
         if offset >= access.size:
             continue
@@ -292,7 +296,7 @@ def _memory(insn: Instruction, seen: Visit, place: AskedPlace, lane: int) -> Ite
 
 
 def _covers(seen: Visit, place: AskedPlace) -> bool:
-    """Whether all bytes of a place are written, by whichever lane."""
+    """Whether all bytes of a place are written by the instruction, in whichever lane."""
     left = set(range(place.address, place.address + place.size))
     writes = [a for a in seen.accesses if a.kind != "load" and a.space == place.space]
     for access in writes:
@@ -303,8 +307,9 @@ def _covers(seen: Visit, place: AskedPlace) -> bool:
 
 
 def _holders(insn: Instruction, seen: Visit, place: AskedPlace, lane: int) -> list[int]:
-    """Lanes whose registers made the place: those that wrote some of its bytes, and those whose
-    atomics took effect before."""
+    """Lanes whose registers made a place: those that wrote some of its bytes, and those whose
+    atomics took effect before.
+    """
     atomic = next((a for a in seen.accesses if a.kind == "atomic" and a.at), None)
     if not place.in_memory:
         if atomic is None:
@@ -326,13 +331,13 @@ def _holders(insn: Instruction, seen: Visit, place: AskedPlace, lane: int) -> li
 
 
 def _part(insn: Instruction, access: LaneAccess, seen: Visit, place: AskedPlace) -> tuple[int, int]:
-    """Which bytes of a load the place is."""
+    """(offset, size) of a place within the bytes of a load."""
     if place.in_memory:
-        # A copy, or an atomic of the place itself.
+        # The target of a copy, or of an atomic to the place itself.
         into = [a for a in seen.accesses if a.kind != "load" and a.space == place.space]
         return (max(place.address - into[0].address, 0), place.size) if into else (0, access.size)
     if insn.op in TEXTURES or (insn.op == "SULD" and has_modifier(insn, "P")):
-        # Texels are converted, filtered and put in another order.
+        # Texels are converted, filtered and reordered: no byte maps to one byte.
         return 0, access.size
     destination = next((o for o in insn.operands if isinstance(o, Reg) and o.file == "R"), None)
     if destination is None or place.space != "register":
@@ -366,25 +371,25 @@ def _registers(
 
 
 def _sharing(insn: Instruction, seen: Visit, place: AskedPlace, lane: int) -> list[int]:
-    """Lanes whose registers go into a value."""
+    """Lanes whose registers went into a value."""
     made = rule_of(insn.op).made
     if made == "lowest":
-        # The lowest one's value; a predicate says whether the lane's own differs from it.
+        # The lowest lane's value; a predicate result compares it with the lane's own.
         own = [lane] if place.space == "predicate" else []
         return [_lowest(seen.lanes, lane), *own]
     if made == "quad" and not any(has_modifier(insn, name) for name in LEVELS):
-        # The level comes from how far apart a quad's coordinates are.
+        # The texture level is derived from coordinate differences within the quad.
         return list(range(lane & ~3, (lane & ~3) + 4))
     return _holders(insn, seen, place, lane)
 
 
 def _lowest(lanes: int, lane: int) -> int:
-    """The lowest of some lanes."""
+    """The lowest executing lane; `lane` where there is none."""
     return (lanes & -lanes).bit_length() - 1 if lanes else lane
 
 
 def _shared_files(insn: Instruction, seen: Visit) -> Iterator[ReadSource]:
-    """Registers of the whole warp: an instruction reads the lowest of its lanes' copies."""
+    """Sources in uniform files: an instruction reads the copy of its lowest executing lane."""
     holder = _lowest(seen.lanes, 0)
     guard = insn.guard[0]
     for space in _SHARED_FILES:
@@ -394,7 +399,7 @@ def _shared_files(insn: Instruction, seen: Visit) -> Iterator[ReadSource]:
 
 
 def _plain_operands(insn: Instruction) -> frozenset[int]:
-    """Operands that an instruction reads: one of them may be an address, too."""
+    """Operands read as values; a register may also occur in an address."""
     operands = {n for o in insn.operands if isinstance(o, Reg) for n in o.registers()}
     return (insn.reads().registers - insn.writes().registers) & operands
 
@@ -410,14 +415,16 @@ def _address_registers(insn: Instruction) -> Iterator[int]:
 
 
 def _extended(insn: Instruction, operand: Address) -> bool:
-    """Whether an address of the older spelling (`[R2]` of LDG.E) is in two registers."""
+    """Whether an address in the older spelling (`[R2]` of LDG.E) takes a register pair."""
     return has_modifier(insn, "E") and (operand.base.index + 1) in insn.reads().registers
 
 
 def _stored(
     insn: Instruction, seen: Visit, place: AskedPlace, data: list[int], lane: int
 ) -> set[int] | list[int]:
-    """A lane's registers that became the bytes of a place, where a store has several."""
+    """Registers of the data operand that became the bytes of a place, for stores of several
+    registers.
+    """
     stores = [a for a in seen.accesses if a.kind == "store" and a.space == place.space]
     operands = [o for o in insn.operands if isinstance(o, Reg) and o.count > 1]
     if not stores or len(operands) != 1:
@@ -431,7 +438,7 @@ def _stored(
 
 
 def _type(insn: Instruction, place: AskedPlace) -> Any:
-    """How the registers are shown that an instruction read; None: as integers."""
+    """The C type in which the instruction's registers are shown; None: as integers."""
     like = rule_of(insn.op).like
     if like == "float":
         return FLOAT
@@ -447,7 +454,7 @@ def _shuffled(insn: Instruction, seen: Visit, place: AskedPlace, lane: int) -> I
     value, index, control = operands
     source = _source_lane(insn, seen, lane, _word(index, seen, lane), _word(control, seen, lane))
     if place.space == "predicate":
-        # Whether the other lane is in the segment.
+        # The predicate result says whether the source lane lies in the segment.
         pass
     elif not seen.lanes >> source & 1:
         yield ReadSource(
@@ -466,7 +473,7 @@ def _shuffled(insn: Instruction, seen: Visit, place: AskedPlace, lane: int) -> I
 
 
 def _voted(insn: Instruction, seen: Visit) -> Iterator[ReadSource]:
-    """What all lanes that execute it have."""
+    """Sources of a vote: the predicate of every executing lane."""
     for holder in range(32):
         if not seen.lanes >> holder & 1:
             continue
@@ -506,7 +513,7 @@ def _source_lane(insn: Instruction, seen: Visit, lane: int, index: int, control:
 def _constants(
     insn: Instruction, seen: Visit, place: AskedPlace, lane: int
 ) -> Iterator[ReadSource]:
-    """Bytes of constant banks; what cx[UR] reads is an access of memory."""
+    """Constant-bank sources; what cx[UR] reads is reported as a memory access."""
     for read in constant_reads(insn):
         offset, size, role, type_ = read.offset, read.size, "operand", _type(insn, place)
         if insn.op in TEXTURES | SURFACES:
@@ -527,7 +534,7 @@ def _constants(
 
 
 def _held(register: Reg, seen: Visit, lane: int) -> int:
-    """What a register of an address had."""
+    """The value that an address register held."""
     if register.is_zero:
         return 0
     if register.file == "UR":
@@ -536,7 +543,7 @@ def _held(register: Reg, seen: Visit, lane: int) -> int:
 
 
 def _others(insn: Instruction, seen: Visit, place: AskedPlace, lane: int) -> Iterator[ReadSource]:
-    """What has no writer: special registers, states of the warp, who executes it."""
+    """Sources without a writer: special registers, warp state, the set of executing lanes."""
     rule = rule_of(insn.op)
     named = [o.name for o in insn.operands if isinstance(o, SReg)]
     for what in named or [rule.state] * bool(rule.state):
@@ -561,7 +568,7 @@ def _predicates(
     if reads.cc:
         yield ReadSource("operand", register_place("cc", (), seen.key, lane), lane)
     if rule_of(insn.op).rest and not isinstance(insn.operands[-1], Imm):
-        # A register says which of them are written; what was there stays in the others.
+        # A mask register selects which predicates are written; the others keep their old values.
         holder = _lowest(seen.lanes, lane) if place.space in _SHARED_FILES else lane
         rest = register_place(place.space, place.numbers, seen.key, holder)
         yield ReadSource("rest", rest, holder)

@@ -1,4 +1,6 @@
-"""What one warp executed, as far back as anybody asks: which instruction wrote a register last."""
+"""Log of what one warp executed, extended backwards on demand, to find the last writer of a
+register.
+"""
 
 from __future__ import annotations
 
@@ -58,15 +60,15 @@ class WarpLog:
         return None
 
     def _extend(self) -> None:
-        """Look at an earlier stretch."""
+        """Scan an earlier stretch of the launch."""
         history, replay = self._history, self._history.replay
         high = self._low
         low = replay.latest(high.tick - self._size) if high.tick > self._size else replay.first
-        # What was changed there is not done by going on.
+        # Do not cross an edit: replay from an earlier checkpoint would not apply it.
         low = max(low, replay.earlier(high, needed=True))
         history.pass_by(low)
         if replay.grid.total > FIRST:
-            # Others will come here again.
+            # Leave a checkpoint: later questions will replay from here.
             replay.mark(replay.at)
         seen = OfWarps({self._key}, None)
         seen.begin(replay.grid.total)

@@ -141,7 +141,7 @@ def _in_order(session: DebugSession) -> Iterator[None]:
 
 
 def _results(grid: Grid) -> dict[str, Any]:
-    """What does not depend on who ran first in a launch without races."""
+    """Results that do not depend on the order of blocks in a race-free launch."""
     return {name: part for name, part in parts(grid) if name not in ("schedule", "issued", "port")}
 
 
@@ -325,7 +325,7 @@ class _Taker:
         for each in self._session.launch.arguments:
             buffer, value = each.buffer, _number(each.value)
             if not _is_buffer(buffer):
-                # A scalar, or the handle of a texture or surface.
+                # A scalar, or a texture or surface handle: stored as a number.
                 out.append(RecordedArgument(each.name, value, None, "", (), False))
             else:
                 shape = tuple(int(size) for size in buffer.shape)
@@ -338,8 +338,9 @@ class _Taker:
 
     # ---- changes -------------------------------------------------------------------------
     def _edit(self, mark: Mark) -> RecordedEdit | None:
-        """What a user changed at a checkpoint, which branches may share; None without a change
-        that recordings hold."""
+        """The edit at a checkpoint, shared between branches; None where nothing recordable
+        changed.
+        """
         if id(mark) not in self._edits:
             self._edits[id(mark)] = self._changed(mark.at)
         return self._edits[id(mark)]
@@ -371,7 +372,7 @@ class _Taker:
         )  # fmt: skip
 
     def _go_before(self, at: Position, new: bool, handler: Handler | None) -> None:
-        """The state before a change, with the trap handler of afterwards if that is new."""
+        """Move to the state before an edit, but with the trap handler that the edit installed."""
         self._replay.go_before_change(at)
         if new:
             state_edits.set_handler(self._replay.grid, handler)
@@ -383,7 +384,9 @@ class _Taker:
         wanted: str,
         at: Position,
     ) -> None:
-        """Apply a change where the launch stands and compare the states."""
+        """Apply a recorded edit at its position and compare the resulting state with the
+        checkpoint.
+        """
         replay = self._replay
         content = [(name, offset, self._sections[label]) for name, offset, label in pieces]
         state_edits.apply(replay.grid, values, content)
@@ -419,7 +422,7 @@ def _move(move: Move, usual: Mapping[str, Any]) -> RecordedMove:
 
 
 def _numbers(words: tuple[tuple[int, ...], ...]) -> tuple[tuple[int, ...], ...]:
-    """Words of the SMs, without booleans."""
+    """Words of the SMs with booleans as integers, for JSON."""
     return tuple(tuple(map(int, row)) for row in words)
 
 

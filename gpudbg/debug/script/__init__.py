@@ -1,7 +1,7 @@
 """gdb's command language: blocks, user-defined commands, files of commands.
 
-`blocks` reads lines into statements, `scope` keeps what scripts define, `player` carries
-statements out: it hands plain lines to a frontend, one at a time, and keeps the rest to itself.
+`blocks` reads lines into statements, `scope` keeps what scripts define, `player` carries statements
+out: it hands plain lines to a frontend one at a time and carries out the control flow itself.
 """
 
 from gpudbg.debug.script.blocks import (

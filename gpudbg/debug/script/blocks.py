@@ -22,7 +22,7 @@ RAW = ("document", "python")
 
 @dataclass(frozen=True, slots=True)
 class ScriptLine:
-    """A command: its text, and the file and line it stands in ("" and 0 where it was typed)."""
+    """A command line: its text, and its file and line ("" and 0 where it was typed)."""
 
     text: str
     file: str = ""

@@ -1,4 +1,4 @@
-"""A session as what scripts run against."""
+"""SessionHost: a session as the host that scripts run against."""
 
 from __future__ import annotations
 
@@ -88,11 +88,11 @@ class SessionHost(Attached["Inferior"]):
         self.quit_requested = False
 
     def begin(self) -> None:
-        """A script begins: what was pressed or met before is not about it."""
+        """Begin a script: clear interrupts and breakpoint hits from before it."""
         self.met, self.interrupted, self.resumed = [], False, False
 
     def stopped_at(self, points: list[Breakpoint]) -> None:
-        """The program has run, and stands at these breakpoints."""
+        """Record that the program has run and stands at these breakpoints."""
         self.met = [row.commands for row in points if row.commands]
         self.resumed = True
         self.silent = any(row.silent for row in points)
@@ -126,7 +126,7 @@ class SessionHost(Attached["Inferior"]):
         return met
 
     def check_head(self, text: str) -> None:
-        """Refuse the first line of a block that was typed before its lines are.
+        """Check the first line of a block before its body is read.
 
         Raises:
             CommandError: no condition, no such breakpoint, no such command.
@@ -146,7 +146,7 @@ class SessionHost(Attached["Inferior"]):
 
 
 def check_head(head: tuple[str, str], scope: Scope) -> None:
-    """Refuse the first line of a block; errors as `SessionHost.check_head`."""
+    """Check the first line of a block; errors as `SessionHost.check_head`."""
     kind, argument = head
     if kind in ("if", "while") and not argument:
         raise CommandError(f"{kind} command requires an argument.")

@@ -1,4 +1,4 @@
-"""Carry out statements: control flow here, plain lines by whoever asks for the next one.
+"""Player: carries out statements; control flow is its own, plain lines are handed to the frontend.
 
 A frontend feeds what was typed or read and takes plain lines until there are none.  It need not
 stay in one call: GDB/MI goes on after the program has stopped, in another turn of its loop.
@@ -21,7 +21,7 @@ MAX_CALLS = 1024
 MAX_FILES = 20
 """How deep `source` files may nest."""
 MAX_TRACE = 4
-"""Calls that a message names."""
+"""Most calls that an error message names."""
 INTERRUPTED = "interrupted: the rest of the commands is dropped"
 
 
@@ -60,7 +60,7 @@ class Host(Protocol):
 
 @dataclass(slots=True)
 class _Frame:
-    """Statements being carried out; `given` are a user command's arguments."""
+    """A body being carried out; `given` are the arguments of a user command."""
 
     kind: str
     body: list[Statement]
@@ -81,7 +81,7 @@ class _Frame:
 
 
 class Player:
-    """Statements on their way.
+    """The stack of statements being carried out.
 
     Attributes:
         line: the line given out last.
@@ -104,17 +104,17 @@ class Player:
         return len(self._stack) > 1 or bool(self._stack and self._stack[0].kind != "typed")
 
     def add(self, statements: Iterable[Statement]) -> None:
-        """What was typed."""
+        """Append statements that were typed."""
         self._stack.append(_Frame("typed", list(statements), None))
 
     def add_lines(self, lines: Iterable[str], name: str) -> None:
-        """A file's lines, as they come."""
+        """Append the lines of a file."""
         self._push(_Frame("file", [], None, source=self._statements(lines, name)))
 
     def hit(self) -> None:
-        """After a line: the commands of the breakpoints it met come next."""
+        """Push the commands of the breakpoints that the last line met."""
         if self._host.take_resumed():
-            # As in gdb: commands after one that resumes the program are ignored.
+            # As in gdb: commands that follow one which resumes the program are dropped.
             outer = next((n for n, f in enumerate(self._stack) if f.kind == "hit"), None)
             while outer is not None and len(self._stack) > outer:
                 self._drop()
@@ -153,18 +153,18 @@ class Player:
         return None
 
     def clear(self) -> None:
-        """Drop what is left."""
+        """Drop all remaining statements."""
         self._stack.clear()
         self._calls = self._files = 0
 
     def failed(self, error: GpudbgError) -> GpudbgError:
-        """The error of the last line with the places it came through; nothing is left."""
+        """The last line's error with the places it came through; drops all remaining statements."""
         calls = [f"{f.call.place}{short(f.call.text)}: " for f in self._stack if f.call is not None]
         if len(calls) > MAX_TRACE:
             calls = [*calls[: MAX_TRACE // 2], "… ", *calls[-MAX_TRACE // 2 :]]
         error.__context__ = None
         here = f"{self.line.place}{short(self.line.text)}: " if self.scripted else ""
-        # Errors of reading say where they are.
+        # Syntax errors already name their place.
         text = str(error)
         if self.line.file and text.startswith(f"{self.line.file}:"):
             here = ""
@@ -190,7 +190,7 @@ class Player:
         self._stack.append(frame)
 
     def _leave(self, frame: _Frame) -> None:
-        """The end of a body: a loop looks at its condition again."""
+        """Handle the end of a body: a loop tests its condition again."""
         if frame.kind == "while":
             self._check_interrupt()
             self.line = frame.call or self.line
@@ -230,7 +230,7 @@ class Player:
             raise CommandError("Python scripting is not supported here", "gpudbg script FILE.py")
 
     def _plain(self, line: ScriptLine, frame: _Frame) -> ScriptLine | None:
-        """A line to hand out; None where it was carried out here."""
+        """A line to hand out; None where it was control flow and has been carried out."""
         text = substituted(line.text, frame.given).lstrip()
         for mark, verb in (("!", "shell "), ("|", "pipe ")):
             text = verb + text[1:] if text.startswith(mark) else text
@@ -260,7 +260,9 @@ class Player:
         return None if self._hooked(line, frame) else line
 
     def _hooked(self, line: ScriptLine, frame: _Frame) -> bool:
-        """Whether a line has hooks: they and it come next."""
+        """Push the hooks of a line, and the line itself, where it has hooks. Returns whether it
+        has.
+        """
         scope = self._host.scope
         word = line.text.strip().split("/")[0].partition(" ")[0]
         if word in frame.hooks:
@@ -277,7 +279,9 @@ class Player:
         return True
 
     def _leave_loop(self, word: str) -> None:
-        """`loop_break`, `loop_continue`: of the innermost loop here; elsewhere the body's end."""
+        """Carry out `loop_break` or `loop_continue` for the innermost loop; outside a loop, end the
+        body.
+        """
         inside = False
         while self._stack:
             frame = self._stack[-1]
@@ -311,7 +315,7 @@ class Player:
         self._push(_Frame("file", [], None, call=call, source=self._file(words)))
 
     def _file(self, name: str) -> Iterator[Statement]:
-        """The statements of a file, one after the other; wrong ones when they are reached."""
+        """The statements of a file, parsed lazily: an error is raised when its line is reached."""
         yield from self._statements(script_text(name).splitlines(), name)
 
     def _statements(self, lines: Iterable[str], name: str) -> Iterator[Statement]:
@@ -329,7 +333,7 @@ class Player:
 
 
 def play(player: Player, carry_out: Callable[[ScriptLine], None]) -> None:
-    """Carry out all that is left.
+    """Carry out all remaining statements.
 
     Raises:
         GpudbgError: what failed, naming file and line.

@@ -99,7 +99,7 @@ class Scope:
         return None
 
     def expanded(self, line: str) -> str:
-        """A line that begins with an alias, with what that stands for; any other one as it is."""
+        """Replace a leading alias by what it stands for."""
         if not self.aliases:
             return line
         text = line.lstrip()
@@ -111,13 +111,13 @@ class Scope:
         return line
 
     def abbreviated(self, line: str) -> tuple[UserCommand, str] | None:
-        """As `find`, for a beginning that only one user command has."""
+        """As `find`, for an unambiguous abbreviation of a user command's name."""
         word, _, rest = line.strip().partition(" ")
         found = [c for n, c in self.commands.items() if n.startswith(word)]
         return (found[0], rest.strip()) if len(found) == 1 else None
 
     def require_shell(self) -> None:
-        """CommandError unless shell commands were allowed."""
+        """Raise CommandError unless shell commands were allowed."""
         if not self.shell:
             raise CommandError(SHELL_REFUSED, SHELL_HINT)
 

@@ -1,4 +1,4 @@
-"""What a stop says in full: where it stands, each error, the loops, the output buffers.
+"""Stop cards: a stop in full, with its place, errors, loops and output buffers.
 
 One record for every reader: `StopCard.lines` is the console's text, `fault_cards` adds what only
 the terminal UI has room for.
@@ -61,7 +61,7 @@ def place_of(inferior: Inferior, subject: Stop | ErrorRecord) -> StopPlace:
 
 
 def resident(inferior: Inferior, sm: int, slot: int) -> WarpState | None:
-    """The warp of a slot while it is there."""
+    """The warp of a slot; None where it is gone."""
     return next((w for w in inferior.grid.warps() if (w.sm, w.slot) == (sm, slot)), None)
 
 

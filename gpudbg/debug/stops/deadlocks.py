@@ -1,6 +1,6 @@
-"""Who waits for whom in a deadlock of warps whose lanes have pcs of their own.
+"""Wait-for lines in a deadlock of warps whose lanes have pcs of their own (sm_70 and later).
 
-The machine names warps and CTA barriers; here each group of lanes that waits has a line: where,
+The machine names warps and CTA barriers; each waiting group of lanes adds a line: where it waits,
 and for which lanes.  Warps with a divergence stack wait at barriers as a whole: nothing is added.
 """
 

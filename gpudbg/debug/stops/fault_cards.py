@@ -355,7 +355,7 @@ def _dynamic_words(session: DebugSession, nearest: Nearest) -> list[str]:
 
 
 def _as_sum(session: DebugSession, name: str, distance: int, item: int) -> tuple[str, list[str]]:
-    """`p + 4*far` when a scalar argument gives the distance exactly."""
+    """`p + 4*far` where a scalar argument explains the distance exactly."""
     for number, a in enumerate(session.launch.arguments):
         if a.buffer is not None or not isinstance(a.value, int | np.integer):
             continue

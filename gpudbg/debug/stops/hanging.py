@@ -1,4 +1,4 @@
-"""Proof, in the middle of a run, that nothing can change any more; who holds what.
+"""Hang proofs: shows, in the middle of a run, that no warp can change anything any more.
 
 A run is over for good when every warp that can run comes to repeat itself (`spinning`): none of
 them stores anything new, so memory stays as it is, so all of them do the same for ever.  Warps at a
@@ -71,7 +71,7 @@ def _lines(inferior: Inferior, found: list[tuple[WarpState, Spin]]) -> Iterator[
 
 
 def _limited(lines: Iterator[str], what: str) -> Iterator[str]:
-    """The first lines, and how many there are more."""
+    """The first `MOST_LINES` lines, then a count of the rest."""
     every = list(lines)
     yield from every[:MOST_LINES]
     if len(every) > MOST_LINES:
@@ -79,7 +79,7 @@ def _limited(lines: Iterator[str], what: str) -> Iterator[str]:
 
 
 def _parked(inferior: Inferior, warps: list[WarpState]) -> Iterator[str]:
-    """Lanes of warps that go round which wait for those that do: what they hold they keep."""
+    """Lines for warps that repeat themselves: the parked lanes that wait for their running ones."""
     for warp in warps:
         seen = warp.active | warp.exited
         for entry in reversed(warp.stack):
@@ -95,7 +95,7 @@ def _parked(inferior: Inferior, warps: list[WarpState]) -> Iterator[str]:
 
 
 def _barriers(inferior: Inferior) -> Iterator[str]:
-    """Barriers at which warps wait for those that go round."""
+    """Lines for barriers whose waiting warps depend on warps that repeat themselves."""
     for cta in inferior.grid.ctas():
         for warp in cta.live:
             words = inferior.grid.barrier_words(warp)

@@ -87,7 +87,7 @@ def headline(s: DebugSession, stop: Stop) -> Headline:
     focus = s.focus
     elsewhere = focus is not None and (focus.sm, focus.warp) != (stop.sm, stop.warp)
     if focus is not None and stop.warp is not None and elsewhere:
-        # The place belongs to the warp that the line names: the focused one.
+        # The line names the focused warp: show that warp's place.
         here = standing_pc(s, s.warp().state)
         if not (here == pc and _gathered(s, stop)):
             sm = f" on SM {stop.sm}" if launch_shape(s).sms > 1 and focus.sm != stop.sm else ""
@@ -96,7 +96,7 @@ def headline(s: DebugSession, stop: Stop) -> Headline:
     line = s.symbols.line(pc)
     shown = str(line) if line else ""
     if stop.file is not None and pc == s.symbols.pc(stop.pc):
-        # The stop's own: inlined calls that it has not entered are left out there.
+        # The stop's own place: it leaves out inlined calls not entered yet.
         shown = f"{PurePath(stop.file).name}:{stop.line}"
     return Headline(title, s.symbols.describe(pc), shown, hanging)
 

@@ -133,7 +133,7 @@ def with_card(inferior: Inferior, stop: Stop) -> Stop:
 
 
 def _class(kind: StopKind, event: StopEvent, watch: tuple[Trigger, ...]) -> type[Stop]:
-    """Which stop it is: stops of watchpoints and at the entry are distinguished here."""
+    """The class of a stop: watchpoint and entry stops are told apart from their kinds here."""
     if watch and kind == "breakpoint":
         return WatchpointStop
     if kind == "step" and not event.total:
@@ -201,13 +201,13 @@ def _points(hits: tuple[int, ...], watched: bool, over: bool) -> str:
 
 
 def _places_of(inferior: Inferior) -> list[DroppedAccess]:
-    """Accesses that the launch went on without."""
+    """Bad accesses that the launch continued after (`on-fault continue`)."""
     grid = inferior.grid
     return grid.gpu.on_fault.of_launch(grid.launched.sregs.machine.launch)
 
 
 def _dropped(inferior: Inferior) -> tuple[tuple[ErrorRecord, ...], list[str]]:
-    """Those accesses as records, and a line for each."""
+    """Those accesses as error records, and a line for each."""
     records, words, symbols = [], [], inferior.symbols
     for held in _places_of(inferior):
         error, pc = _error(inferior, held.fault), held.fault.pc

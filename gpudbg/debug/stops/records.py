@@ -1,4 +1,4 @@
-"""What a stop tells of: calls that were inlined, warp errors, what watchpoints saw."""
+"""Records inside a stop: inlined calls, warp errors, watchpoint triggers."""
 
 from __future__ import annotations
 

@@ -31,18 +31,18 @@ if TYPE_CHECKING:
     from gpudbg.sm.state import WarpState
 
 TRIED: Final = 512
-"""Instructions of a warp that are tried."""
+"""Most instructions tried ahead for one warp."""
 TRIED_IN_ALL: Final = 4096
-"""Of all warps together: a stop must not take long."""
+"""Most instructions tried ahead for all warps together: a stop must not take long."""
 LAPS: Final = 3
 """Returns to a place from which a warp goes round."""
 NEVER: Final = (
     "BAR", "BPT", "CCTLT", "TEX", "TLD", "TXQ", "SU", "SETC", "RTT", "GETC", "UBLK", "UTMA",
     "UCGABAR", "STAS", "REDAS",
 )  # fmt: skip
-"""First letters of instructions that are not tried: what they do is not put back."""
+"""First letters of instructions never tried: their effects cannot be undone."""
 ENDS: Final = ("EXIT", "KILL")
-"""Those that are tried only where no lane executes them: barriers wait for lanes that end."""
+"""Instructions tried only where no lane executes them: barriers count lanes that exit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +96,9 @@ class Spin:
 
 
 class _Probe(Observer):
-    """Sees the accesses of one instruction: what was there, so that it can be put back."""
+    """Observer of one tried instruction: keeps the overwritten bytes so that they can be
+    restored.
+    """
 
     def __init__(self, inferior: Inferior) -> None:
         self._inferior = inferior
@@ -181,7 +183,7 @@ def spin_of(inferior: Inferior, warp: WarpState, budget: int = TRIED) -> Spin | 
 
 
 def _try_ahead(inferior: Inferior, warp: WarpState, probe: _Probe, budget: int) -> Spin | None:
-    """Brent's search for a cycle of the warp's states; the laps of its places beside it."""
+    """Brent's cycle search over the warp's states; counts returns to each place besides."""
     engine, sm = inferior.grid.engine, inferior.grid.sms[warp.sm]
     path: list[int] = []
     laps: dict[int, int] = {}
@@ -201,14 +203,14 @@ def _try_ahead(inferior: Inferior, warp: WarpState, probe: _Probe, budget: int) 
         if probe.put_back(warp) or probe.unknown or outcome in ("fault", "trap", "blocked"):
             return None
         if warp.exited != gone:
-            # Lanes that end may be those that a barrier waits for.
+            # An exiting lane may release a barrier: undecided.
             return None
         now = _state(warp)
         if now == mark:
             return _spin(inferior, warp, path, path[mark_at:], probe, True)
         if len(path) - mark_at == power:
             mark, mark_at, power = now, len(path), 2 * power
-    # The last lap: from where the last place was before.
+    # The last lap begins behind the previous visit of its end.
     last = path[-1]
     if laps[last] < LAPS:
         return None
@@ -217,7 +219,7 @@ def _try_ahead(inferior: Inferior, warp: WarpState, probe: _Probe, budget: int) 
 
 
 def _changes_by_itself(insn: Instruction) -> bool:
-    """Whether it reads a clock, a timer or a counter."""
+    """Whether an instruction reads a clock, timer or counter, which change by themselves."""
     if insn.op not in ("S2R", "S2UR", "CS2R", "CS2UR"):
         return False
     return getattr(insn.o["sr"], "index", -1) not in LASTING
@@ -231,7 +233,7 @@ def _executing(warp: WarpState, insn: Instruction) -> int:
 
 
 def _state(warp: WarpState) -> bytes:
-    """The warp's record without what only counts."""
+    """The warp's record, its bookkeeping of executed instructions cleared."""
     copy = warp.saved()
     quads = copy.view(np.uint64)
     quads[rec.EXECUTED] = quads[rec.CAME_FROM] = 0
@@ -249,7 +251,7 @@ def _spin(
 ) -> Spin:
     pcs = sorted(set(lap))
     offsets = [inferior.symbols.offset(pc) for pc in pcs]
-    # Two or three names say enough.
+    # Two or three names are enough for the message.
     polls = tuple(_poll(inferior, warp, probe, pc) for pc in pcs if probe.reads.get(pc))[:3]
     inside = path[0] in pcs
     low, high = offsets[0], offsets[-1]
@@ -344,9 +346,11 @@ def _find(inferior: Inferior) -> tuple[dict[tuple[int, int], Spin], bool]:
 
 
 def spin_lines(inferior: Inferior) -> Iterator[str]:
-    """What is to be said of a stop in the middle of a run: who goes round, and a hang."""
+    """Lines for a stop in the middle of a run: warps in loops without progress, and a proven
+    hang.
+    """
     if inferior.stop is not None and inferior.stop.hang:
-        # Its own details say it.
+        # The hang is described by the stop's own details.
         return
     yield from group_lines(spins(inferior).values())
     if hangs(inferior):
@@ -354,7 +358,7 @@ def spin_lines(inferior: Inferior) -> Iterator[str]:
 
 
 def group_lines(found: Iterable[Spin]) -> Iterator[str]:
-    """Who goes round, a line for each loop."""
+    """A line for each loop, naming the warps that go round in it."""
     groups: dict[str, list[Spin]] = {}
     for spin in found:
         groups.setdefault(spin.words, []).append(spin)
