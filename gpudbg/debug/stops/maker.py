@@ -133,7 +133,7 @@ def with_card(inferior: Inferior, stop: Stop) -> Stop:
 
 
 def _class(kind: StopKind, event: StopEvent, watch: tuple[Trigger, ...]) -> type[Stop]:
-    """The class of a stop: watchpoint and entry stops are told apart from their kinds here."""
+    """The class of a stop: watchpoint and entry stops are distinguished here."""
     if watch and kind == "breakpoint":
         return WatchpointStop
     if kind == "step" and not event.total:
