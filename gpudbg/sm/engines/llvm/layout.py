@@ -56,6 +56,11 @@ TRACES: Final = {
     "near_ordered": NEAR_ORDERED,
 }
 """Those by what they hold."""
+DRAIN: Final = 0x2A0
+"""ptr: a function `i1 (context, rows)` that reads and empties a full trace; null: Python does."""
+DRAIN_CONTEXT: Final = 0x2A8
+DRAIN_ROWS: Final = 0x2B0
+"""ptr: the trace it reads."""
 RUNNING: Final = 0x260
 """ptr: the record of the warp whose turn it is, or was; for `crash`."""
 SHARED_MARKS: Final = 0x270
