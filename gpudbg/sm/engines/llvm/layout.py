@@ -248,6 +248,15 @@ TENSOR: Final = (
         for count in (1, 2, 4)
         for saturates in ("", ".sat")
     ),
+    *(
+        f"qmma.{a}.{b}.{result}.{count}.{arch}"
+        for a in ("e4m3", "e5m2")
+        for b in ("e4m3", "e5m2")
+        for result in ("f32", "f16")
+        for count in (2, 4)
+        for arch in ("89", "90", "120")
+        if (count, arch) != (2, "90")
+    ),
     *(f"bmma.{operation}.{count}" for operation in ("and", "xor") for count in (1, 2, 4)),
     "dmma.884",
     "wgmma.along",
