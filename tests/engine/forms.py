@@ -21,8 +21,9 @@ from gpudbg.regs.special import coupled_numbers
 from gpudbg.sm import record as rec
 from gpudbg.sm.barriers.phase import Barriers
 from gpudbg.sm.engines.llvm import build, layout
-from gpudbg.sm.engines.llvm.kernel.emitter import Emitter, EmitterOptions
+from gpudbg.sm.engines.llvm.kernel.emitter import Emitter
 from gpudbg.sm.engines.llvm.kernel.listing import KernelListing
+from gpudbg.sm.engines.llvm.kernel.options import EmitterOptions
 from gpudbg.sm.engines.llvm.kernel.special import COMPILED_SREGS
 from gpudbg.sm.engines.values import const32
 from gpudbg.sm.faults import TrapRaised, WarpErrorRaised

@@ -22,6 +22,7 @@ from gpudbg.sm.engines.llvm import (
     program,
     start,
 )
+from gpudbg.sm.engines.llvm import cache as objects
 from gpudbg.sm.engines.llvm.compile_process import CompilingCopy, CopyResult
 from gpudbg.sm.engines.llvm.program import GOOD, QUICK, CompiledProgram
 from gpudbg.sm.engines.llvm.run import RunEngine
@@ -34,7 +35,7 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="copies of a pro
 @pytest.fixture(autouse=True)
 def fresh(monkeypatch: pytest.MonkeyPatch) -> None:
     """A host with two processors, and no program or object from before."""
-    monkeypatch.setattr(build, "is_noted", lambda identity: False)
+    monkeypatch.setattr(objects, "is_noted", lambda about: False)
     monkeypatch.setenv(build.LEAST_EFFORT, "least")
     monkeypatch.setattr(program, "_programs", {})
     monkeypatch.setattr(program, "_LASTING", 0.05)
@@ -60,6 +61,7 @@ def _collected(made: CompiledProgram) -> None:
 def test_a_launch_goes_on_and_takes_the_code(monkeypatch: pytest.MonkeyPatch) -> None:
     """The first launch steps meanwhile; one that follows has the code, which computes the same."""
     monkeypatch.setattr(start, "COLD", 0)
+    monkeypatch.setattr(start, "COLD_BESIDE", 0)
     monkeypatch.setattr(start, "COLD_EACH", 1)
     case = next(iter(kc.load("saxpy", "sm_50")))
     alone, loaded = (gpudbg.load(str(case.cubin), engine=e) for e in ("step", "auto"))
@@ -206,16 +208,18 @@ def test_a_copy_holds_no_file_open(pipe: tuple[int, int]) -> None:
     assert copy.done(60)
 
 
-def test_a_library_that_a_copy_made(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_library_that_a_copy_made(
+    listed: CompiledProgram, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What code needs of the library comes with it."""
     monkeypatch.setattr(build, "_GIVEN", {})
     monkeypatch.setattr(build, "_library", cache(build._library.__wrapped__))
-    copy = compile_process.compiling_library()
-    assert copy is not None
-    assert copy.done(60)
-    copy.answer()
-    assert compile_process.compiling_library() is None
+    listed.compile_beside(False, QUICK)
+    _collected(listed)
+    assert listed.plain is not None
     monkeypatch.setattr(build, "library_object", _fails)
-    assert build.library().address("gpudbg_grid_loop" if False else layout.GRID_LOOP)
+    for name in (layout.GRID_LOOP, *map(layout.symbol, listed.plain.called)):
+        assert build.library().address(name)
 
 
 ENDS = """

@@ -14,7 +14,8 @@ import gpudbg
 from gpudbg.assembler import assemble_file
 from gpudbg.mem.faults import MemoryFault
 from gpudbg.mem.local import LocalMemory
-from gpudbg.sm.engines.llvm.kernel.emitter import Emitter, EmitterOptions
+from gpudbg.sm.engines.llvm.kernel.emitter import Emitter
+from gpudbg.sm.engines.llvm.kernel.options import EmitterOptions
 from gpudbg.sm.engines.llvm.start import FastEngine
 from tests import kernel_cases as kc
 from tests.engine import access_forms, guarded, machines, test_addresses

@@ -11,7 +11,8 @@ import pytest
 
 import gpudbg
 from gpudbg.sm.engines.llvm import build, layout, program, workers
-from gpudbg.sm.engines.llvm.kernel.emitter import Emitter, EmitterOptions
+from gpudbg.sm.engines.llvm.kernel.emitter import Emitter
+from gpudbg.sm.engines.llvm.kernel.options import EmitterOptions
 from gpudbg.sm.engines.llvm.runtime.library import CONTROL, library_text, tensor_text
 from tests import kernel_cases as kc
 from tests.engine import machines, test_addresses

@@ -92,6 +92,26 @@ def test_products_of_matrices_are_the_same_on_both_engines() -> None:
     assert np.isinf(found[0].view(np.float32)).any()
 
 
+@pytest.mark.parametrize("kernel", ["tcgemm", "gemm_f16"])
+def test_code_for_any_lanes_multiplies_matrices(
+    kernel: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The code that is made first learns when it runs that all lanes execute."""
+    tiers.use("plain", monkeypatch)
+    path = DATA / "bench" / "cubin" / f"{kernel}.sm_80.cubin"
+    random = np.random.default_rng(7)
+    left, right = random.integers(0, 4, (2, 64, 64)).astype(np.float16)
+    program = gpudbg.load(str(path), engine="run")
+    buffers = [program.device.buffer(m) for m in (left, right, np.zeros((64, 64), np.float32))]
+    session = program.launch(grid=(1, 1), block=128, args=[*buffers, np.int32(64)])
+    session.run()
+    fast = session.grid.fast
+    report = None if fast is None else fast.report()
+    assert report is not None
+    assert not [report.code[pc].op for pc in report.exits if report.code[pc].op == "HMMA"]
+    assert not report.slow
+
+
 def test_what_lacks_semantics_stops_by_name(tmp_path: Path) -> None:
     """A texture instruction says what it is and where."""
     words = [assemble(text, 16 * n, "sm_80") for n, text in enumerate(("NOP", "AL2P R0, R2, 0x4"))]

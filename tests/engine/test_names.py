@@ -11,8 +11,9 @@ import pytest
 import gpudbg
 from gpudbg.assembler import assemble_file
 from gpudbg.isa.spa5.decode import decode
-from gpudbg.sm.engines.llvm.kernel.emitter import Emitter, EmitterOptions
+from gpudbg.sm.engines.llvm.kernel.emitter import Emitter
 from gpudbg.sm.engines.llvm.kernel.listing import KernelListing
+from gpudbg.sm.engines.llvm.kernel.options import EmitterOptions
 from gpudbg.sm.engines.llvm.kernel.sink import sink
 from tests.engine import machines
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from gpudbg.sm.engines.llvm import start
+from gpudbg.sm.engines.llvm import compile_process, start
 from gpudbg.sm.engines.llvm.program import CompiledProgram
 from tests.kernels_own.kit import CUBINS, SOURCES, Case, Kernel, all_kernels, run
 from tests.variants import full, in_turn
@@ -42,6 +42,7 @@ def quick_code_soon(monkeypatch: pytest.MonkeyPatch) -> None:
     if full():
         monkeypatch.setattr(start, "COLD_EACH", 0)
     monkeypatch.setattr(start, "PATIENCE", 60)
+    monkeypatch.setattr(compile_process, "usable", lambda: False)
     monkeypatch.setattr(CompiledProgram, "has_run", lambda self, seconds: None)
 
 

@@ -20,6 +20,8 @@ from typing import Any, Final, Literal, NamedTuple
 from gpudbg.dataclass import dataclass
 from gpudbg.sm.engines.llvm import RefusedModuleError, crash, for_ever, layout
 from gpudbg.sm.engines.llvm.cache import folder as cache_folder
+from gpudbg.sm.engines.llvm.cache import is_noted as _is_noted
+from gpudbg.sm.engines.llvm.cache import note as _note
 from gpudbg.sm.engines.llvm.cache import read as _read
 from gpudbg.sm.engines.llvm.cache import write as _write
 
@@ -179,22 +181,12 @@ def is_kept(text: str, level: int) -> bool:
 
 def note(identity: bytes) -> None:
     """Note on disk that a kernel's good code was made; by what code it is, not by its IR."""
-    path = _noted_at(identity)
-    if path is not None and not path.exists():
-        _write(path, b"made")
+    _note(host().key.encode() + identity)
 
 
 def is_noted(identity: bytes) -> bool:
     """Whether `note` was called for it, here or in another process, and its code may be kept."""
-    path = _noted_at(identity)
-    return path is not None and path.exists()
-
-
-def _noted_at(identity: bytes) -> Path | None:
-    folder = cache_folder()
-    if folder is None:
-        return None
-    return folder / f"{hashlib.sha256(host().key.encode() + identity).hexdigest()}.o"
+    return _is_noted(host().key.encode() + identity)
 
 
 def wants_plain() -> bool:

@@ -106,6 +106,24 @@ def read(path: Path) -> bytes | None:
     return body
 
 
+def note(about: bytes) -> None:
+    """Note something on disk."""
+    path = _noted_at(about)
+    if path is not None and not path.exists():
+        write(path, b"made")
+
+
+def is_noted(about: bytes) -> bool:
+    """Whether `note` was called with it, here or in another process."""
+    path = _noted_at(about)
+    return path is not None and path.exists()
+
+
+def _noted_at(about: bytes) -> Path | None:
+    found = folder()
+    return None if found is None else found / f"{hashlib.sha256(about).hexdigest()}{_SUFFIX}"
+
+
 def write(path: Path, body: bytes) -> None:
     """Put an object in the cache in one step, so that no reader sees half of it."""
     most = limit()

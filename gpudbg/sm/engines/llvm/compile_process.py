@@ -37,7 +37,7 @@ class CopyResult(NamedTuple):
     """What a copy leaves.
 
     Attributes:
-        made: the version; None where only the library was asked for.
+        made: the version.
         library: objects of the library that are needed beside it.
         refused: the compiler library's words where it has refused the module, or "".
     """
@@ -158,18 +158,10 @@ def compiling(job: CompileJob) -> CompilingCopy | None:
 
     def work() -> CopyResult:
         made = assemble(job, emit(job))
-        wanted = {layout.symbol(name) for name in made.called}
+        wanted = {layout.GRID_LOOP, *(layout.symbol(name) for name in made.called)}
         return CopyResult(made, _library(wanted - build.given()))
 
     return _copy(work)
-
-
-def compiling_library() -> CompilingCopy | None:
-    """A copy that compiles what every launch needs of the library; None: it is there, or there can
-    be no copy."""
-    if layout.GRID_LOOP in build.given():
-        return None
-    return _copy(lambda: CopyResult(None, _library({layout.GRID_LOOP})))
 
 
 def _copy(work: Callable[[], CopyResult]) -> CompilingCopy | None:

@@ -1,19 +1,23 @@
 """One version of a kernel to compile: what its code depends on, and what comes of it.
 
-Both travel between processes (`compile_process`): a job holds no state of a launch, its object
-refers to nothing outside itself.
+A job holds no state of a launch, and its object refers to nothing outside itself: another process
+may do it (`compile_process`).  This module imports nothing that compiles before it is asked to.
 """
 
 from __future__ import annotations
 
 import time
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from gpudbg.dataclass import dataclass
 from gpudbg.sm.engines.llvm import build
-from gpudbg.sm.engines.llvm.kernel.emitter import Emitter, EmitterOptions
 from gpudbg.sm.engines.llvm.kernel.listing import KernelListing
-from gpudbg.sm.engines.llvm.kernel.patterns import Pattern, patterns_of
+from gpudbg.sm.engines.llvm.kernel.options import EmitterOptions
+
+if TYPE_CHECKING:
+    from gpudbg.sm.engines.llvm.kernel.emitter import Emitter
+    from gpudbg.sm.engines.llvm.kernel.patterns import Pattern
 
 FUNCTION = "warp"
 """Name of the function in the object."""
@@ -25,7 +29,7 @@ class CompileJob:
 
     Attributes:
         listing: the decoded code.
-        options: how it is compiled.
+        options: how it is compiled; what the host adds to them is not in yet.
         effort: of the code generator.
         row: threads of a block in x, where patterns of accesses are yet to be guessed.
     """
@@ -82,8 +86,13 @@ class EmittedVersion:
 
 def emit(job: CompileJob) -> EmittedVersion:
     """The IR of a version."""
+    from gpudbg.sm.engines.llvm.kernel.emitter import Emitter
+    from gpudbg.sm.engines.llvm.kernel.patterns import patterns_of
+
     start = time.perf_counter()
-    options, patterns = job.options, None
+    host = build.host()
+    options = replace(job.options, wide_vectors=host.wide_vectors, start=host.start)
+    patterns = None
     if job.row is not None:
         patterns = patterns_of(job.listing, job.row)
         options = replace(options, patterns=patterns)

@@ -17,10 +17,10 @@ from typing import NamedTuple
 from gpudbg.dataclass import dataclass
 from gpudbg.formats.program import CodeImage
 from gpudbg.sm.conditions import Condition
-from gpudbg.sm.engines.llvm import RefusedModuleError, build, compile_process, compiling
+from gpudbg.sm.engines.llvm import RefusedModuleError, build, cache, compile_process, compiling
 from gpudbg.sm.engines.llvm.job import FUNCTION, CompiledObject, CompileJob, assemble, emit
-from gpudbg.sm.engines.llvm.kernel.emitter import EmitterOptions
 from gpudbg.sm.engines.llvm.kernel.listing import KernelListing
+from gpudbg.sm.engines.llvm.kernel.options import EmitterOptions
 from gpudbg.sm.engines.llvm.kernel.patterns import Pattern, row_of
 from gpudbg.sm.selection import NO_TESTS, Tests
 
@@ -106,6 +106,7 @@ class CompiledProgram:
         refuted: guesses that turned out wrong.
         plain: the version of quick code, for any mask and whole warps alike.
         identity: what code it is, to others with the same.
+        note: of what kernel it is, whatever the launch (`kernel_note`).
         beside: what a copy of this process compiles.
     """
 
@@ -131,6 +132,7 @@ class CompiledProgram:
     refuted: int = 0
     plain: Version | None = None
     identity: bytes | None = None
+    note: bytes = b""
     beside: Beside | None = None
 
     @property
@@ -226,7 +228,7 @@ class CompiledProgram:
         run = 16 if self.row % 32 else 32
         with _KEEPING:
             patterns, refuted = self.patterns, self.refuted
-        host, quick = build.host(), effort == QUICK
+        quick = effort == QUICK
         if patterns is None and self.clustered:
             # Ranks in addresses are in no pattern.
             patterns = {}
@@ -236,18 +238,16 @@ class CompiledProgram:
             self.banks,
             self.sregs,
             run,
-            host.wide_vectors,
-            host.start,
-            self.fixed,
-            self.conditions,
-            {} if quick else patterns or {},
-            0 if full else len(self.listing.code),
-            self.traced,
-            self.marking,
-            self.uniform,
-            self.tests,
-            self.clustered,
-            quick,
+            fixed=self.fixed,
+            conditions=self.conditions,
+            patterns={} if quick else patterns or {},
+            first_site=0 if full else len(self.listing.code),
+            traced=self.traced,
+            marking=self.marking,
+            uniform=self.uniform,
+            tests=self.tests,
+            clustered=self.clustered,
+            plain=quick,
         )
         row = self.row if patterns is None and not quick else None
         return CompileJob(self.listing, options, effort, row), refuted
@@ -265,17 +265,13 @@ class CompiledProgram:
                 self.patterns = made.patterns
         if job.effort == GOOD and self.identity is not None:
             build.note(self.identity)
+            cache.note(self.note)
         self.seconds += made.seconds + time.perf_counter() - start
         return version
 
-    @property
-    def is_noted(self) -> bool:
-        """Whether good code was made once, and may be on disk."""
-        return self.identity is not None and build.is_noted(self.identity)
-
     def _kept(self, full: bool) -> Version | None:
         """Good code that is on disk, which then takes less time than quick code."""
-        if not self.is_noted:
+        if self.identity is None or not build.is_noted(self.identity):
             return None
         job, refuted = self._job(full, GOOD)
         emitted = emit(job)
@@ -381,6 +377,11 @@ class CompiledProgram:
         return self.listing.stretch(pc)
 
 
+def kernel_note(image: CodeImage, entry: int) -> bytes:
+    """What is noted on disk of a kernel whose good code was made, for launches of any kind."""
+    return hashlib.sha256(image.code + entry.to_bytes(8, "little")).digest()
+
+
 _programs: dict[object, CompiledProgram] = {}
 
 
@@ -421,8 +422,8 @@ def program_of(
         listing = KernelListing.of(image, entry, entries)
         given = fixed or {}, conditions or {}, marking, uniform, tests, clustered
         found = CompiledProgram(listing, registers, banks, sregs, row, traced, *given)
-        code = hashlib.sha256(image.code).digest()
-        found.identity = code + repr(key[1:]).encode()
+        found.note = kernel_note(image, entry)
+        found.identity = found.note + repr(key[1:]).encode()
         while len(_programs) >= _KEPT_PROGRAMS:
             _programs.pop(next(iter(_programs)))
     _programs[key] = found

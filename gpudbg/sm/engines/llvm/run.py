@@ -20,9 +20,6 @@ from typing import Any
 
 import numpy as np
 
-from gpudbg.architectures import is_wide
-from gpudbg.isa.sreg_reads import registers_read
-from gpudbg.mem.lanes import FULL
 from gpudbg.mem.pages import address_of
 from gpudbg.sm import record as rec
 from gpudbg.sm.conditions import Condition, Conditions
@@ -37,17 +34,15 @@ from gpudbg.sm.engines.contract import (
 )
 from gpudbg.sm.engines.llvm import layout
 from gpudbg.sm.engines.llvm.kernel.listing import indirect_entries
-from gpudbg.sm.engines.llvm.kernel.special import CTA_RANK, FIXED, LAUNCH_SREGS
+from gpudbg.sm.engines.llvm.launched_program import marked_spaces, program_for, traced
 from gpudbg.sm.engines.llvm.layout import Left
-from gpudbg.sm.engines.llvm.program import GOOD, QUICK, CompiledProgram, program_of
+from gpudbg.sm.engines.llvm.program import GOOD, QUICK, CompiledProgram
 from gpudbg.sm.engines.llvm.threads import Ticker
 from gpudbg.sm.engines.llvm.worker import Worker
 from gpudbg.sm.engines.llvm.workers import Workers
-from gpudbg.sm.launch import LaunchConfig
 from gpudbg.sm.launched import Launched
 from gpudbg.sm.schedule.turns import LONGEST
 from gpudbg.sm.selection import MOST_OWNERS, MOST_RANGES, NO_TESTS
-from gpudbg.sm.sregs import ROWS
 from gpudbg.sm.state import WarpState
 
 CALL = 4_000_000
@@ -69,13 +64,6 @@ MOST_ENTRIES = 4096
 """Places reached by computed branches that are taken into a program."""
 
 
-def _spaces_to_mark(config: LaunchConfig) -> tuple[frozenset[str], frozenset[str]]:
-    """Spaces with memory that has no contents: if all global memory has some, and if not."""
-    sizes = {"shared": config.shared_bytes, "local": config.local_bytes + config.local_low}
-    own = frozenset(space for space, size in sizes.items() if size)
-    return own | {"generic"} if own else own, own | {"global", "generic"}
-
-
 class RunEngine:
     """Compiled execution of one launch.
 
@@ -91,7 +79,6 @@ class RunEngine:
         self.launched = launched
         self.good = good
         self.entry = entry
-        self._spaces = _spaces_to_mark(launched.config)
         self.exits: Counter[int] = Counter()
         self._stops: frozenset[int] = frozenset()
         self._code = (0, 0)
@@ -128,49 +115,8 @@ class RunEngine:
     # ---- set-up ------------------------------------------------------------------------
 
     def _program(self, entries: set[int]) -> CompiledProgram:
-        launched = self.launched
-        config, constants = launched.config, launched.constants
-        banks = {n: constants.bound(n) for n in constants.banks}
-        rows = launched.sregs.rows
-        sregs = frozenset([n for n in LAUNCH_SREGS if rows.get(n) is ROWS.get(n)])
-        if clustered := config.cluster_size > 1:
-            sregs |= {CTA_RANK}
-        self._marks = np.zeros(len(launched.code.code) // 8 + 64, np.uint8)
-        about = config.registers, banks, sregs, config.block[0], self._traced(), self._fixed()
-        more = self._conditions, self._marking(), config.uniform, self._tests, clustered
-        return program_of(launched.code, self.entry, entries, *about, *more)
-
-    def _traced(self) -> tuple[str, ...]:
-        """Kinds of rows that the code writes for observers, of `trace.BATCHED`."""
-        trace = self.launched.trace
-        return () if trace is None else trace.kinds
-
-    def _marking(self) -> frozenset[str]:
-        """Spaces in which code marks what it stores: those with memory that has no contents."""
-        launched = self.launched
-        if not launched.marking:
-            return frozenset()
-        return self._spaces[bool(launched.memory.uninitialized)]
-
-    def _fixed(self) -> dict[int, int]:
-        """Special registers that the code reads and that do not change during the launch."""
-        launched = self.launched
-        file = launched.sregs
-        arch, code = launched.code.program.arch, launched.code.code
-        read = registers_read(code, arch)
-        if not is_wide(arch):
-            read &= FIXED
-        else:
-            # Those without a row read zero, and so does the only rank of a cluster.
-            fixed = FIXED if launched.config.cluster_size > 1 else {*FIXED, CTA_RANK}
-            read = frozenset(n for n in read if n in fixed or n not in file.rows)
-        warp = next(iter(launched.residency.ring), None)
-        if not read or warp is None:
-            return {}
-        sm = launched.sms[warp.sm]
-        values = ((n, file.rows.get(n)) for n in sorted(read))
-        found = {n: 0 if row is None else row(file.machine, warp, sm) for n, row in values}
-        return {n: value & FULL for n, value in found.items() if isinstance(value, int)}
+        self._marks = np.zeros(len(self.launched.code.code) // 8 + 64, np.uint8)
+        return program_for(self.launched, self.entry, entries, self._conditions, self._tests)
 
     def _renew_program(self) -> None:
         """Take the program for other entries, or with other instrumentation."""
@@ -259,7 +205,8 @@ class RunEngine:
             kept = {pc: c for pc, c in kept.items() if self._condition(pc, request.stops) == c}
         if self._tests or self.launched.observers.selecting:
             self._select()
-        same = program.traced == self._traced() and program.marking == self._marking()
+        wanted = traced(self.launched), marked_spaces(self.launched)
+        same = (program.traced, program.marking) == wanted
         if not same or program.tests != self._tests or kept != self._conditions:
             self._conditions = kept
             self._renew_program()
@@ -413,7 +360,7 @@ class RunEngine:
             yield NeedsStep(warp, count)
         finally:
             launched.memory.load_for_store = False
-            if program.marking != self._marking():
+            if program.marking != marked_spaces(self.launched):
                 # `malloc` has given memory without contents.
                 self._renew_program()
                 self._mark(self._stops)

@@ -29,10 +29,14 @@ if TYPE_CHECKING:
     from gpudbg.sm.engines.llvm.run import RunEngine
 
 COLD = 3000
-"""Instructions of a kernel that the step engine takes before anything is compiled."""
-COLD_EACH = 8
+"""Instructions of a kernel that the step engine takes before a launch waits for its code."""
+COLD_EACH = 16
 """As many for each instruction of its code: that takes half as long as to compile it quickly, so
 that a launch which ends before it was not worth its code."""
+COLD_BESIDE = 8000
+"""Instructions before a copy of the process is made: it costs the launch 5 to 15 ms, most of them
+for pages that the host has to keep apart, and a launch that ends before its code is there shall not
+have lost more than a tenth."""
 PATIENCE = 3.0
 """Seconds to wait for code that this process makes before the step engine goes on.  Both are
 Python: beside stepping, what takes 30 ms alone was not there after 400 (measured); code of a usual
@@ -68,6 +72,7 @@ class FastEngine:
         self._worker: threading.Thread | None = None
         self._decided = threading.Event()
         self._beside: Iterator[None] | None = None
+        self._kept: bool | None = None
         self._disposed = False
         self.engine: RunEngine | None = None
         self.trouble = "" if available() else MISSING
@@ -113,60 +118,66 @@ class FastEngine:
             return False
         if self._beside is not None:
             next(self._beside, None)
-        elif self._worker is not None or self._hot():
-            return self._behind()
-        return False
-
-    def _behind(self) -> bool:
-        """Whether code that is made in a thread is worth waiting for; waits for a moment."""
-        from gpudbg.sm.engines.llvm import compile_process
-
-        if self._worker is None:
-            if compile_process.usable():
-                self._beside = self._made_beside()
-                next(self._beside, None)
-                return False
-            self._worker = compiling(self._compile)
-            self._end = time.monotonic() + PATIENCE
+            return False
+        if self._worker is None and not self._begins():
+            return False
         return time.monotonic() < self._end and not self._decided.wait(POLL)
 
-    def _made_beside(self) -> Iterator[None]:
-        """Make the engine and its code in copies of this process; yields while one compiles."""
+    def _begins(self) -> bool:
+        """Begin to compile where that pays; whether the launch waits for the code."""
+        spent = self._spent()
+        if spent < COLD:
+            return False
         from gpudbg.sm.engines.llvm import compile_process
+        from gpudbg.sm.engines.llvm.cache import is_noted
+        from gpudbg.sm.engines.llvm.program import kernel_note
+
+        if self._kept is None:
+            self._kept = is_noted(kernel_note(self._launched.code, self._entry))
+        beside = compile_process.usable() and not self._kept
+        if spent < (max(COLD_BESIDE, self._cold()) if beside else self._cold()):
+            return False
+        if beside:
+            self._beside = self._made_beside()
+            next(self._beside, None)
+            return False
+        self._worker = compiling(self._compile)
+        self._end = time.monotonic() + PATIENCE
+        return True
+
+    def _made_beside(self) -> Iterator[None]:
+        """Make the engine and its code, in a copy of this process; yields while that compiles."""
+        from gpudbg.sm.engines.llvm.launched_program import program_for
         from gpudbg.sm.engines.llvm.program import QUICK
 
         try:
-            library = compile_process.compiling_library()
-            if library is not None:
-                while not library.done():
-                    yield
-                library.answer()
-            engine = self._made()
-            program = engine.program
-            if not program.is_noted:
-                program.compile_beside(False, QUICK)
+            program = program_for(self._launched, self._entry, {self._entry})
+            program.compile_beside(False, QUICK)
             while not program.collect():
                 yield
+            engine = self._made()
             # What a copy has not made is on disk, or is made now.
-            program.version(True, QUICK)
+            engine.program.version(True, QUICK)
             self.engine = engine
             self._compiled.add(self._entry)
         except (ImportError, OSError, RefusedModuleError) as error:
             self.trouble = f"the compiler failed: {error}"
 
-    def _hot(self) -> bool:
-        """Whether the kernel has taken so many instructions that compiling it pays."""
+    def _spent(self) -> int:
+        """Instructions that the kernel has taken without code."""
         entry, total = self._entry, self._launched.total
         self._stepped[entry] += total - self._noted
         self._noted = total
         # Code for another kind of launch says nothing about how long this one is.
-        spent = total if entry in self._compiled else self._stepped[entry]
-        if spent < COLD:
-            return False
-        place = self._launched.code.placement_at(entry)
-        return place is None or spent >= COLD_EACH * (
-            place.size // self._launched.config.layout.word_bytes
-        )
+        return total if entry in self._compiled else self._stepped[entry]
+
+    def _cold(self) -> int:
+        """How many it takes until compiling pays."""
+        place = self._launched.code.placement_at(self._entry)
+        if place is None:
+            return COLD
+        size = place.size // self._launched.config.layout.word_bytes
+        return max(COLD, int(COLD_EACH * size))
 
     def _take_over(self) -> None:
         """Have the engine at once where an earlier launch of this kind left code."""

@@ -16,11 +16,8 @@ that may leave, so that an exit stores what has changed since the one before and
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import field
 from typing import Any, Protocol
 
-from gpudbg.dataclass import dataclass
 from gpudbg.isa.operands import PT, RZ, Reg
 from gpudbg.mem.windows import layout_for
 from gpudbg.sm.conditions import Condition
@@ -48,8 +45,8 @@ from gpudbg.sm.engines.llvm.kernel.machine import KernelMachine, WideKernelMachi
 from gpudbg.sm.engines.llvm.kernel.marks import Marks
 from gpudbg.sm.engines.llvm.kernel.merges import Merges
 from gpudbg.sm.engines.llvm.kernel.moves import Moves
+from gpudbg.sm.engines.llvm.kernel.options import EmitterOptions
 from gpudbg.sm.engines.llvm.kernel.patterned_access import PatternedAccess
-from gpudbg.sm.engines.llvm.kernel.patterns import Pattern
 from gpudbg.sm.engines.llvm.kernel.pieces import Blocks, Pieces
 from gpudbg.sm.engines.llvm.kernel.reciprocals import Reciprocals
 from gpudbg.sm.engines.llvm.kernel.registers import NamedState, Registers
@@ -59,13 +56,12 @@ from gpudbg.sm.engines.llvm.kernel.shared_sums import SharedSums
 from gpudbg.sm.engines.llvm.kernel.shuffles import Shuffles
 from gpudbg.sm.engines.llvm.kernel.sink import sink
 from gpudbg.sm.engines.llvm.kernel.sites import Sites
-from gpudbg.sm.engines.llvm.kernel.special import COMPILED_SREGS, SpecialRegisters
+from gpudbg.sm.engines.llvm.kernel.special import SpecialRegisters
 from gpudbg.sm.engines.llvm.kernel.tensors import Tensors
 from gpudbg.sm.engines.llvm.kernel.trace_rows import TraceRows
 from gpudbg.sm.engines.llvm.kernel.watch_tests import WatchTests
 from gpudbg.sm.engines.llvm.layout import Left
 from gpudbg.sm.record import FIELDS
-from gpudbg.sm.selection import NO_TESTS, Tests
 from gpudbg.sm.semantics import registry
 from gpudbg.sm.semantics.control import PUSHES
 from gpudbg.sm.semantics.machine import Operations
@@ -102,47 +98,6 @@ _LONGEST_RESUMED = 16
 """The same where only a turn that has ended, or a group of lanes, begins at the block: what falls
 into it has copies of its own, and compiling each rest of a chain of blocks costs the square of its
 length.  128-bit code has longer chains, for its pieces are longer."""
-
-
-@dataclass(frozen=True, slots=True)
-class EmitterOptions:
-    """How a listing is compiled.
-
-    Attributes:
-        full: for warps whose lanes are all active.
-        registers, uniform: registers of a warp's record.
-        banks: bytes of the constant banks.
-        sregs: special registers with a compiled version.
-        run: lanes, 16 or 32, that usually follow one another in memory.
-        wide_vectors: the host has AVX-512.
-        start: how the host estimates 1/sqrt(x): a key of `reciprocals.STARTS`, or "".
-        fixed: values of the special registers that do not change during the launch.
-        conditions: of breakpoints, by pc.
-        patterns: address of an access to the pattern that its lanes are guessed to lie in.
-        first_site: cache entries before those of this code.
-        traced: what is noted for observers, of `trace.BATCHED`.
-        tests: what observers have selected.
-        clustered: the launch has clusters of several blocks.
-        plain: little to compile comes before what is fast.
-    """
-
-    full: bool
-    registers: int
-    banks: Mapping[int, int]
-    sregs: frozenset[int] = COMPILED_SREGS
-    run: int = 16
-    wide_vectors: bool = False
-    start: str = "divide"
-    fixed: Mapping[int, int] = field(default_factory=dict)
-    conditions: Mapping[int, Condition] = field(default_factory=dict)
-    patterns: Mapping[int, Pattern] = field(default_factory=dict)
-    first_site: int = 0
-    traced: tuple[str, ...] = ()
-    marking: frozenset[str] = frozenset()
-    uniform: int = 0
-    tests: Tests = NO_TESTS
-    clustered: bool = False
-    plain: bool = False
 
 
 class _Revertible(Protocol):

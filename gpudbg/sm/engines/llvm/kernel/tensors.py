@@ -8,7 +8,7 @@ from typing import Any
 from gpudbg.architectures import age
 from gpudbg.isa.operands import RZ
 from gpudbg.sm.engines.llvm import layout
-from gpudbg.sm.engines.llvm.ir.builder import Builder
+from gpudbg.sm.engines.llvm.ir.builder import Builder, signed
 from gpudbg.sm.engines.llvm.ir.integers import Integers
 from gpudbg.sm.engines.llvm.ir.values import FULL, UNIFORM, Mask, Num, Slow, Val
 from gpudbg.sm.engines.llvm.kernel.cursor import Cursor
@@ -41,8 +41,15 @@ class Tensors:
         self.instruments, self.ints = instruments, ints
 
     def _whole_warp(self) -> None:
-        if self.cursor.exec != FULL:
+        """Leave unless all lanes execute, which code for any lanes learns when it runs."""
+        lanes = self.cursor.exec
+        if lanes == FULL:
+            return
+        if isinstance(lanes, int):
             raise Slow("a tensor core in part of a warp")
+        bits = self.runtime.values.mask_bits(lanes)
+        self.exits.bail_unless(self.ir.op(f"icmp eq i32 {bits}, {signed(FULL, 32)}"))
+        self.cursor.exec = FULL
 
     def load_rows(self, address: Num, count: int) -> Sequence[Num]:
         """Rows that the first lanes give the addresses of."""
@@ -120,9 +127,7 @@ class Tensors:
         name = "" if shape is None else _function_of_group(i, shape)
         if shape is None or name not in layout.TENSOR or self.instruments:
             raise Slow(f"{i.op}.{'.'.join(i.m)}")
-        sign = {"TF32": 0x8000_0000, "E4M3": 0x8080_8080, "E5M2": 0x8080_8080}.get(
-            shape.kinds[0], 0x8000_8000
-        )
+        sign = 0x8000_0000 if shape.kinds[0] == "TF32" else 0x8000_8000
         flips = [sign if minus else 0 for minus in negative]
         runtime, ir = self.runtime, self.ir
         words = [self._descriptor(word) for word in descriptors]
@@ -200,8 +205,6 @@ def _function_of_group(i: Any, shape: Multiplication) -> str:
     match i.op:
         case "HGMMA":
             return f"hmma.{kinds[0]}.{shape.result.lower()}.4.25"
-        case "QGMMA":
-            return f"qmma.{kinds[0]}.{kinds[1]}.{shape.result.lower()}.4.90"
         case "IGMMA":
             return f"imma.{kinds[0]}.{kinds[1]}.4{'.sat' * ('SAT' in i.m)}"
         case "BGMMA":
@@ -222,9 +225,6 @@ def _function_of(i: Any, shape: Multiplication) -> str:
         case "HMMA" if shape.m == 16:
             bits = 24 if age(i.arch)[0] < 90 else 25
             return f"hmma.{kinds[0]}.{shape.result.lower()}.{count}.{bits}"
-        case "QMMA" if shape.m == 16 and "SF" not in i.m:
-            arch = "89" if age(i.arch)[0] < 100 else "120"
-            return f"qmma.{kinds[0]}.{kinds[1]}.{shape.result.lower()}.{count}.{arch}"
         case "IMMA":
             return f"imma.{kinds[0]}.{kinds[1]}.{count}{'.sat' * ('SAT' in i.m)}"
         case "BMMA":
