@@ -14,6 +14,7 @@ import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from importlib.resources import files
 from pathlib import Path
 
 from gpudbg.errors import CompileError, UsageError
@@ -30,7 +31,9 @@ WRAPPERS = "wrappers"
 LARGEST_ARCH = "sm_80"
 """Of code that every clang that is in use makes; later GPUs get PTX."""
 FLAGS = (
-    "-Wno-unknown-cuda-version", "-D__CLANG_CUDA_TEXTURE_INTRINSICS_H__", "-w",
+    "-Wno-unknown-cuda-version", "-w",
+    # clang 14 takes the attribute of deprecated classes for a mistake.
+    "-DCCCL_IGNORE_DEPRECATED_API",
     # CCCL's headers declare what is only asked for its type.
     "-Xclang", "-fcuda-allow-variadic-functions",
 )  # fmt: skip
@@ -57,6 +60,15 @@ _KEYWORD = """#pragma push_macro("__noinline__")
 _WITH_KEYWORD = ("bits/basic_string.h", "bits/basic_string.tcc", "bits/shared_ptr_base.h")
 """Headers of GNU's C++ library that write `__attribute__((__noinline__))`, which CUDA's headers
 make a macro of (newer clangs wrap them as is done here)."""
+_TEXTURES = """#include <texture_types.h>
+template <class Element, int Kind, cudaTextureReadMode Mode> struct texture;
+#include_next <__clang_cuda_texture_intrinsics.h>
+#if __clang_major__ < 21
+#include "surfaces.cuh"
+#endif
+"""
+"""clang's header of texture functions names a class that went with CUDA 12; it has no surfaces."""
+_SURFACES = "surfaces.cuh"
 _UNKNOWN_ARCH = re.compile(r"unsupported CUDA gpu architecture|CUDA version .* does not support")
 _SHOWN = 20
 """Lines of clang's words that are shown."""
@@ -145,6 +157,9 @@ def make_installation(place: Path) -> None:
     (place / WRAPPERS / "bits").mkdir(parents=True)
     for name in _WITH_KEYWORD:
         (place / WRAPPERS / name).write_text(_KEYWORD.format(name=name))
+    (place / WRAPPERS / "__clang_cuda_texture_intrinsics.h").write_text(_TEXTURES)
+    surfaces = files(__package__).joinpath("native", _SURFACES).read_text(encoding="utf-8")
+    (place / WRAPPERS / _SURFACES).write_text(surfaces)
     (place / "version.txt").write_text(KNOWN_VERSION)
     _link(place / "bin" / "ptxas", ptxas)
     tool = place / "bin" / "fatbinary"

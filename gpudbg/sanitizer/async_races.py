@@ -26,12 +26,11 @@ from gpudbg.sanitizer.facts import CTA, GPU, Facts
 from gpudbg.sanitizer.hand_over import NO_HAND_OVERS, HandOvers
 from gpudbg.sanitizer.mbarriers import Mbarrier, MbarrierPhase, MbarrierTable, nothing, ordered
 from gpudbg.sanitizer.monitor import EVENT_OPS, ExecutedInstruction, Touch
+from gpudbg.sanitizer.race_cells import Cells, cells_of
 from gpudbg.sanitizer.race_records import (
     AccessRecord,
     Agent,
-    Cell,
     RangeRecord,
-    cells_of,
     unordered,
 )
 from gpudbg.sanitizer.race_reports import Verdict
@@ -78,14 +77,14 @@ class AsyncRaceCheck(RaceCheck):
         before: Sequence[AsyncRaceCheck] = (),
         **more: Any,
     ) -> None:
-        super().__init__(*given, lock_step=False, **more)
+        base = before[-1]._base + _LAUNCH if before else 0
+        super().__init__(*given, lock_step=False, base=base, **more)
         self._reports.silent = not races
         self._sync = sync
         self._handed = handed
         self._before = tuple(before)
         self._numbers: dict[Any, int] = before[-1]._numbers if before else {}
         if before:
-            self._base = before[-1]._base + _LAUNCH
             self._at_begin = before[-1]._published
         self._published: Rows = EMPTY
         self._waited_for_grid = False
@@ -295,13 +294,13 @@ class AsyncRaceCheck(RaceCheck):
                 address = int(addresses[met[first]])
                 made = AccessRecord(
                     clock.number, lanes, clock.tick, 0, step.pc, facts.strong, touch.kind, None,
-                    step.warp, step.warp.cta.number, touch.size, agent,
+                    self._place(clock.number), step.warp.cta.number, touch.size, agent,
                 )  # fmt: skip
                 self._judged(held.record, made, group, home, address >> 2)
 
     # ---- launches before this one ------------------------------------------------------------
     def _record(
-        self, clock: WarpClock, step: ExecutedInstruction, cells: dict[int, Cell], number: int,
+        self, clock: WarpClock, step: ExecutedInstruction, cells: Cells, number: int,
         made: AccessRecord,
     ) -> None:  # fmt: skip
         super()._record(clock, step, cells, number, made)
@@ -512,8 +511,8 @@ class AsyncRaceCheck(RaceCheck):
         agent: Agent | None, strong: int = 0,
     ) -> AccessRecord:  # fmt: skip
         return AccessRecord(
-            clock.number, lanes, clock.tick, 0, step.pc, strong, kind, None, step.warp,
-            step.warp.cta.number, 0, agent,
+            clock.number, lanes, clock.tick, 0, step.pc, strong, kind, None,
+            self._place(clock.number), step.warp.cta.number, 0, agent,
         )  # fmt: skip
 
     def _copy(self, clock: WarpClock, step: ExecutedInstruction, event: BytesCopied) -> None:
@@ -642,8 +641,8 @@ class AsyncRaceCheck(RaceCheck):
         self, clock: WarpClock, step: ExecutedInstruction, lanes: int, kind: str
     ) -> AccessRecord:
         return AccessRecord(
-            clock.number, lanes, clock.tick, 15, step.pc, 0, kind, None, step.warp,
-            step.warp.cta.number, 8,
+            clock.number, lanes, clock.tick, 15, step.pc, 0, kind, None,
+            self._place(clock.number), step.warp.cta.number, 8,
         )  # fmt: skip
 
     def _begin(self, home: Cta, offset: int, modern: bool, begun: AccessRecord | None) -> Mbarrier:
@@ -830,7 +829,7 @@ class AsyncRaceCheck(RaceCheck):
             )
             if not begun:
                 entry = AccessRecord(
-                    first, 1, 1, 0, step.pc, 0, "entry", None, home.warps[0], home.number, 0
+                    first, 1, 1, 0, step.pc, 0, "entry", None, self._place(first), home.number, 0
                 )
                 mine = replace(record, lanes=part)
                 self._reports.add(entry, mine, Verdict("entry", fix=_CLUSTER), "shared", 0)

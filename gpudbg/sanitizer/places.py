@@ -4,11 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import cache
-from typing import Any
+from typing import Any, Protocol
 
 from gpudbg.debug.symbols import Symbols
 from gpudbg.sanitizer.findings import FindingAccess
-from gpudbg.sm.state import WarpState
+
+
+class InWarp(Protocol):
+    """A warp, which may have ended."""
+
+    @property
+    def block(self) -> tuple[int, int, int]:
+        """Coordinates of its CTA."""
+
+    @property
+    def index(self) -> int:
+        """In its CTA."""
+
+    def thread(self, lane: int) -> tuple[int, int, int]:
+        """Coordinates of a lane."""
 
 
 class AccessPlaces:
@@ -39,7 +53,7 @@ class AccessPlaces:
             )
         return found
 
-    def access(self, kind: str, pc: int, warp: WarpState, lane: int, **more: Any) -> FindingAccess:
+    def access(self, kind: str, pc: int, warp: InWarp, lane: int, **more: Any) -> FindingAccess:
         """An access of a lane; `more`: the other fields of `Access`."""
         return self.access_of(kind, pc, warp.block, warp.thread(lane), lane, warp.index, **more)
 

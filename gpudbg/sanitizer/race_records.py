@@ -13,8 +13,8 @@ from gpudbg.sanitizer.facts import CTA
 from gpudbg.sm.asynchronous.events import ByteRuns, Places
 
 if TYPE_CHECKING:
+    from gpudbg.sanitizer.launched_warps import WarpPlace
     from gpudbg.sanitizer.monitor import Touch
-    from gpudbg.sm.state import WarpState
 
 MOST_RECORDS = 24
 """Records of writes that a granule keeps beside those that are not ordered."""
@@ -55,7 +55,7 @@ class AccessRecord:
     """One warp instruction's access to a granule or a range.
 
     Attributes:
-        warp, lanes, tick: whose, and when it was made or issued.
+        warp, lanes, tick: whose, and when it was made or issued; `state`: the warp, for reports.
         bytes: mask of the granule's bytes; 0: a range.
         strong: scope, where it is strong.
         kind: load, store, atomic; init, arrive, wait of an mbarrier.
@@ -76,7 +76,7 @@ class AccessRecord:
     strong: int
     kind: str
     value: int | None
-    state: WarpState
+    state: WarpPlace
     block: int
     size: int = 4
     agent: Agent | None = None
@@ -223,36 +223,3 @@ class RangeRecord:
         at = np.where(inside, at, 0)
         found: Places = np.flatnonzero(inside & (mine.starts[at] < addresses + size))
         return found
-
-
-def cells_of(extent: ByteRuns, cells: dict[int, Cell]) -> list[tuple[int, int, Cell]]:
-    """(number, mask of bytes, cell) of the granules of an extent that are kept."""
-    total = int((extent.ends - extent.starts).sum())
-    found = []
-    if total // 4 > len(cells):
-        low, high = extent.low >> 2, (extent.high + 3) >> 2
-        numbers = np.array([n for n in cells if low <= n < high], np.int64)
-        if not len(numbers):
-            return []
-        at = np.searchsorted(extent.ends, 4 * numbers, "right")
-        at = np.minimum(at, len(extent.ends) - 1)
-        rows = zip(
-            numbers.tolist(), extent.starts[at].tolist(), extent.ends[at].tolist(), strict=True
-        )
-        for number, start, end in rows:
-            mask = _mask(number, start, end)
-            if mask:
-                found.append((number, mask, cells[number]))
-        return found
-    for start, end in zip(extent.starts.tolist(), extent.ends.tolist(), strict=True):
-        for number in range(start >> 2, (end + 3) >> 2):
-            cell = cells.get(number)
-            if cell is not None:
-                found.append((number, _mask(number, start, end), cell))
-    return found
-
-
-def _mask(number: int, start: int, end: int) -> int:
-    """Bytes of a granule that a run has."""
-    low, high = max(start, 4 * number), min(end, 4 * number + 4)
-    return ((1 << high - low) - 1) << (low & 3) if high > low else 0

@@ -25,7 +25,9 @@ from gpudbg.mem.windows import RANK_SHIFT, WINDOW_BYTES
 from gpudbg.sanitizer.barriers import sync_masks
 from gpudbg.sanitizer.clocks import EMPTY, Knowledge, Row, Rows, joined
 from gpudbg.sanitizer.facts import CTA, GPU, NONE, Facts, data_of, facts_of, result_unused
+from gpudbg.sanitizer.launched_warps import MOST_WARPS, LaunchedWarps, WarpPlace
 from gpudbg.sanitizer.monitor import ExecutedInstruction, RunCheck, Touch
+from gpudbg.sanitizer.race_cells import Cells
 from gpudbg.sanitizer.race_records import (
     MOST_RECORDS,
     AccessRecord,
@@ -48,8 +50,6 @@ if TYPE_CHECKING:
 
 _NEAR = 8
 """Instructions of a warp from a branch to what it goes to."""
-MOST_WARPS = 64
-"""Warps that a CTA can have: a warp's number in the grid is its CTA's times this, plus its own."""
 
 
 @dataclass(slots=True)
@@ -86,6 +86,7 @@ class RaceCheck(RunCheck):
         portable_only: findings are notes of what only lock-step orders.
         masks: of branches to a `__syncwarp` of lanes that are together, by pc, the register with
             the lanes' masks.
+        grid, block: dimensions of the launch; base: the number of its first warp.
     """
 
     def __init__(
@@ -99,20 +100,24 @@ class RaceCheck(RunCheck):
         volatile_data: bool = False,
         portable_only: bool = False,
         masks: Mapping[int, int] = MappingProxyType({}),
+        grid: tuple[int, int, int] = (1, 1, 1),
+        block: tuple[int, int, int] = (1, 1, 1),
+        base: int = 0,
     ) -> None:
         self._memory = memory
         self._masks = masks
         self._reports = RaceReports(findings, places, memory, portable_only=portable_only)
         self._lock_step, self._emulated = lock_step, emulated
         self._volatile_data = volatile_data
-        self._base, self._at_begin = 0, EMPTY
+        self._base, self._at_begin = base, EMPTY
+        self._launched = LaunchedWarps(base, grid, block)
         self._warps: dict[int, WarpClock] = {}
         self._phases: dict[tuple[int, int], Phase] = {}
         self._waits: dict[int, list[tuple[tuple[int, int], int]]] = {}
         self._gathered: dict[int, dict[int, int]] = {}
         self._converged: dict[int, tuple[int, list[int] | None]] = {}
-        self._shared: dict[int, dict[int, Cell]] = {}
-        self._global: dict[int, Cell] = {}
+        self._shared: dict[int, Cells] = {}
+        self._global = Cells(self._launched)
         self._released: dict[Hashable, dict[int, Release]] = {}
 
     def _first_of(self, cta: Cta) -> int:
@@ -259,7 +264,7 @@ class RaceCheck(RunCheck):
                 for some, agent in self._agents(clock, step, lanes):
                     made = AccessRecord(
                         clock.number, some, clock.tick, bytes_, step.pc, strong, touch.kind,
-                        value, step.warp, step.warp.cta.number, touch.size, agent,
+                        value, self._place(clock.number), step.warp.cta.number, touch.size, agent,
                         facts.read_only, unread=unread,
                     )  # fmt: skip
                     self._record(clock, step, cells, number, made)
@@ -278,13 +283,11 @@ class RaceCheck(RunCheck):
         return [(part, None) for _, part in clock.of(lanes)]
 
     def _record(
-        self, clock: WarpClock, step: ExecutedInstruction, cells: dict[int, Cell], number: int,
+        self, clock: WarpClock, step: ExecutedInstruction, cells: Cells, number: int,
         made: AccessRecord,
     ) -> None:  # fmt: skip
         """Compare an access to a granule with those before it, and keep it."""
-        cell = cells.get(number)
-        if cell is None:
-            cell = cells[number] = Cell()
+        cell = cells.get(number) or Cell()
         group = clock.group(step.active) if self._lock_step else self._of_lane(clock, made.lanes)
         row, known = group.row(), group.knowledge
         space = "global" if cells is self._global else "shared"
@@ -304,6 +307,7 @@ class RaceCheck(RunCheck):
             _forget(cell, made, known.seen, row)
             # Who comes after this write comes after those, too.
             cell.writes = [w for w in cell.writes if id(w) not in before or w.bytes & ~made.bytes]
+        cells.put(number, cell)
 
     def _judge(
         self, old: AccessRecord, made: AccessRecord, known: Knowledge, row: Row, space: str
@@ -342,8 +346,17 @@ class RaceCheck(RunCheck):
             if rank < len(ctas)
         ]
 
-    def _cells(self, home: Cta | None) -> dict[int, Cell]:
-        return self._global if home is None else self._shared.setdefault(home.number, {})
+    def _cells(self, home: Cta | None) -> Cells:
+        if home is None:
+            return self._global
+        found = self._shared.get(home.number)
+        if found is None:
+            found = self._shared[home.number] = Cells(self._launched)
+        return found
+
+    def _place(self, warp: int) -> WarpPlace:
+        """A warp for reports, by its number: its registers are not kept."""
+        return WarpPlace(warp, self._launched)
 
     def _value(self, home: Cta | None, number: int) -> int | None:
         if home is not None:

@@ -482,6 +482,7 @@ class _Run:
                 known = SymbolAddresses.of(session) if symbols is None else symbols[0]
                 members.append(SymbolBoundsCheck(findings, places, memory, known))
         lock_step = not is_wide(self.launches.program.device.arch)
+        config = session.grid.launched.config
         if not lock_step and ("race" in settings.checks or "sync" in settings.checks):
             sync = MbarrierFindings(findings, places) if "sync" in settings.checks else None
             number = len(self.launched)
@@ -494,6 +495,7 @@ class _Run:
                 handed=hand_overs(code, self.launches.program.device.arch),
                 volatile_data=settings.volatile_data, races="race" in settings.checks, sync=sync,
                 before=self.unfinished, masks=masks_of_converged(code),
+                grid=config.grid, block=config.block,
             )  # fmt: skip
             self.unfinished.append(beside)
             members += [beside, *self._groups(session, places, code)]
@@ -502,7 +504,7 @@ class _Run:
             members.append(
                 RaceCheck(
                     findings, places, memory, lock_step=lock_step, emulated=emulated,
-                    volatile_data=settings.volatile_data,
+                    volatile_data=settings.volatile_data, grid=config.grid, block=config.block,
                 )
             )  # fmt: skip
             if settings.portability and lock_step:
@@ -510,6 +512,7 @@ class _Run:
                     RaceCheck(
                         findings, places, memory, lock_step=False, emulated=emulated,
                         volatile_data=settings.volatile_data, portable_only=True,
+                        grid=config.grid, block=config.block,
                     )
                 )  # fmt: skip
         if "init" in settings.checks:

@@ -48,6 +48,7 @@ Code = Sequence[tuple[int, Any]]
 
 _CHUNK: Final = 256
 """Pages of shadow memory that are given at a time (6 MiB, of which the host takes what is used)."""
+_HOST_PAGE: Final = 4096
 _MOST_CTAS: Final = 1 << 24
 _MOST_PAGES: Final = 1 << 24
 """Pages of memory from the first allocation to the last (64 GiB): a pointer each."""
@@ -68,7 +69,8 @@ _BESIDE_BEGIN: Final = ("UTM", "UBLK", "UCGA", "UTC", "UMEM")
 @cache
 def _function() -> Callable[..., int]:
     """The compiled function; what it is loaded from lives as long as the process."""
-    loaded = build.Code(build.object_of(code.screen_text(), 2, "all"), [code.FUNCTION])
+    made = build.object_of(code.screen_text(), 2, "all")
+    loaded = build.Code(made, [code.FUNCTION, code.DRAIN])
     kind = ctypes.CFUNCTYPE(
         ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64
     )
@@ -180,7 +182,7 @@ class Screening(Observer):
         self._end = session.interrupt
         self._call = _function()
         self._kept: list[Any] = []
-        self._refused = False
+        self._refused = self._over = False
         fields = dict.fromkeys(code.FIELDS, 0)
         fields |= {
             "races": "race" in checks, "definedness": "init" in checks, "barriers": "sync" in checks
@@ -256,24 +258,33 @@ class Screening(Observer):
 
     # ---- events ------------------------------------------------------------------------
     def _rows(self, rows: Words) -> None:
-        if self.suspected:
+        at, count = self._field("done"), len(rows)
+        self._set("done", 0)
+        if self._over:
             # Nothing more is to be found out.
             return
         if self._symbols and self._symbols.outside(rows):
             self._left = True
+            self._over = True
             self._end()
             return
-        at, count = 0, len(rows)
         while at < count:
             at = self._call(address_of(self._words), address_of(rows), at, count)
             if at < count:
                 self._give_pages()
         if self._field("found"):
             # The exact checks begin again: the rest of this pass tells nothing.
+            self._over = True
             self._end()
 
+    def drain(self) -> tuple[int, int] | None:
+        """Compiled code looks at the rows, but those of variables."""
+        if self._symbols:
+            return None
+        return self._call.loaded.address(code.DRAIN), address_of(self._words)  # type: ignore[attr-defined]
+
     def refused(self, warp: WarpState, fault: MemoryFault, access: str, size: int) -> None:
-        self._refused = True
+        self._refused = self._over = True
         self._end()
 
     def finish(self) -> None:
@@ -286,7 +297,8 @@ class Screening(Observer):
 
     def _give_pages(self) -> None:
         size = words.PAGE_BYTES * _CHUNK
-        begin = self._table(size)
+        # Words of one kind fill whole pages of the host.
+        begin = self._table(size + _HOST_PAGE) + _HOST_PAGE - 1 & -_HOST_PAGE
         self._set("pool", begin)
         self._set("pool_end", begin + size)
 

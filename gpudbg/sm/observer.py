@@ -126,6 +126,15 @@ class Observer:
     def near_ordered(self, rows: npt.NDArray[np.int64]) -> None:
         """The same without accesses to global memory by instructions that have no other."""
 
+    def drain(self) -> tuple[int, int] | None:
+        """Addresses of a compiled function and of its context, to be called in place of `ordered`
+        or `near_ordered` where a buffer of rows is full and nobody else reads it; None: none.
+
+        It is `i1 (context, buffer)`: it sets the buffer's count of rows to 0 and returns 1, or
+        returns 0 to have the hook called.
+        """
+        return None
+
     def refused(self, warp: WarpState, fault: MemoryFault, access: str, size: int) -> None:
         """Lanes of a load, store, atomic or free (`access`) may not touch memory where they point.
 
@@ -233,11 +242,19 @@ class Observers:
                 self.hooks["instruction"] += (trace.instruction,)
             trace.ordered_readers = self.hooks["ordered"]
             trace.near_readers = self.hooks["near_ordered"]
+            trace.drain = self._drain(trace)
             orders = trace.ordered is not None or trace.near is not None
             if trace.accesses is not None or orders:
                 self.hooks["access"] += (trace.access,)
             if orders:
                 self.hooks["instruction"] += (trace.order,)
+
+    def _drain(self, trace: Trace) -> tuple[int, int] | None:
+        """What empties the only buffer of a trace, which one member alone reads."""
+        if trace.kinds not in (("ordered",), ("near_ordered",)):
+            return None
+        readers = [member for member in self.members if _hook(member, trace.kinds[0]) is not None]
+        return readers[0].drain() if len(readers) == 1 else None
 
     def _sort_members(self) -> None:
         self.selecting = tuple(member for member in self.members if member.selects)

@@ -196,6 +196,8 @@ class Trace:
         readers: hooks that take a `Batch`.
         access_readers: hooks that take an `AccessBatch`.
         ordered_readers, near_readers: hooks that take such rows, valid during the call.
+        drain: addresses of a compiled function that takes the rows in place of the only hook, of
+            the only kind there is, and of its context (`Observer.drain`).
     """
 
     def __init__(self, kinds: tuple[str, ...] = BATCHED, layout: AddressLayout = SM_5X) -> None:
@@ -209,6 +211,7 @@ class Trace:
         self.access_readers: tuple[Callable[[AccessBatch], None], ...] = ()
         self.ordered_readers: tuple[Callable[[npt.NDArray[np.int64]], None], ...] = ()
         self.near_readers: tuple[Callable[[npt.NDArray[np.int64]], None], ...] = ()
+        self.drain: tuple[int, int] | None = None
         self._layout = layout
 
     def buffers(self) -> dict[str, Buffer]:

@@ -1,6 +1,7 @@
 """What `gpudbg check` costs: a checked run beside the same run without checks, on the run engine.
 
-    python tests/bench/checks.py [--kernels saxpy,sgemm] [--size small] [--reps 3] [--checks memory]
+    python tests/bench/checks.py [--kernels saxpy,sgemm] [--size small] [--reps 3]
+                                   [--checks memory] [--arch sm_80]
 
 Both run in turn in one process; a ratio is that of the best processor times.  The last line is the
 geometric mean.  Goals: memory 1.5, race 10 (shared) and 20 (global), init 3.
@@ -24,12 +25,14 @@ CUBINS = HERE.parent / "data" / "bench" / "cubin"
 KERNELS = "saxpy sgemm stencil reduce nbody mandelbrot histogram bitonic sha256".split()
 
 
-def ratio(kernel: str, size: str, reps: int, checks: tuple[str, ...]) -> tuple[float, float]:
+def ratio(
+    kernel: str, size: str, reps: int, checks: tuple[str, ...], arch: str
+) -> tuple[float, float]:
     """Best seconds without and with checks."""
     import gpudbg
 
     problem: Any = suite.problem(kernel, size)
-    program = gpudbg.load(str(CUBINS / f"{kernel}.sm_50.cubin"), engine="run")
+    program = gpudbg.load(str(CUBINS / f"{kernel}.{arch}.cubin"), engine="run")
     buffers = [program.device.buffer(b) for b in problem.bufs]
     launch = {
         "grid": problem.grid, "block": problem.block, "args": [*buffers, *problem.scalars],
@@ -54,14 +57,17 @@ def main() -> None:
     parser.add_argument("--size", default="small")
     parser.add_argument("--reps", type=int, default=3)
     parser.add_argument("--checks", default="memory")
+    parser.add_argument("--arch", default="sm_50")
     args = parser.parse_args()
     ratios = []
     for kernel in args.kernels.split(","):
-        plain, checked = ratio(kernel, args.size, args.reps, tuple(args.checks.split(",")))
+        plain, checked = ratio(
+            kernel, args.size, args.reps, tuple(args.checks.split(",")), args.arch
+        )
         ratios.append(checked / plain)
         print(f"{kernel:12}{plain * 1e3:10.1f} ms{checked * 1e3:10.1f} ms{ratios[-1]:8.2f}x")
     mean = math.exp(sum(map(math.log, ratios)) / len(ratios))
-    print(f"{'mean':12}{'':26}{mean:8.2f}x  ({args.checks})")
+    print(f"{'mean':12}{'':26}{mean:8.2f}x  ({args.checks}, {args.arch})")
 
 
 if __name__ == "__main__":

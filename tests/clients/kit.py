@@ -26,7 +26,7 @@ def gdb_script(folder: Path) -> str:
 
 
 def run_on_terminal(
-    command: list[str], folder: Path, *, seconds: float = 150.0, **more: str
+    command: list[str], folder: Path, *, seconds: float = 600.0, **more: str
 ) -> list[str]:
     """Run an editor's script on a terminal; the lines it wrote to the file $RESULT."""
     result = folder / "result"

@@ -38,7 +38,7 @@ FIRST = {
 
 @pytest.mark.parametrize("line", FIRST)
 def test_first_line(line: str, tmp_path: Path) -> None:
-    """What is typed first at the prompt is answered; Emacs gives up on a slow answer."""
+    """What is typed first at the prompt is answered."""
     assert EMACS is not None
     command = [EMACS, "-nw", "-Q", "-l", str(SCRIPT)]
     lines = run_on_terminal(command, tmp_path, SESSION="first", FIRST=line, ANSWER=FIRST[line])

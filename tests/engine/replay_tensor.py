@@ -18,7 +18,6 @@ import numpy as np
 import numpy.typing as npt
 
 from gpudbg.sm.engines import tensor
-from gpudbg.sm.engines.tensor_product import NARROW_BITS
 
 ENVIRONMENT = "GPUDBG_TENSOR_RECORDINGS"
 DEVICES = {
@@ -102,7 +101,7 @@ def replay(folder: Path, device: str, name: str, half: bool) -> tuple[int, int] 
     if name[0] == "E" and number >= 90 and (half or number >= 100):
         found = lowered(a, b, c, kind, half, number)
     else:
-        bits = NARROW_BITS if name[0] == "E" else None
+        bits = tensor.NARROW_BITS if name[0] == "E" else None
         if bits and number == 90:
             c = np.zeros_like(c)  # taken with the accumulator switched off
         found = products(a, b, c, kind, half, number, bits)

@@ -62,6 +62,7 @@ def _call(name: str, operands: list[Words], count: int) -> tuple[bool, Words]:
 
 
 FLOATS = [name for name in layout.TENSOR if name.startswith("hmma.")]
+NARROW = [name for name in layout.TENSOR if name.startswith("qmma.")]
 INTEGERS = [
     "imma.s8.u8.1", "imma.u8.s8.2.sat", "imma.s8.s8.4.sat", "imma.s4.u4.1", "imma.u4.s4.2",
     "imma.s4.s4.4", "bmma.and.1", "bmma.xor.2", "bmma.and.4", "dmma.884",
@@ -154,3 +155,46 @@ def test_what_is_left_to_the_step_engine(kind: str) -> None:
         assert _call(name, operands, 4)[0]
         operands[operand][1, 7] = 0x7F800000 if kind == "tf32" else word
         assert not _call(name, operands, 4)[0]
+
+
+@pytest.mark.in_turn(3)
+@pytest.mark.parametrize("name", NARROW)
+def test_products_of_bytes(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Elements of both formats with any exponent, subnormal ones and zeros, signs, and addends far
+    above and below the products; NaNs and infinities are left to the step engine."""
+    _with_least_effort(monkeypatch)
+    _, *kinds, result, counted, unit = name.split(".")
+    arch = f"sm_{unit}"
+    # What warp groups of sm_90 multiply eight columns at a time is no instruction by itself.
+    sides = ("R4.ROW", "R20.COL") if unit == "89" else ("R4", "R20")
+    assembled = "sm_120" if unit == "90" else arch
+    depth = 8 * int(counted)
+    types = ".".join((result, *kinds)).upper()
+    text = f"QMMA.168{depth}.{types} R8, {', '.join(sides)}, R8"
+    insn = decode(assemble(text, 0, assembled), assembled)
+    shape = multiplication(insn)
+    assert shape is not None
+    count, words = int(counted), 2 if result == "f16" else 4
+    random = np.random.default_rng(len(name))
+    top = {"e4m3": 0x7F, "e5m2": 0x7C}
+    for spread in (1, 6, 12, 3, 2):
+        # The first of two blocks must not overflow f16.
+        most = 128 if result == "f32" else 60
+        raw = [random.integers(0, most, (n, 32, 4)) for n in (count, count // 2)]
+        for given, kind in zip(raw, kinds, strict=True):
+            near = random.random(given.shape) < 0.7
+            given[near] = top[kind] // 2 + random.integers(-4 * spread, 4 * spread, near.sum())
+            given[given >= min(top[kind], most)] = 0
+            given[random.random(given.shape) < 0.15] = 0
+            given |= random.integers(0, 2, given.shape) << 7
+        held = _elements(random, result, words, spread if result == "f32" else spread // 2)
+        operands = [g.astype(np.uint8).view(np.uint32)[..., 0] for g in raw]
+        good, found = _call(name, [*operands, held], words)
+        fragments = [list(registers) for registers in (*operands, held)]
+        wanted = tensor_product.product("QMMA", insn.m, arch, shape, fragments)
+        assert good
+        assert np.array_equal(found, np.stack(wanted)), spread
+        for n, kind in enumerate(kinds):
+            odd = [operand.copy() for operand in operands]
+            odd[n][1 - n, 9] |= 0x7F << 16 if kind == "e4m3" else 0x7C00
+            assert not _call(name, [*odd, held], words)[0]

@@ -175,6 +175,8 @@ _COMPILED: dict[str, tuple[Any, int, int, Any, Any]] = {
     "tf32": (np.uint32, 8, 8, np.float32, ((32, False, 16, 256), (0, False, 128, 256))),
     "s8": (np.int8, 32, 16, np.int32, ((32, False, 16, 256), (32, False, 16, 256))),
     "b1": (np.uint8, 32, 8, np.int32, ((32, False, 16, 256), (32, False, 16, 256))),
+    "fp8": (np.uint8, 32, 16, np.float32, ((32, False, 16, 256), (0, False, 128, 256))),
+    "fp8_half": (np.uint8, 32, 16, np.float16, ((32, False, 16, 256), (0, False, 128, 256))),
 }
 
 
@@ -188,6 +190,9 @@ def test_compiled_products_are_those_of_the_step_engine(name: str) -> None:
         a, b = (rng.standard_normal((n, k)).astype(kind) for n in (64, columns))
     elif kind == np.int8 or kind == np.uint8:
         a, b = (rng.integers(0, 256, (n, k)).astype(np.uint8) for n in (64, columns))
+        if name.startswith("fp8"):
+            # Without infinities and NaNs.
+            a, b = (np.where(v & 0x70 == 0x70, v & 0x8F, v) for v in (a, b))
     else:
         near = [
             rng.standard_normal((n, k)).astype(np.float32).view(np.uint32) for n in (64, columns)

@@ -20,7 +20,7 @@ from gpudbg.hosting.clang import WRAPPERS, make_installation
 from gpudbg.sm.engines.llvm import cache
 
 PROGRAMS = Path(__file__).parent / "programs"
-_FLAGS = ("-O1", "-Wno-unknown-cuda-version", "-D__CLANG_CUDA_TEXTURE_INTRINSICS_H__")
+_FLAGS = ("-O1", "-Wno-unknown-cuda-version")
 
 
 @functools.cache

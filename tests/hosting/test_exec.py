@@ -345,7 +345,9 @@ def test_processes_and_contexts_end_as_with_cuda(tmp_path: Path) -> None:
 
 
 @pytest.mark.in_turn(1)
-@pytest.mark.parametrize("name", ["graphs", "images", "handles", "calls", "conditions", "launches"])
+@pytest.mark.parametrize(
+    "name", ["graphs", "images", "handles", "calls", "conditions", "launches", "textures"]
+)
 def test_graphs_images_and_mapped_memory(tmp_path: Path, name: str) -> None:
     """By capture and by nodes, with conditions; arrays, textures, surfaces, managed variables,
     virtual memory; pools, advice, attributes, linked and legacy launches; libraries loaded at run

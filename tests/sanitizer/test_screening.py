@@ -4,6 +4,7 @@ plainly clean."""
 from __future__ import annotations
 
 import random
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -108,10 +109,15 @@ class Clocks:
         for who in threads:
             self.now[who] = dict(known)
 
+    def meet(self, cta: int, warp: int, lanes: Iterable[int]) -> None:
+        self.join([(cta, warp, lane) for lane in lanes])
+        self.tick += 1
+
     def access(
-        self, cta: int, warp: int, accesses: dict[int, int], kind: str, size: int, space: str
-    ) -> None:
-        threads = [(cta, warp, lane) for lane in accesses]
+        self, cta: int, warp: int, accesses: dict[int, int], kind: str, size: int, space: str,
+        active: Iterable[int],
+    ) -> None:  # fmt: skip
+        threads = [(cta, warp, lane) for lane in active]
         if self.lock_step:
             self.join(threads)
         self.tick += 1
@@ -129,7 +135,7 @@ class Clocks:
                 key = (space, cta if space == "shared" else None, byte)
                 self.past[key].append((who, self.tick, kind, address, size))
         if self.lock_step:
-            # They part by a branch that they take together.
+            # They go on, or part by a branch that they take together.
             self.join(threads)
 
     def barrier(self, cta: int, warp: int) -> None:
@@ -149,19 +155,40 @@ def made(lock_step: bool, lanes: int) -> tuple[Any, list[Any]]:
     shared, pages, ctas, pool, flags = (address_of(k) for k in kept)
     fields = dict.fromkeys(code.FIELDS, 0) | {
         "first_page": MEMORY >> 12, "pages": pages, "page_count": 1, "pool": pool,
-        "pool_end": pool + 4 * PAGE_BYTES, "shared": shared, "shared_stride": 1024,
-        "shared_bytes": 16 + 8 * lanes, "ctas": ctas, "slots": 64, "warps": WARPS,
+        "pool_end": pool + 4 * PAGE_BYTES, "shared": shared, "shared_stride": 4096,
+        "shared_bytes": 16 + 16 * lanes, "ctas": ctas, "slots": 64, "warps": WARPS,
         "last_valid": (1 << lanes) - 1, "code": CODE, "flags": flags, "lock_step": lock_step,
         "window": 1 << 40, "local_window": 1 << 41, "races": 1,
     }  # fmt: skip
     return np.array([int(fields[n]) for n in code.FIELDS], np.int64), kept
 
 
-def row(cta: int, warp: int, lanes: int, what: int) -> Any:
+def row(cta: int, warp: int, lanes: int, what: int, together: bool = False) -> Any:
     words = np.zeros(ACCESS_WORDS, np.int64)
     words[0], words[1] = CODE, lanes | what << 32 | warp << 48
-    words[2] = cta << 32 | (2 * cta + warp) << 8
+    words[2] = cta << 32 | (2 * cta + warp) << 8 | together
     return words
+
+
+@dataclass
+class Warp:
+    """Its lanes, those that go on now, and those that wait for them."""
+
+    lanes: range
+    active: list[int]
+    others: list[int] = field(default_factory=list)
+
+    def turn(self, dice: random.Random) -> bool:
+        """Part, go on with the others, or meet again; whether all are together then."""
+        if self.active == [*self.lanes]:
+            self.active = sorted(dice.sample(self.lanes, dice.randrange(1, len(self.lanes))))
+            self.others = [lane for lane in self.lanes if lane not in self.active]
+            return False
+        if self.others and dice.random() < 0.6:
+            self.active, self.others = self.others, []
+            return False
+        self.active, self.others = [*self.lanes], []
+        return True
 
 
 @pytest.mark.parametrize(
@@ -177,15 +204,32 @@ def test_it_misses_no_race_of_random_accesses(lanes: int, runs: int) -> None:
     call, dice, races, passed = _function(), random.Random(7), 0, 0
     whole = (1 << lanes) - 1
     for n in range(runs):
-        lock_step = bool(n & 1)
+        lock_step, mixed = bool(n & 1), n % 3 == 0
+        kinds = ("load", "store", "atomic") if n & 4 else ("load", "load", "load", "store")
         words, kept = made(lock_step, lanes)
         model, rows = Clocks(lock_step, lanes), []
         waiting: dict[int, set[int]] = {}
-        for _ in range(dice.choice((3, 5, 9))):
+        warps = {
+            (c, w): Warp(range(lanes), [*range(lanes)]) for c in range(CTAS) for w in range(WARPS)
+        }
+        for _ in range(dice.choice((3, 5, 9, 14))):
             cta, warp = dice.randrange(CTAS), dice.randrange(WARPS)
             if warp in waiting.get(cta, ()):
                 continue
-            if dice.random() < 0.3:
+            here = warps[cta, warp]
+            if dice.random() < 0.25:
+                # All have been together before they part and when they meet; `__syncwarp`.
+                mask = whole if warp == WARPS - 1 else 0xFFFFFFFF
+                if not lock_step:
+                    rows.append(row(cta, warp, mask, 3 | SYNCS.index("warp") << 4))
+                    model.meet(cta, warp, here.lanes)
+                elif len(here.active) == lanes or here.turn(dice):
+                    model.meet(cta, warp, here.lanes)
+                    if len(here.active) == lanes and dice.random() < 0.7:
+                        here.turn(dice)
+                continue
+            together = len(here.active) == lanes
+            if together and dice.random() < 0.3:
                 # Only the last warp has few lanes; the first one's others never come.
                 mask = whole if warp == WARPS - 1 else 0xFFFFFFFF
                 rows.append(row(cta, warp, mask, 3 | SYNCS.index("barrier") << 4))
@@ -195,28 +239,88 @@ def test_it_misses_no_race_of_random_accesses(lanes: int, runs: int) -> None:
                 if len(held) == WARPS:
                     held.clear()
                 continue
-            kind, size = dice.choice(("load", "store", "atomic")), dice.choice((1, 4, 4, 8))
-            size = max(size, 4) if kind == "atomic" else size
+            kind = dice.choice(kinds)
+            size = dice.choice((1, 4, 4, 8, 16)) if mixed else dice.choice((4, 8))
+            size = min(max(size, 4), 8) if kind == "atomic" else size
+            size = size if mixed or kind != "atomic" else 4
             space = dice.choice(("shared", "global"))
-            chosen = [lane for lane in range(lanes) if dice.random() < 0.7] or [0]
+            part = 1.0 if n & 2 else 0.7
+            chosen = [at for at in here.active if dice.random() < part] or here.active[:1]
             apart = dice.choice((0, size))
-            start = dice.randrange(0, 3) * 8
+            start = dice.randrange(0, 2) * 16 if size > 8 else dice.randrange(0, 3) * 8
             at = {lane: start + apart * lane for lane in chosen}
-            found = row(cta, warp, sum(1 << lane for lane in chosen), what_of(kind, space, size))
+            mask = sum(1 << lane for lane in chosen)
+            found = row(cta, warp, mask, what_of(kind, space, size), together)
             base = MEMORY if space == "global" else 0
             for lane, address in at.items():
                 found[3 + lane] = base + address
             rows.append(found)
-            model.access(cta, warp, at, kind, size, space)
+            model.access(cta, warp, at, kind, size, space, here.active)
         table = np.array(rows)
         assert call(address_of(words), address_of(table), 0, len(rows)) == len(rows)
         suspects = bool(words[code.FIELD["found"] // 8])
-        assert suspects or not model.raced
+        assert suspects or not model.raced, (n, lock_step, rows)
         races += model.raced
         passed += not suspects
         assert len(kept) == 5
     assert races > runs // 5
     assert passed > runs // 5
+
+
+def judged(
+    lock_step: bool, accesses: list[tuple[int, str, int, str, list[int], bool]]
+) -> tuple[bool, bool]:
+    """Whether accesses to one place are suspect, and whether they race: (warp, kind, size, space,
+    lanes, whether all are together); without lanes it is `__syncwarp`."""
+    words, kept = made(lock_step, 4)
+    model, rows = Clocks(lock_step, 4), []
+    for warp, kind, size, space, lanes, together in accesses:
+        if not lanes:
+            mask = 15 if warp == WARPS - 1 else 0xFFFFFFFF
+            rows.append(row(0, warp, mask, 3 | SYNCS.index("warp") << 4))
+            model.meet(0, warp, range(4))
+            continue
+        what = what_of(kind, space, size)
+        rows.append(row(0, warp, sum(1 << lane for lane in lanes), what, together))
+        rows[-1][3:] = MEMORY if space == "global" else 0
+        active = range(4) if together else lanes
+        model.access(0, warp, dict.fromkeys(lanes, 0), kind, size, space, active)
+    table = np.array(rows)
+    assert _function()(address_of(words), address_of(table), 0, len(rows)) == len(rows)
+    assert len(kept) == 5
+    return bool(words[code.FIELD["found"] // 8]), model.raced
+
+
+@pytest.mark.parametrize("size", [1, 4])
+@pytest.mark.parametrize("space", ["shared", "global"])
+def test_what_lanes_of_one_warp_read_apart_was_written_by_it(space: str, size: int) -> None:
+    """Another warp that reads it, too, has not met with the writer."""
+    parted = [
+        (0, "store", size, space, [0], True),
+        (0, "load", size, space, [0, 1], False),
+        (0, "load", size, space, [2, 3], False),
+        (1, "load", size, space, [0], True),
+    ]
+    assert judged(True, parted) == (True, True)
+    synced = [
+        (0, "store", size, space, [0], True),
+        (0, "", 0, "", [], True),
+        (0, "load", size, space, [1], True),
+        (0, "load", size, space, [2], True),
+        (1, "load", size, space, [0], True),
+    ]
+    assert judged(False, synced) == (True, True)
+
+
+@pytest.mark.parametrize(("size", "clean"), [(1, True), (4, True), (16, True)])
+def test_lanes_that_read_apart_and_meet_may_write(size: int, clean: bool) -> None:
+    accesses = [
+        (0, "load", size, "shared", [1], True),
+        (0, "load", size, "shared", [2], True),
+        (0, "", 0, "", [], True),
+        (0, "store", size, "shared", [3], True),
+    ]
+    assert judged(False, accesses) == (not clean, not clean)
 
 
 def test_code_is_looked_at_once_for_all_launches() -> None:

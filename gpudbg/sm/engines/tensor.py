@@ -42,6 +42,8 @@ class ProductUnit:
 VOLTA = ProductUnit(23, 8, -131, -19)
 TURING = ProductUnit(24, 16, -132, -20)
 HOPPER = ProductUnit(25, 32, -133, -21)
+NARROW_BITS = 13
+"""Fraction bits that QMMA of sm_89 and QGMMA keep of a block."""
 
 
 def unit_of(number: int) -> ProductUnit:

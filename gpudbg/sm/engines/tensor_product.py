@@ -15,9 +15,6 @@ from gpudbg.sm.engines import numeric, tensor
 from gpudbg.sm.engines.tensor import Numbers, Raw
 from gpudbg.sm.fragments import Multiplication, scale_places, stored_columns
 
-NARROW_BITS = 13
-"""Fraction bits that QMMA of sm_89 keeps of a block."""
-
 
 @dataclass(frozen=True, slots=True)
 class Scales:
@@ -102,7 +99,7 @@ class Product:
         if self.scales is not None:
             x, y = self._scaled(self.scales, x, y)
         unit = tensor.VOLTA if self.shape.step >= 0 else tensor.unit_of(self.arch)
-        bits = NARROW_BITS if self.op == "QMMA" and self.arch < 100 else None
+        bits = tensor.NARROW_BITS if self.op == "QMMA" and self.arch < 100 else None
         half_in, half_out = self.shape.addend == "F16", self.shape.result == "F16"
         made = tensor.multiply_numbers(x, y, held, half_in, half_out, unit, kinds[0], bits)
         return tensor.finite(made, half_out) if "SATFINITE" in self.modifiers else made

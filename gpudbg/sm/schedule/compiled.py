@@ -209,7 +209,8 @@ def grid_loop() -> str:
     cta = turns.cta.follow()
     f.ir.line(
         f"switch i32 {kind.ref}, label %back [ i32 {int(Left.TURN)}, label %turn "
-        f"i32 {int(Left.BARRIER)}, label %barrier i32 {int(Left.DONE)}, label %done ]"
+        f"i32 {int(Left.BARRIER)}, label %barrier i32 {int(Left.DONE)}, label %done "
+        f"i32 {int(Left.FULL)}, label %drain ]"
     )
     f.ir.label("turn")
     turns.left.set(0)
@@ -218,6 +219,7 @@ def grid_loop() -> str:
     f.env["idle"] = polled.select(f.env["idle"] + 1, 0)
     f.ir.br("hop")
     _arrived(turns, warp, cta, outcome, rest, spent)
+    _drain(turns, warp, rest, spent)
     f.ir.label("hop")
     turns.hop("run", "out")
     _done(turns, warp, cta, spent)
@@ -310,6 +312,23 @@ def _arrived(
     f.ir.br("hop")
     f.ir.label("same")
     turns.go_on("run", "out")
+
+
+def _drain(turns: _Turns, warp: Warp, rest: Int, spent: Int) -> None:
+    """A trace is full: the warp goes on where compiled code empties it."""
+    f = turns.f
+    f.ir.label("drain")
+    read = f.env.follow(layout.DRAIN)
+    known = f.integer(1, f.ir.op(f"icmp ne ptr {read.ref}, null"))
+    f.choose(known, "read", "back")
+    f.ir.label("read")
+    context, rows = (f.env.follow(at) for at in (layout.DRAIN_CONTEXT, layout.DRAIN_ROWS))
+    call = f"call i1 {read.ref}(ptr {context.ref}, ptr {rows.ref})"
+    f.choose(f.integer(1, f.ir.op(call)), "emptied", "back")
+    f.ir.label("emptied")
+    turns.left.set(rest)
+    turns.spend(spent)
+    f.choose(rest.compare("sgt", 0), "same", "hop")
 
 
 def _done(turns: _Turns, warp: Warp, cta: TypedPointer, spent: Int) -> None:

@@ -1,5 +1,6 @@
-// Textures of every kind of resource, views of them, surfaces of levels; for nvcc.
+// Textures of every kind of resource, views of them, surfaces of every shape and of levels.
 #include <cstdio>
+#include <cstring>
 #include <cuda_runtime.h>
 #include <vector>
 static int wrong;
@@ -76,9 +77,86 @@ static cudaTextureObject_t make(const cudaResourceDesc &r,
     OK(cudaCreateTextureObject(&t, &r, &d, view));
     return t;
 }
+// Each thread moves an element one to the right, and reads it outside of the row.
+template <class T> __global__ void moved(cudaSurfaceObject_t s, int kind, T *outside)
+{
+    const int i = threadIdx.x, size = sizeof(T);
+    T v;
+    if (kind == 0) {
+        surf1Dread(&v, s, i * size);
+        __syncthreads();
+        surf1Dwrite(v, s, (i + 1) * size, cudaBoundaryModeZero);
+        outside[i] = surf1Dread<T>(s, -size, cudaBoundaryModeClamp);
+    } else if (kind == 1) {
+        surf2Dread(&v, s, i * size, 1);
+        __syncthreads();
+        surf2Dwrite(v, s, (i + 1) * size, 1, cudaBoundaryModeZero);
+        outside[i] = surf2Dread<T>(s, i * size, 9, cudaBoundaryModeZero);
+    } else if (kind == 2) {
+        surf3Dread(&v, s, i * size, 1, 1);
+        __syncthreads();
+        surf3Dwrite(v, s, (i + 1) * size, 1, 1, cudaBoundaryModeZero);
+        outside[i] = surf3Dread<T>(s, 0, 0, 1);
+    } else {
+        surf2DLayeredread(&v, s, i * size, 1, 1);
+        __syncthreads();
+        surf2DLayeredwrite(v, s, (i + 1) * size, 1, 1, cudaBoundaryModeZero);
+        outside[i] = surf2DLayeredread<T>(s, 0, 0, 1);
+    }
+}
+template <class T> static void shapes()
+{
+    const int w = 4;
+    for (int kind = 0; kind < 4; kind++) {
+        const int rows = kind ? 2 : 1, layers = kind > 1 ? 2 : 1, n = w * rows * layers;
+        std::vector<unsigned char> bytes(n * sizeof(T)), back(n * sizeof(T)), far(w * sizeof(T));
+        for (size_t k = 0; k < bytes.size(); k++)
+            bytes[k] = k * 7 + 1;
+        auto desc = cudaCreateChannelDesc<T>();
+        cudaArray_t a;
+        cudaExtent e = make_cudaExtent(w, kind ? 2 : 0, kind > 1 ? 2 : 0);
+        OK(cudaMalloc3DArray(&a, &desc, e, cudaArraySurfaceLoadStore | (kind == 3 ? cudaArrayLayered : 0)));
+        cudaMemcpy3DParms p = {};
+        p.srcPtr = make_cudaPitchedPtr(bytes.data(), w * sizeof(T), w, rows);
+        p.dstArray = a;
+        p.extent = make_cudaExtent(w, rows, layers);
+        p.kind = cudaMemcpyHostToDevice;
+        OK(cudaMemcpy3D(&p));
+        cudaResourceDesc r = {};
+        r.resType = cudaResourceTypeArray;
+        r.res.array.array = a;
+        cudaSurfaceObject_t s;
+        OK(cudaCreateSurfaceObject(&s, &r));
+        T *outside;
+        OK(cudaMalloc(&outside, w * sizeof(T)));
+        moved<T><<<1, w>>>(s, kind, outside);
+        OK(cudaMemcpy(far.data(), outside, far.size(), cudaMemcpyDeviceToHost));
+        cudaMemcpy3DParms q = {};
+        q.srcArray = a;
+        q.dstPtr = make_cudaPitchedPtr(back.data(), w * sizeof(T), w, rows);
+        q.extent = p.extent;
+        q.kind = cudaMemcpyDeviceToHost;
+        OK(cudaMemcpy3D(&q));
+        const size_t row = (n - w) * sizeof(T), size = sizeof(T);
+        TRUE(!memcmp(&back[row], &bytes[row], size));
+        TRUE(!memcmp(&back[row + size], &bytes[row], (w - 1) * size));
+        if (kind == 0)
+            TRUE(!memcmp(far.data(), &bytes[0], size));
+        else if (kind == 1)
+            TRUE(far[0] == 0 && far[far.size() - 1] == 0);
+        else
+            TRUE(!memcmp(far.data(), &bytes[2 * w * size], size));
+        OK(cudaFree(outside));
+    }
+}
 int main()
 {
     OK(cudaMalloc(&o, 64));
+    shapes<unsigned char>();
+    shapes<short>();
+    shapes<float>();
+    shapes<uint2>();
+    shapes<float4>();
     auto desc = cudaCreateChannelDesc<float>();
     std::vector<float> h(4096);
     for (int i = 0; i < 4096; i++)

@@ -56,6 +56,11 @@ TRACES: Final = {
     "near_ordered": NEAR_ORDERED,
 }
 """Those by what they hold."""
+DRAIN: Final = 0x2A0
+"""ptr: a function `i1 (context, rows)` that reads and empties a full trace; null: Python does."""
+DRAIN_CONTEXT: Final = 0x2A8
+DRAIN_ROWS: Final = 0x2B0
+"""ptr: the trace it reads."""
 RUNNING: Final = 0x260
 """ptr: the record of the warp whose turn it is, or was; for `crash`."""
 SHARED_MARKS: Final = 0x270
@@ -242,6 +247,15 @@ TENSOR: Final = (
         for b in "su"
         for count in (1, 2, 4)
         for saturates in ("", ".sat")
+    ),
+    *(
+        f"qmma.{a}.{b}.{result}.{count}.{arch}"
+        for a in ("e4m3", "e5m2")
+        for b in ("e4m3", "e5m2")
+        for result in ("f32", "f16")
+        for count in (2, 4)
+        for arch in ("89", "90", "120")
+        if (count, arch) != (2, "90")
     ),
     *(f"bmma.{operation}.{count}" for operation in ("and", "xor") for count in (1, 2, 4)),
     "dmma.884",

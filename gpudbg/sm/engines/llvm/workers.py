@@ -269,6 +269,7 @@ class Workers:
         for worker in self.workers:
             for kind, buffer in buffers.items():
                 worker.set(layout.TRACES[kind], address_of(buffer.words))
+            self._set_drain(worker)
             worker.put("tell", bool(clustered or heard))
             worker.put("quantum", launched.schedule.quantum)
             worker.put("wipe", self._wipe)
@@ -282,6 +283,17 @@ class Workers:
         self.refresh(self.lead)
         if jobs > 1:
             self.lead.reset_turn()
+
+    def _set_drain(self, worker: Worker) -> None:
+        """Say who empties a full trace."""
+        trace = self.launched.trace
+        given = (0, 0, 0)
+        if trace is not None and trace.drain is not None:
+            (buffer,) = trace.buffers().values()
+            given = (*trace.drain, address_of(buffer.words))
+        places = layout.DRAIN, layout.DRAIN_CONTEXT, layout.DRAIN_ROWS
+        for place, address in zip(places, given, strict=True):
+            worker.set(place, address)
 
     def _assign(self, jobs: int) -> None:
         """Assign the resident CTAs to so many workers, consecutive ones to each."""

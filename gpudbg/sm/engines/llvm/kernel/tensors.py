@@ -127,7 +127,9 @@ class Tensors:
         name = "" if shape is None else _function_of_group(i, shape)
         if shape is None or name not in layout.TENSOR or self.instruments:
             raise Slow(f"{i.op}.{'.'.join(i.m)}")
-        sign = 0x8000_0000 if shape.kinds[0] == "TF32" else 0x8000_8000
+        sign = {"TF32": 0x8000_0000, "E4M3": 0x8080_8080, "E5M2": 0x8080_8080}.get(
+            shape.kinds[0], 0x8000_8000
+        )
         flips = [sign if minus else 0 for minus in negative]
         runtime, ir = self.runtime, self.ir
         words = [self._descriptor(word) for word in descriptors]
@@ -205,6 +207,8 @@ def _function_of_group(i: Any, shape: Multiplication) -> str:
     match i.op:
         case "HGMMA":
             return f"hmma.{kinds[0]}.{shape.result.lower()}.4.25"
+        case "QGMMA":
+            return f"qmma.{kinds[0]}.{kinds[1]}.{shape.result.lower()}.4.90"
         case "IGMMA":
             return f"imma.{kinds[0]}.{kinds[1]}.4{'.sat' * ('SAT' in i.m)}"
         case "BGMMA":
@@ -225,6 +229,9 @@ def _function_of(i: Any, shape: Multiplication) -> str:
         case "HMMA" if shape.m == 16:
             bits = 24 if age(i.arch)[0] < 90 else 25
             return f"hmma.{kinds[0]}.{shape.result.lower()}.{count}.{bits}"
+        case "QMMA" if shape.m == 16 and "SF" not in i.m:
+            arch = "89" if age(i.arch)[0] < 100 else "120"
+            return f"qmma.{kinds[0]}.{kinds[1]}.{shape.result.lower()}.{count}.{arch}"
         case "IMMA":
             return f"imma.{kinds[0]}.{kinds[1]}.{count}{'.sat' * ('SAT' in i.m)}"
         case "BMMA":

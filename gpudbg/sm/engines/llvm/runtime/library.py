@@ -548,7 +548,7 @@ def tensor_text(name: str, half_conversions: bool, directed: bool, wide_vectors:
         directed: for an x86.
         wide_vectors: for one with AVX-512.
     """
-    if name.startswith("hmma."):
+    if name.startswith(("hmma.", "qmma.")):
         return float_product(name, half_conversions, directed, wide_vectors)
     if name.startswith("wgmma."):
         return operand_rows(name)

@@ -14,44 +14,55 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Final
 
 from gpudbg.dataclass import dataclass
 from gpudbg.sm.engines.llvm.ir.builder import Builder
 from gpudbg.sm.engines.llvm.ir.typed import Int, TypedPointer, Variable
-from gpudbg.sm.engines.llvm.runtime import screening_lanes
-from gpudbg.sm.engines.llvm.runtime.screening_lanes import EightLanes, Judged
+from gpudbg.sm.engines.llvm.runtime import screening_lanes, screening_near
+from gpudbg.sm.engines.llvm.runtime.screening_lanes import WIDTHS, Judged, LaneWords, WordPlaces
+from gpudbg.sm.engines.llvm.runtime.screening_near import (
+    MOST_COUNT,
+    PAIR_BYTES,
+    NearAccess,
+    NearWords,
+)
 from gpudbg.sm.engines.llvm.runtime.screening_words import (
     ATOMIC,
     CTA_SHIFT,
     CTAS_MANY,
-    GRANULE_BYTES,
     LANES,
     MASK_SHIFT,
     MOMENT,
     PAGE_BYTES,
     PAGE_SHIFT,
+    PLANE_BYTES,
     READ,
     RO_BIT,
+    TOUCHED,
     WARPS_MANY,
     WHO_MASK,
     WHO_SHIFT,
+    WORD_BYTES,
     WRITE,
 )
 from gpudbg.sm.trace import ACCESS_BYTES, KINDS, SPACES, SYNCS, WORDS
 
 FUNCTION: Final = "gpudbg_screen"
+DRAIN: Final = "gpudbg_screen_drain"
 FIELDS: Final = (
     "first_page", "pages", "page_count", "pool", "pool_end", "shared", "shared_stride",
     "shared_bytes", "ctas", "slots", "warps", "last_valid", "code", "flags", "lock_step",
     "window", "window_bytes", "local_window", "undefined", "undefined_count", "local",
     "local_stride", "local_low", "local_start", "local_bytes", "races", "definedness", "barriers",
-    "system_shared", "found", "found_at", "found_address",
+    "system_shared", "found", "found_at", "found_address", "done",
 )  # fmt: skip
 """Words that the function is given and returns, 64 bits each:
 
 first_page, pages, page_count: number of the first page of memory, pointers to pages of words, 0
-    where there is none yet; pool, pool_end: where new ones are taken from.
+    where there is none yet, with the kinds that were written there in their lowest bits (bit
+    `WRITE`, `ATOMIC`); pool, pool_end: where new ones are taken from.
 shared, shared_stride, shared_bytes: words of shared memory of the first resident CTA, bytes to the
     next one's, bytes of a CTA's shared memory.
 ctas: what is kept of resident CTAs; slots, warps: warp slots of an SM, warps of a CTA; last_valid:
@@ -63,6 +74,7 @@ local and the rest: bytes that were written of local memory, a byte of bits for 
 races, definedness, barriers: whether to look for them.
 system_shared: bytes at the begin of shared memory that nobody may touch.
 found, found_at, found_address: reasons (`REASONS`) that were found, pc and address of the first.
+done: rows of the buffer that were looked at before it was left.
 """
 FIELD: Final = {name: 8 * n for n, name in enumerate(FIELDS)}
 REASONS: Final = ("race", "undefined", "barrier", "shuffle", "too_long", "reserved")
@@ -74,12 +86,12 @@ ALL_LANES: Final = 8
 memory that nobody writes; its atomics are not strong for the whole GPU; it asks for all lanes."""
 
 WARP_BYTES: Final = 16
-CTA_BYTES: Final = 56 + 32 * WARP_BYTES
+CTA_BYTES: Final = 64 + 32 * WARP_BYTES
 """Of a resident CTA: its number + 1, its count, the count at its last barrier, who has arrived,
-pc of the first that did, its shared words, bytes of its shared memory that nobody has written; of
-each warp: lanes of the last access (all where all
+pc of the first that did, its shared words, bytes of its shared memory that nobody has written,
+whether `screening_near` judges that; of each warp: lanes of the last access (all where all
 were active), counts when those lanes began, when all lanes were last together, at `__syncwarp`."""
-_NUMBER, _COUNT, _BARRIER, _ARRIVED, _PC, _SHARED, _UNWRITTEN, _WARPS = range(0, 64, 8)
+_NUMBER, _COUNT, _BARRIER, _ARRIVED, _PC, _SHARED, _UNWRITTEN, _NEAR, _WARPS = range(0, 72, 8)
 _LAST, _BEGAN, _TOGETHER, _SYNCED = range(0, 16, 4)
 
 LATEST: Final = (1 << 24) - 64
@@ -128,6 +140,25 @@ class _Made:
     code: Int
     shared: Int
     uniform: Int
+
+
+class _Cell:
+    """The words of four bytes of memory."""
+
+    def __init__(self, ir: Builder, place: Int, plane: Int) -> None:
+        self._ir, self._place, self._plane = ir, place, plane
+
+    def load(self, what: int) -> Int:
+        """One of them."""
+        return self._at(what).load(64)
+
+    def store(self, value: Int, what: int) -> None:
+        """Write one of them."""
+        self._at(what).store(64, value)
+
+    def _at(self, what: int) -> TypedPointer:
+        place = self._place + self._plane * what
+        return TypedPointer(self._ir, self._ir.op(f"inttoptr i64 {place.ref} to ptr"))
 
 
 class Screen:
@@ -235,7 +266,12 @@ class Screen:
         state.store(64, 1, _COUNT)
         state.store(64, self._field("shared_bytes"), _UNWRITTEN)
         place = slot // self._field("warps")
-        state.store(64, self._field("shared") + place * self._field("shared_stride"), _SHARED)
+        words = self._field("shared") + place * self._field("shared_stride")
+        state.store(64, words, _SHARED)
+        with self._when(self._races):
+            state.store(64, 1, _NEAR)
+            at, size = ir.op(f"inttoptr i64 {words.ref} to ptr"), self._shared_words() * PAIR_BYTES
+            ir.line(f"call void @llvm.memset.p0.i64(ptr {at}, i8 0, i64 {size.ref}, i1 false)")
         stride = self._field("local_stride")
         with self._when(stride.differs(0)):
             bytes_ = stride * self._field("warps")
@@ -273,7 +309,7 @@ class Screen:
                 state.store(64, self._tick(state, pc), _BARRIER)
         with self._when(which.equals(SYNCS.index("other_barrier")) & asked):
             self._found("barrier", pc)
-        with self._when(which.equals(SYNCS.index("warp")) & whole):
+        with self._when(which.equals(SYNCS.index("warp")) & whole & ~self._lock_step):
             own.store(32, self._tick(state, pc).trunc(32), _SYNCED)
         asks = (self._flags(pc) & ALL_LANES).differs(0) & self._barriers
         with self._when(which.equals(SYNCS.index("warp")) & ~whole & asks):
@@ -287,20 +323,23 @@ class Screen:
     def _access(self, row: _Row, rows: TypedPointer, space: Int, kind: Int, at: Variable) -> None:
         ir = self.ir
         self._lanes_of(row)
+        shared_space = space.equals(SPACES.index("shared"))
+        judged = ir.fresh("judged")
+        with self._when(shared_space & row.state.load(64, _NEAR).differs(0)):
+            self._near(row, rows, kind, judged)
         with self._when(row.writes):
             self._tick(row.state, row.pc)
         uniform, few = self._uniform(row, rows)
         row.made = self._made(row, uniform)
         reads = kind.differs(KINDS.index("store"))
-        shared_space = space.equals(SPACES.index("shared"))
         local_space = space.equals(SPACES.index("local"))
         generic = space.equals(SPACES.index("generic"))
         left = Variable(ir, 32, few)
         plain = shared_space | space.equals(SPACES.index("global"))
         atomic = kind.equals(KINDS.index("atomic"))
-        plain = plain & ~uniform & row.strong.equals(atomic)
-        with self._when(plain & self._races & row.size.equals(4)):
-            self._eights(row, rows, shared_space, left)
+        plain = plain & ~uniform & row.strong.equals(atomic) & (row.size.equals(4) | ~atomic)
+        with self._when(plain & self._races):
+            self._groups(row, rows, shared_space, left)
         with ir.loop() as (_, done):
             lanes = left.get()
             ir.unless(str(lanes.equals(0).ref), done)
@@ -322,31 +361,115 @@ class Screen:
             self._granules(row, shared, offset, lane, reads, at)
             ir.br(on)
             ir.label(on)
+        ir.br(judged)
+        ir.label(judged)
 
-    def _eights(self, row: _Row, rows: TypedPointer, shared: Int, left: Variable) -> None:
-        """Judge eight lanes at a time those that are plainly right; the others are left."""
-        made = row.made
+    def _near(self, row: _Row, rows: TypedPointer, kind: Int, judged: str) -> None:
+        """Judge a whole access to shared memory and go to a label, where it is plainly right."""
+        ir, state = self.ir, row.state
+        atomic = kind.equals(KINDS.index("atomic"))
+        size, count = row.size, state.load(64, _COUNT)
+        plain = (size & size - 1).equals(0) & (size >= 4) & row.strong.equals(atomic)
+        plain = plain & (size.equals(4) | ~atomic) & ~row.read_only & (count < MOST_COUNT)
+        with self._when(plain):
+            words = NearWords(ir)
+            given = ir.get("<32 x i64>", rows.at(8 * WORDS).ref, 0, 8)
+            words.judge(self._near_access(row, atomic, count.trunc(32)), given)
+            with self._when(words.raced.get()):
+                self._found("race", row.pc, 0)
+            ir.unless(str(words.right.get().ref), judged)
+        self._leave_near(row)
+
+    def _near_access(self, row: _Row, atomic: Int, count: Int) -> NearAccess:
+        state, own = row.state, row.own
+        place = self.ir.op(f"inttoptr i64 {state.load(64, _SHARED).ref} to ptr")
+        return NearAccess(
+            row.lanes, row.warp.trunc(32), row.size, row.writes, atomic,
+            self._lock_step & row.together, self._lock_step, row.together, count,
+            state.load(64, _BARRIER).trunc(32), own.load(32, _TOGETHER), own.load(32, _BEGAN),
+            own.load(32, _SYNCED), ~self._definedness, TypedPointer(self.ir, place),
+            self._field("shared_bytes").trunc(32), self._field("system_shared").trunc(32),
+        )  # fmt: skip
+
+    def _leave_near(self, row: _Row) -> None:
+        """From now on shared memory is judged by whole words."""
+        place = self.ir.op(f"inttoptr i64 {row.state.load(64, _SHARED).ref} to ptr")
+        NearWords(self.ir).leave(
+            TypedPointer(self.ir, place), self._shared_words(), row.cta << CTA_SHIFT,
+            self._definedness,
+        )  # fmt: skip
+        row.state.store(64, 0, _NEAR)
+
+    def _shared_words(self) -> Int:
+        return (self._field("shared_bytes") + 3) >> 2
+
+    def _groups(self, row: _Row, rows: TypedPointer, shared: Int, left: Variable) -> None:
+        """Judge together those lanes that are plainly right; the others are left."""
+        ir, made = self.ir, row.made
         assert made is not None
-        own = made.whole.select(made.many, row.warp << 5)
+        parted = self._lock_step.select(Int(ir, 64, 0), made.synced)
+        whole = self._lock_step & row.together
         judged = Judged(
-            row.cta, row.warp, row.writes, row.read_only, row.strong, shared,
-            self._lock_step & row.together,
-            made.whole, own, made.me, made.count, made.barrier,
+            row.cta, row.warp, row.writes, row.read_only, row.strong, shared, ~self._lock_step,
+            whole, made.many, made.me, made.count, made.barrier,
+            whole.select(Int(ir, 64, -1), parted),
             ~self._definedness | (~shared & self._field("undefined_count").equals(0)),
         )  # fmt: skip
-        EightLanes(self.ir, judged).each(
-            rows.at(8 * WORDS), left, made.shared, self._field("shared_bytes"),
-            self._field("system_shared"), self._page_of,
+        shadow = WordPlaces(
+            shared.select(Int(ir, 64, -1), Int(ir, 64, (1 << PAGE_SHIFT) - 1)),
+            shared.select(self._field("system_shared"), Int(ir, 64, 0)),
+            shared.select(self._field("shared_bytes"), Int(ir, 64, -1)),
+            self._plane(shared),
+            lambda address: shared.select(made.shared, self._entry(address) & -TOUCHED),
+            lambda address, what: shared | (self._entry(address) >> what & 1).differs(0),
+            partial(self._touch, shared),
         )  # fmt: skip
+        given, (most, least) = rows.at(8 * WORDS), WIDTHS
+        with self._when(row.size >= 4):
+            for width, line in (most, True), (most, False), (least, False):
+                LaneWords(ir, judged, shadow, width, line).each(given, left, row.size)
+        start = given.load(64)
+        behind = self._behind(given, start, row.size) & row.lanes.equals(-1)
+        with self._when((row.size < 4) & behind & (start & 3).equals(0)):
+            LaneWords(ir, judged, shadow, least, line=True).bytes(start, left, row.size)
 
-    def _page_of(self, address: Int) -> Int:
-        """Where the words of a page of memory are; 0: nowhere yet."""
+    def _behind(self, given: TypedPointer, start: Int, size: Int) -> Int:
+        """i1: the lanes' addresses lie one behind the other."""
+        ir = self.ir
+        kind, numbers = "<32 x i64>", ", ".join(f"i64 {n}" for n in range(32))
+        found, zeros = ir.get(kind, given.ref, 0, 8), "<32 x i32> zeroinitializer"
+        step, first = (
+            ir.op(f"insertelement {kind} poison, i64 {value.ref}, i32 0") for value in (size, start)
+        )
+        step, first = (
+            ir.op(f"shufflevector {kind} {one}, {kind} poison, {zeros}") for one in (step, first)
+        )
+        row = ir.op(f"add {kind} {first}, {ir.op(f'mul {kind} {step}, <{numbers}>')}")
+        same = ir.op(f"bitcast <32 x i1> {ir.op(f'icmp eq {kind} {found}, {row}')} to i32")
+        return Int(ir, 32, same).equals(-1)
+
+    def _plane(self, shared: Int) -> Int:
+        """Bytes from words of one kind to those of the next."""
+        return shared.select(self._shared_words() * WORD_BYTES, Int(self.ir, 64, PLANE_BYTES))
+
+    def _entry(self, address: Int) -> Int:
+        """Where the words of a page of memory are, with the kinds that were touched in its lowest
+        bits; 0: nowhere yet."""
         page = (address >> PAGE_SHIFT) - self._field("first_page")
         found = Variable(self.ir, 64, 0)
         with self._when(page < self._field("page_count")):
-            pages = self.ir.op(f"inttoptr i64 {self._field('pages').ref} to ptr")
-            found.set(TypedPointer(self.ir, pages).at(page << 3).load(64))
+            found.set(self._slot_of(page).load(64))
         return found.get()
+
+    def _slot_of(self, page: Int) -> TypedPointer:
+        pages = self.ir.op(f"inttoptr i64 {self._field('pages').ref} to ptr")
+        return TypedPointer(self.ir, pages).at(page << 3)
+
+    def _touch(self, shared: Int, address: Int, what: int) -> None:
+        """Words of one kind are written to in the page of an address."""
+        with self._when(~shared):
+            slot = self._slot_of((address >> PAGE_SHIFT) - self._field("first_page"))
+            slot.store(64, slot.load(64) | 1 << what)
 
     def _uniform(self, row: _Row, rows: TypedPointer) -> tuple[Int, Int]:
         """Whether lanes read one place, and the lanes that are judged: then the first of them."""
@@ -443,14 +566,15 @@ class Screen:
             with self._when(shared):
                 ir.unless(str(((number << 2) >= self._field("shared_bytes")).ref), head)
                 assert row.made is not None
+                with self._when(row.state.load(64, _NEAR).differs(0)):
+                    self._leave_near(row)
                 with self._when((number << 2) < self._field("system_shared")):
                     self._found("reserved", row.pc, number << 2)
-                place.set(row.made.shared + number * GRANULE_BYTES)
+                place.set(row.made.shared + number * WORD_BYTES)
             with self._when(~shared):
                 page = (number >> PAGE_SHIFT - 2) - self._field("first_page")
                 ir.unless(str((page >= self._field("page_count")).ref), head)
-                pages = ir.op(f"inttoptr i64 {self._field('pages').ref} to ptr")
-                slot = TypedPointer(ir, pages).at(page << 3)
+                slot = self._slot_of(page)
                 with self._when(slot.load(64).equals(0)):
                     pool = self._field("pool")
                     with ir.returning(str((pool >= self._field("pool_end")).ref)):
@@ -458,13 +582,15 @@ class Screen:
                     slot.store(64, pool)
                     self.ctx.store(64, pool + PAGE_BYTES, FIELD["pool"])
                 inside = number & (1 << PAGE_SHIFT - 2) - 1
-                place.set(slot.load(64) + inside * GRANULE_BYTES)
-            cell = TypedPointer(ir, ir.op(f"inttoptr i64 {place.get().ref} to ptr"))
+                entry = slot.load(64) | row.writes.zext(64) << WRITE | row.strong.zext(64) << ATOMIC
+                slot.store(64, entry)
+                place.set((entry & -TOUCHED) + inside * WORD_BYTES)
+            cell = _Cell(ir, place.get(), self._plane(shared))
             self._judge(row, cell, bits, lane.zext(64), shared, number, reads)
 
     # ---- words -------------------------------------------------------------------------
     def _judge(
-        self, row: _Row, cell: TypedPointer, bits: Int, lane: Int, shared: Int, number: Int,
+        self, row: _Row, cell: _Cell, bits: Int, lane: Int, shared: Int, number: Int,
         reads: Int,
     ) -> None:  # fmt: skip
         """Hold an access against those before it, and keep it."""
@@ -481,10 +607,10 @@ class Screen:
         ir.label(known)
 
     def _define(
-        self, row: _Row, cell: TypedPointer, bits: Int, shared: Int, number: Int, reads: Int
+        self, row: _Row, cell: _Cell, bits: Int, shared: Int, number: Int, reads: Int
     ) -> None:  # fmt: skip
         """Of an access, whether it reads unwritten memory, and which bytes it writes."""
-        write = self._held(cell.load(64, WRITE), row, shared)
+        write = self._held(cell.load(WRITE), row, shared)
         missing = bits & ~(write >> MASK_SHIFT)
         with self._when(missing.differs(0)):
             with self._when(reads & self._definedness):
@@ -492,30 +618,32 @@ class Screen:
             with self._when(row.writes):
                 assert row.made is not None
                 held = write & (15 << MASK_SHIFT) - (1 << 64)
-                cell.store(64, row.made.me | bits << MASK_SHIFT | held, WRITE)
+                cell.store(row.made.me | bits << MASK_SHIFT | held, WRITE)
                 with self._when(shared):
                     count = self.ir.op(f"call i64 @llvm.ctpop.i64(i64 {missing.ref})")
                     left = row.state.load(64, _UNWRITTEN) - Int(self.ir, 64, count)
                     row.state.store(64, left, _UNWRITTEN)
 
     def _hold(
-        self, row: _Row, cell: TypedPointer, bits: Int, lane: Int, shared: Int, number: Int,
+        self, row: _Row, cell: _Cell, bits: Int, lane: Int, shared: Int, number: Int,
         reads: Int, mine: Int, known: str,
     ) -> None:  # fmt: skip
         """Look for a race, too."""
         ir, made = self.ir, row.made
         assert made is not None
-        raw = cell.load(64, READ)
+        raw = cell.load(READ)
         with self._when(~row.writes & ~row.strong):
-            # The same has been read since the CTA last wrote anything: that was looked at.
+            # The same has been read since the CTA last wrote anything: that was looked at, of many
+            # warps where none of them has written it since they met.
             who = raw >> WHO_SHIFT & WHO_MASK
-            alike = (raw & MOMENT).equals(made.me) & (who.equals(mine) | (who >= WARPS_MANY))
+            last = self._held(cell.load(WRITE), row, shared)
+            crowd = (who >= WARPS_MANY) & (last.equals(0) | self._before_barrier(last, row))
+            alike = (raw & MOMENT).equals(made.me) & (who.equals(mine) | crowd)
             alike = alike & (bits & ~(raw >> MASK_SHIFT)).equals(0)
             alike = alike & (row.read_only.zext(64) & ~(raw >> RO_BIT)).equals(0)
             ir.unless(str(alike.ref), known)
         write, read, atomic = (
-            self._held(word, row, shared)
-            for word in (cell.load(64, WRITE), raw, cell.load(64, ATOMIC))
+            self._held(word, row, shared) for word in (cell.load(WRITE), raw, cell.load(ATOMIC))
         )
         with self._when(self._definedness & reads):
             missing = (bits & ~(write >> MASK_SHIFT)).differs(0) & atomic.equals(0)
@@ -528,7 +656,7 @@ class Screen:
         # Two atomics of one size are not ordered, so that what was before says nothing of others.
         sized = (atomic & _SIZES).equals(made.code) | atomic.equals(0)
         size = sized.select(made.code, Int(ir, 64, _SIZES))
-        cell.store(64, self._joined(atomic, row, lane, mine) | size, ATOMIC)
+        cell.store(self._joined(atomic, row, lane, mine) | size, ATOMIC)
         ir.br(after)
         ir.label(plain)
         here = bits << MASK_SHIFT
@@ -536,12 +664,12 @@ class Screen:
         ir.choose(str(row.writes.ref), stores, loads)
         ir.label(stores)
         held = write & _SIZES
-        cell.store(64, self._joined(write, row, lane, mine) | here | held, WRITE)
+        cell.store(self._joined(write, row, lane, mine) | here | held, WRITE)
         ir.br(after)
         ir.label(loads)
         held = read & (31 << RO_BIT) - (1 << 64)
         path = row.read_only.zext(64) << RO_BIT
-        cell.store(64, self._joined(read, row, lane, mine) | here | held | path, READ)
+        cell.store(self._joined(read, row, lane, mine) | here | held | path, READ)
         ir.br(after)
         ir.label(after)
 
@@ -623,11 +751,13 @@ class Screen:
             warp = single.select(who_before >> 5, who_before - LANES)
             same_warp = (who_before < WARPS_MANY) & warp.equals(row.warp) & same_cta
             now = (old & 0xFFFFFF).equals(made.count)
-            # Of one instruction: many lanes; of what is ordered: this one; else wider.
-            instruction = who_before.equals(mine).select(mine, made.many)
+            # Of one instruction: many lanes; of what is ordered: this one; else wider.  Without
+            # lock-step many lanes are ordered together, by what orders all lanes of the warp.
+            crowd = who_before.equals(mine).select(mine, made.many)
             wider = same_cta.select(Int(ir, 64, WARPS_MANY), Int(ir, 64, CTAS_MANY))
+            wider = (same_warp & ~self._lock_step).select(made.many, wider)
             who = self._ordered(old, row, lane).select(mine, wider)
-            result.set((same_warp & now).select(instruction, who))
+            result.set((same_warp & now).select(crowd, who))
         return made.me | result.get() << WHO_SHIFT
 
     def _undefined(self, row: _Row, shared: Int, number: Int, bits: Int) -> None:
@@ -656,6 +786,24 @@ class Screen:
                             self._found("undefined", row.pc, address)
 
 
+def drain_text() -> str:
+    """`i1 gpudbg_screen_drain(ctx, buffer)`: look at all rows of a buffer, whose first word is
+    their number, and empty it; false: something was found, or a page is wanted."""
+    ir = Builder()
+    ctx, buffer = TypedPointer(ir, "%ctx"), TypedPointer(ir, "%buffer")
+    count, first = buffer.load(64), ctx.load(64, FIELD["done"])
+    rows = buffer.at(ACCESS_BYTES)
+    given = f"ptr %ctx, ptr {rows.ref}, i64 {first.ref}, i64 {count.ref}"
+    at = Int(ir, 64, ir.op(f"call i64 @{FUNCTION}({given})"))
+    ctx.store(64, at, FIELD["done"])
+    going = at.equals(count) & ctx.load(64, FIELD["found"]).equals(0)
+    with ir.when(str(going.ref)):
+        ctx.store(64, 0, FIELD["done"])
+        buffer.store(64, 0)
+    ir.line(f"ret i1 {going.ref}")
+    return ir.close(f"define i1 @{DRAIN}(ptr %ctx, ptr %buffer)")
+
+
 def screen_text() -> str:
     """The module."""
     return "\n".join(
@@ -664,6 +812,8 @@ def screen_text() -> str:
             "declare i32 @llvm.cttz.i32(i32, i1)",
             "declare i64 @llvm.ctpop.i64(i64)",
             *screening_lanes.DECLARED,
+            *screening_near.DECLARED,
             Screen().text(),
+            drain_text(),
         ]
     )

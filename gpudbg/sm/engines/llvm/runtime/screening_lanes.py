@@ -1,118 +1,135 @@
-"""Eight lanes of an access at once, for `screening`: words of four bytes that are plainly right.
+"""Some lanes of an access at once, for `screening`: words of four bytes that are plainly right.
 
-What is plain: accesses of four bytes to shared memory or to one page of global memory that no
-earlier access conflicts with and, where they store or each lane counts for itself, to consecutive
-words.  Everything else is left to be judged lane by lane, with the same results.
+What is plain: accesses of whole words to shared memory or to one page of global memory that no
+earlier access conflicts with.  Everything else is left to be judged lane by lane, with the same
+results.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from typing import Final
 
 from gpudbg.dataclass import dataclass
+from gpudbg.sm.engines.llvm.ir.builder import LANES as LANES_OF_WARP
 from gpudbg.sm.engines.llvm.ir.builder import Builder
 from gpudbg.sm.engines.llvm.ir.typed import Int, TypedPointer, Variable
 from gpudbg.sm.engines.llvm.runtime.screening_words import (
     ATOMIC,
     CTA_SHIFT,
     CTAS_MANY,
-    GRANULE_BYTES,
     LANES,
     MASK_SHIFT,
     MOMENT,
-    PAGE_SHIFT,
     READ,
     RO_BIT,
     WARPS_MANY,
     WHO_MASK,
     WHO_SHIFT,
+    WORD_BYTES,
     WRITE,
 )
 
-_COUNT: Final = 8
+WIDTHS: Final = (32, 8)
+"""Lanes of a group: first all, then those that go on where these are not all of one page."""
 _ALL_BYTES: Final = (15 << MASK_SHIFT) - (1 << 64)
-_WORDS: Final = f"<{_COUNT} x i64>"
-_BITS: Final = f"<{_COUNT} x i1>"
-_POINTERS: Final = f"<{_COUNT} x ptr>"
-DECLARED: Final = (
-    f"declare {_WORDS} @llvm.masked.gather.v8i64.v8p0({_POINTERS}, i32, {_BITS}, {_WORDS})",
-    f"declare void @llvm.masked.scatter.v8i64.v8p0({_WORDS}, {_POINTERS}, i32, {_BITS})",
-)
 
 
-class _Eight:
-    """Eight numbers of 64 bits or eight i1: a name or a constant of IR."""
+def _declared(width: int) -> tuple[str, ...]:
+    words, pointers, bits = f"<{width} x i64>", f"<{width} x ptr>", f"<{width} x i1>"
+    name = f"v{width}i64.v{width}p0"
+    return (
+        f"declare {words} @llvm.masked.gather.{name}({pointers}, i32, {bits}, {words})",
+        f"declare void @llvm.masked.scatter.{name}({words}, {pointers}, i32, {bits})",
+        f"declare {words} @llvm.masked.load.v{width}i64.p0(ptr, i32, {bits}, {words})",
+        f"declare void @llvm.masked.store.v{width}i64.p0({words}, ptr, i32, {bits})",
+    )
 
-    __slots__ = ("bits", "ir", "ref")
 
-    def __init__(self, ir: Builder, ref: str, bits: int = 64) -> None:
-        self.ir, self.ref, self.bits = ir, ref, bits
+DECLARED: Final = tuple(line for width in WIDTHS for line in _declared(width))
+
+
+class _Words:
+    """Numbers of 64 bits or i1, one for each lane of a group: a name or a constant of IR."""
+
+    __slots__ = ("bits", "ir", "ref", "width")
+
+    def __init__(self, ir: Builder, ref: str, width: int, bits: int = 64) -> None:
+        self.ir, self.ref, self.width, self.bits = ir, ref, width, bits
 
     @property
-    def type(self) -> str:
-        return f"<{_COUNT} x i{self.bits}>"
+    def kind(self) -> str:
+        """The type."""
+        return f"<{self.width} x i{self.bits}>"
 
-    def _operand(self, value: _Eight | Int | int) -> str:
-        """The same in all eight, unless they are eight."""
-        if isinstance(value, _Eight):
+    def operand(self, value: _Words | Int | int) -> str:
+        """The same in all, unless there is one for each."""
+        if isinstance(value, _Words):
             return value.ref
         kind = f"i{self.bits}"
         if isinstance(value, int):
-            return "<" + ", ".join([f"{kind} {value}"] * _COUNT) + ">"
-        one = self.ir.op(f"insertelement {self.type} poison, {kind} {value.ref}, i32 0")
-        zeros = f"<{_COUNT} x i32> zeroinitializer"
-        return self.ir.op(f"shufflevector {self.type} {one}, {self.type} poison, {zeros}")
+            return f"splat ({kind} {value})"
+        one = self.ir.op(f"insertelement {self.kind} poison, {kind} {value.ref}, i32 0")
+        zeros = f"<{self.width} x i32> zeroinitializer"
+        return self.ir.op(f"shufflevector {self.kind} {one}, {self.kind} poison, {zeros}")
 
-    def _op(self, what: str, value: _Eight | Int | int, bits: int = 0) -> _Eight:
-        text = f"{what} {self.type} {self.ref}, {self._operand(value)}"
-        return _Eight(self.ir, self.ir.op(text), bits or self.bits)
+    def _op(self, what: str, value: _Words | Int | int, bits: int = 0) -> _Words:
+        text = f"{what} {self.kind} {self.ref}, {self.operand(value)}"
+        return _Words(self.ir, self.ir.op(text), self.width, bits or self.bits)
 
-    def __add__(self, value: _Eight | Int | int) -> _Eight:
+    def __add__(self, value: _Words | Int | int) -> _Words:
         return self._op("add", value)
 
-    def __mul__(self, value: _Eight | Int | int) -> _Eight:
+    def __mul__(self, value: _Words | Int | int) -> _Words:
         return self._op("mul", value)
 
-    def __and__(self, value: _Eight | Int | int) -> _Eight:
+    def __and__(self, value: _Words | Int | int) -> _Words:
         return self._op("and", value)
 
-    def __or__(self, value: _Eight | Int | int) -> _Eight:
+    def __or__(self, value: _Words | Int | int) -> _Words:
         return self._op("or", value)
 
-    def __xor__(self, value: _Eight | Int | int) -> _Eight:
+    def __xor__(self, value: _Words | Int | int) -> _Words:
         return self._op("xor", value)
 
-    def __lshift__(self, value: int) -> _Eight:
+    def __lshift__(self, value: int) -> _Words:
         return self._op("shl", value)
 
-    def __rshift__(self, value: int) -> _Eight:
+    def __rshift__(self, value: int) -> _Words:
         return self._op("lshr", value)
 
-    def __lt__(self, value: _Eight | Int | int) -> _Eight:
+    def __lt__(self, value: _Words | Int | int) -> _Words:
         return self._op("icmp ult", value, 1)
 
-    def __ge__(self, value: _Eight | Int | int) -> _Eight:
+    def __ge__(self, value: _Words | Int | int) -> _Words:
         return self._op("icmp uge", value, 1)
 
-    def __invert__(self) -> _Eight:
+    def __invert__(self) -> _Words:
         return self._op("xor", -1)
 
-    def equals(self, value: _Eight | Int | int) -> _Eight:
+    def equals(self, value: _Words | Int | int) -> _Words:
+        """i1: both are the same."""
         return self._op("icmp eq", value, 1)
 
-    def differs(self, value: _Eight | Int | int) -> _Eight:
+    def differs(self, value: _Words | Int | int) -> _Words:
+        """i1: they are not the same."""
         return self._op("icmp ne", value, 1)
 
-    def select(self, yes: _Eight | Int | int, no: _Eight) -> _Eight:
+    def select(self, yes: _Words | Int | int, no: _Words) -> _Words:
         """By these i1."""
-        given = f"{_WORDS} {no._operand(yes)}, {_WORDS} {no.ref}"
-        return _Eight(self.ir, self.ir.op(f"select {_BITS} {self.ref}, {given}"))
+        given = f"{no.kind} {no.operand(yes)}, {no.kind} {no.ref}"
+        found = self.ir.op(f"select {self.kind} {self.ref}, {given}")
+        return _Words(self.ir, found, self.width)
 
     def mask(self) -> Int:
         """These i1 as the low bits of 32."""
-        return Int(self.ir, 8, self.ir.op(f"bitcast {_BITS} {self.ref} to i8")).zext(32)
+        width = self.width
+        bits = Int(self.ir, width, self.ir.op(f"bitcast {self.kind} {self.ref} to i{width}"))
+        return bits if width == LANES_OF_WARP else bits.zext(32)
+
+
+def _numbers(ir: Builder, width: int) -> _Words:
+    return _Words(ir, "<" + ", ".join(f"i64 {n}" for n in range(width)) + ">", width)
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,10 +140,10 @@ class Judged:
         cta, warp: who accesses.
         writes, read_only, atomic: what it does; a strong access is an atomic.
         shared: to shared memory, else to global.
-        together: the warp runs in lock-step, with all its lanes.
-        whole: the number of many lanes stands for each.
-        own: that number, else the one of the first lane.
+        wide: the lanes of a warp do not run in lock-step.
+        whole: reads and atomics are kept as those of many lanes, `many`.
         me, count, barrier: the CTA's count with the CTA, alone, and that of its last barrier.
+        until: what the warp did at counts before this one happens before.
         defined: reads need not be looked at for what nobody has written.
     """
 
@@ -136,198 +153,322 @@ class Judged:
     read_only: Int
     atomic: Int
     shared: Int
-    together: Int
+    wide: Int
     whole: Int
-    own: Int
+    many: Int
     me: Int
     count: Int
     barrier: Int
+    until: Int
     defined: Int
 
 
-_Found = tuple[_Eight, _Eight, _Eight]
+@dataclass(frozen=True, slots=True)
+class WordPlaces:
+    """Where the words of memory are.
+
+    Attributes:
+        low: bits of an address within one page.
+        least, limit: addresses that have words, up to the second.
+        plane: bytes from words of one kind to those of the next.
+        start: emits where the words of an address's page begin; 0: nowhere yet.
+        touched: emits whether words of one kind were written anywhere in an address's page.
+        touch: emits that they are.
+    """
+
+    low: Int
+    least: Int
+    limit: Int
+    plane: Int
+    start: Callable[[Int], Int]
+    touched: Callable[[Int, int], Int]
+    touch: Callable[[Int, int], None]
+
+
+class _Places:
+    """Emits reads and writes of the words of some lanes, at places of their own."""
+
+    def __init__(self, ir: Builder, places: _Words, shadow: WordPlaces, lanes: str) -> None:
+        self.ir, self._places, self._shadow, self.lanes = ir, places, shadow, lanes
+        width = places.width
+        self._pointers, self._bits = f"<{width} x ptr>", f"<{width} x i1>"
+        self._name = f"v{width}i64.v{width}p0"
+
+    def load(self, what: int, touched: Int | None = None) -> _Words:
+        """Words of one kind; 0 of lanes that do not take part, and where none was touched."""
+        kind = self._places.kind
+        given = f"{self._pointers} {self._at(what)}, i32 8, {self._bits} {self._some(touched)}"
+        call = f"call {kind} @llvm.masked.gather.{self._name}({given}, {kind} zeroinitializer)"
+        return _Words(self.ir, self.ir.op(call), self._places.width)
+
+    def store(self, value: _Words, what: int, lanes: str = "") -> None:
+        """Write words of one kind."""
+        given = f"{value.kind} {value.ref}, {self._pointers} {self._at(what)}, i32 8"
+        given += f", {self._bits} {lanes or self.lanes}"
+        self.ir.line(f"call void @llvm.masked.scatter.{self._name}({given})")
+
+    def _some(self, touched: Int | None) -> str:
+        if touched is None:
+            return self.lanes
+        given = f"i1 {touched.ref}, {self._bits} {self.lanes}, {self._bits} zeroinitializer"
+        return self.ir.op(f"select {given}")
+
+    def _at(self, what: int) -> str:
+        places = self._places + self._shadow.plane * what
+        return self.ir.op(f"inttoptr {places.kind} {places.ref} to {self._pointers}")
+
+
+class _Line(_Places):
+    """The same for lanes whose words lie one behind the other."""
+
+    def load(self, what: int, touched: Int | None = None) -> _Words:
+        kind, name = self._places.kind, f"v{self._places.width}i64.p0"
+        given = f"ptr {self._first(what)}, i32 8, {self._bits} {self._some(touched)}"
+        call = f"call {kind} @llvm.masked.load.{name}({given}, {kind} zeroinitializer)"
+        return _Words(self.ir, self.ir.op(call), self._places.width)
+
+    def store(self, value: _Words, what: int, lanes: str = "") -> None:
+        given = f"{value.kind} {value.ref}, ptr {self._first(what)}, i32 8"
+        given += f", {self._bits} {lanes or self.lanes}"
+        self.ir.line(f"call void @llvm.masked.store.v{self._places.width}i64.p0({given})")
+
+    def _first(self, what: int) -> str:
+        places = self._places
+        first = Int(self.ir, 64, self.ir.op(f"extractelement {places.kind} {places.ref}, i32 0"))
+        first = first + self._shadow.plane * what
+        return self.ir.op(f"inttoptr i64 {first.ref} to ptr")
+
+
+_Found = tuple[_Words, _Words, _Words]
 """The last writes, reads and strong accesses."""
-_Kept = tuple[_Eight, _Eight, int]
-"""Which lanes are right, their new words, and which of the three these are."""
 
 
-class EightLanes:
-    """Emits what judges eight lanes."""
+class LaneWords:
+    """Emits what judges some lanes at once."""
 
-    def __init__(self, ir: Builder, about: Judged) -> None:
-        self.ir, self.about = ir, about
+    def __init__(
+        self, ir: Builder, about: Judged, shadow: WordPlaces, width: int, line: bool = False
+    ) -> None:
+        """Args: width: lanes of a group; line: whose words lie one behind the other."""
+        self.ir, self.about, self.shadow, self.width = ir, about, shadow, width
+        self._line = line
 
-    def each(
-        self, addresses: TypedPointer, left: Variable, origin: Int, shared_bytes: Int,
-        system_shared: Int, page_of: Callable[[Int], Int],
-    ) -> None:  # fmt: skip
-        """All lanes of a row.
+    def each(self, addresses: TypedPointer, left: Variable, size: Int) -> None:
+        """All lanes of a row, a group after the other.
 
         Args:
             addresses: 32 words.
             left: lanes to judge; those that are right are taken from it.
-            origin: the words of shared memory, of which there are `shared_bytes` without the
-                first `system_shared`.
-            page_of: emits where the words of an address's page are, 0 where nowhere.
+            size: bytes of a lane, whole words.
         """
-        ir, about = self.ir, self.about
-        at = Variable(ir, 32, 0)
-        low = about.shared.select(Int(ir, 64, -1), Int(ir, 64, (1 << PAGE_SHIFT) - 1))
-        limit = about.shared.select(shared_bytes, Int(ir, 64, -1))
-        least = about.shared.select(system_shared, Int(ir, 64, 0))
+        ir, at = self.ir, Variable(self.ir, 32, 0)
         with ir.loop() as (head, done):
             first = at.get()
-            ir.unless(str(first.equals(32).ref), done)
-            at.set(first + _COUNT)
-            chosen = (left.get() >> first) & 0xFF
+            ir.unless(str((first >= LANES_OF_WARP).ref), done)
+            at.set(first + self.width)
+            chosen = left.get() >> first & (1 << self.width) - 1
             ir.unless(str(chosen.equals(0).ref), head)
-            given = ir.get(_WORDS, addresses.at(first.zext(64) << 3).ref, 0, 8)
-            address = _Eight(ir, given)
-            lane = Int(ir, 32, ir.op(f"call i32 @llvm.cttz.i32(i32 {chosen.ref}, i1 true)"))
-            one = Int(ir, 64, ir.op(f"extractelement {_WORDS} {given}, i32 {lane.ref}"))
-            page = one & (low ^ -1)
-            away = (address & (low ^ -1)).differs(page) | (address & 3).differs(0)
-            away = away | (address >= limit) | (address < least)
-            ir.unless(str((away.mask() & chosen).differs(0).ref), head)
-            start = Variable(ir, 64, origin)
-            with ir.when(str((~about.shared).ref)):
-                start.set(page_of(one))
-            ir.unless(str(start.get().equals(0).ref), head)
-            numbers = _Eight(ir, "<" + ", ".join(f"i64 {n}" for n in range(_COUNT)) + ">")
-            row = (numbers << 2) + (one - (lane.zext(64) << 2))
-            apart = (address.differs(row).mask() & chosen).differs(0)
-            places = ((address & low) >> 2) * GRANULE_BYTES + start.get()
-            mine = numbers + first.zext(64)
-            mine = _Eight(ir, ir.op(
-                f"select i1 {about.whole.ref}, {_WORDS} zeroinitializer, {_WORDS} {mine.ref}"
-            )) + about.own  # fmt: skip
-            right = self._words(places, mine, chosen, apart)
-            gone = (right & chosen) << first
-            left.set(left.get() & (gone ^ -1))
+            given = ir.get(f"<{self.width} x i64>", addresses.at(first.zext(64) << 3).ref, 0, 8)
+            address = _Words(ir, given, self.width)
+            off = (address & size - 1).differs(0)
+            ir.unless(str((off.mask() & chosen).differs(0).ref), head)
+            column = Variable(ir, 64, 0)
+            with ir.loop() as (again, out):
+                byte = column.get()
+                with ir.when(str(byte.equals(size).ref)):
+                    left.set(left.get() & (chosen << first ^ -1))
+                ir.unless(str(byte.equals(size).ref), out)
+                column.set(byte + 4)
+                lanes = _numbers(ir, self.width) + (self.about.warp << 5) + first.zext(64)
+                self._judge(address + byte, lanes, chosen, size, again, head)
+                ir.label(ir.fresh("never"))
 
-    def _words(self, places: _Eight, mine: _Eight, chosen: Int, apart: Int) -> Int:
-        """Judge and keep eight words; which of them are right (all or none).
+    def bytes(self, start: Int, left: Variable, size: Int) -> None:
+        """All lanes, whose bytes or halves lie one behind the other from a multiple of four on:
+        words of many lanes each.
 
         Args:
-            places: addresses of the words.
-            mine: who accesses.
-            chosen: the lanes, as bits.
-            apart: i1, they do not lie one behind the other.
+            start: address of the first lane.
+            left, size: as above, of less than a word.
         """
-        ir, about = self.ir, self.about
-        lanes = ir.op(f"bitcast i8 {chosen.trunc(8).ref} to {_BITS}")
-        right = Variable(ir, 32, 0)
-        raw = self._load(places, READ, lanes)
-        alike = ((raw & MOMENT).equals(about.me)) & (raw >> MASK_SHIFT).equals(15)
-        who = self._who(raw)
-        alike = alike & (who.equals(mine) | (who >= WARPS_MANY))
-        path = about.read_only.zext(64)
-        alike = alike & ((raw >> RO_BIT) & path).equals(path)
-        same, judged, after = ir.fresh("same"), ir.fresh("judged"), ir.fresh("eight")
-        all_alike = (alike.mask() & chosen).equals(chosen) & ~about.writes
-        ir.choose(str(all_alike.ref), same, judged)
-        ir.label(same)
-        right.set(chosen)
-        ir.br(after)
-        ir.label(judged)
-        alone = (about.writes & ~about.atomic) | ~about.whole
-        ir.unless(str((apart & alone).ref), after)
-        write, read = self._held(self._load(places, WRITE, lanes)), self._held(raw)
-        atomic = self._held(self._load(places, ATOMIC, lanes))
-        found = write, read, atomic
-        keep = partial(self._keep, places, lanes, chosen, right)
-        for name, emit in (("atomics", self._atomics), ("stores", self._stores)):
-            here, other = ir.fresh(name), ir.fresh("other")
-            ir.choose(str((about.atomic if name == "atomics" else about.writes).ref), here, other)
-            ir.label(here)
-            keep(*emit(found, mine))
-            ir.br(after)
-            ir.label(other)
-        keep(*self._loads(found, mine))
-        ir.br(after)
-        ir.label(after)
-        return right.get()
+        ir, at = self.ir, Variable(self.ir, 64, 0)
+        with ir.loop() as (_head, done):
+            byte = at.get()
+            ir.unless(str((byte >= size << 5).ref), done)
+            at.set(byte + 4 * self.width)
+            words = (_numbers(ir, self.width) << 2) + (start + byte)
+            chosen = Int(ir, 32, (1 << self.width) - 1)
+            many = _Words(ir, words.operand(self.about.many), self.width)
+            right = ir.fresh("words")
+            self._judge(words, many, chosen, Int(ir, 64, 4), right, done)
+            ir.label(right)
+            # Of halves two for each word: 16 lanes; of bytes all.
+            lanes = size.equals(2).select(Int(ir, 32, (1 << 2 * self.width) - 1), -1)
+            left.set(left.get() & (lanes << (byte // size).trunc(32) ^ -1))
 
-    def _loads(self, found: _Found, mine: _Eight) -> _Kept:
+    # ---- a word of each lane -------------------------------------------------------------
+    def _judge(
+        self, address: _Words, lanes: _Words, chosen: Int, stride: Int, on: str, wrong: str
+    ) -> None:  # fmt: skip
+        """Judge and keep words; goes to a label where all are right, else to another.
+
+        Args:
+            lanes: who accesses, if it is not many lanes.
+            chosen: the lanes of the group, as bits.
+            stride: bytes between lanes that lie one behind the other.
+        """
+        ir, about, shadow = self.ir, self.about, self.shadow
+        lane = Int(ir, 32, ir.op(f"call i32 @llvm.cttz.i32(i32 {chosen.ref}, i1 true)"))
+        one = Int(ir, 64, ir.op(f"extractelement {address.kind} {address.ref}, i32 {lane.ref}"))
+        away = (address & (shadow.low ^ -1)).differs(one & (shadow.low ^ -1))
+        away = away | (address >= shadow.limit) | (address < shadow.least)
+        ir.unless(str((away.mask() & chosen).differs(0).ref), wrong)
+        start = shadow.start(one)
+        ir.unless(str(start.equals(0).ref), wrong)
+        ahead = _numbers(ir, self.width) * stride + (one - lane.zext(64) * stride)
+        apart = (address.differs(ahead).mask() & chosen).differs(0)
+        if self._line:
+            ir.unless(str((apart | stride.differs(4)).ref), wrong)
+            # Of lanes that do not take part as well.
+            place = ((one & shadow.low) >> 2) * WORD_BYTES - lane.zext(64) * WORD_BYTES + start
+            places = _numbers(ir, self.width) * WORD_BYTES + place
+        else:
+            places = ((address & shadow.low) >> 2) * WORD_BYTES + start
+        many = _Words(ir, places.operand(about.many), self.width)
+        mine = self._either(about.whole, many, lanes)
+        found = (_Line if self._line else _Places)(ir, places, shadow, self._i1(chosen))
+        raw = found.load(READ)
+        write = self._held(found.load(WRITE, shadow.touched(one, WRITE)))
+        alike = self._alike(raw, write, mine).mask() & chosen
+        ir.unless(str((alike.equals(chosen) & ~about.writes).ref), on)
+        atomic = found.load(ATOMIC, shadow.touched(one, ATOMIC))
+        words = write, self._held(raw), self._held(atomic)
+        with ir.returning(str((~about.writes).ref)):
+            right, now = self._loads(words, mine)
+            self._keep(found, right, now, READ, chosen, wrong)
+            self._crowd(found, now, READ, chosen, apart & ~about.whole)
+            ir.br(on)
+        with ir.returning(str(about.atomic.ref)):
+            right, now = self._atomics(words, mine)
+            self._keep(found, right, now, ATOMIC, chosen, wrong)
+            shadow.touch(one, ATOMIC)
+            self._crowd(found, now, ATOMIC, chosen, apart & ~about.whole)
+            ir.br(on)
+        right, now = self._stores(words, lanes)
+        self._keep(found, right, now, WRITE, chosen, wrong)
+        shadow.touch(one, WRITE)
+        ir.unless(str((~apart).ref), on)
+        # Two lanes that write one word are found lane by lane.
+        lost = found.load(WRITE).differs(now).mask() & chosen
+        ir.unless(str(lost.equals(0).ref), on)
+        ir.br(wrong)
+
+    def _i1(self, chosen: Int) -> str:
+        """Lanes as i1."""
+        given = chosen if self.width == LANES_OF_WARP else chosen.trunc(self.width)
+        return self.ir.op(f"bitcast i{self.width} {given.ref} to <{self.width} x i1>")
+
+    def _keep(
+        self, found: _Places, right: _Words, now: _Words, what: int, chosen: Int, wrong: str
+    ) -> None:  # fmt: skip
+        """Write words, if all are right."""
+        bad = (~right).mask() & chosen
+        self.ir.unless(str(bad.differs(0).ref), wrong)
+        found.store(now, what)
+
+    def _crowd(
+        self, found: _Places, now: _Words, what: int, chosen: Int, apart: Int
+    ) -> None:  # fmt: skip
+        """A word that several lanes have written is one of many."""
+        ir = self.ir
+        with ir.when(str(apart.ref)):
+            lost = found.load(what).differs(now).mask() & chosen
+            with ir.when(str(lost.differs(0).ref)):
+                who = (WHO_MASK << WHO_SHIFT) ^ -1
+                many = (now & who) | (self.about.many << WHO_SHIFT)
+                found.store(many, what, self._i1(lost))
+
+    def _alike(self, raw: _Words, write: _Words, mine: _Words) -> _Words:
+        """i1: the same has been read since the CTA last wrote anything: that was looked at, of many
+        warps where none of them has written it since they met."""
+        about, who = self.about, self._who(raw)
+        alike = (raw & MOMENT).equals(about.me) & (raw >> MASK_SHIFT).equals(15)
+        alike = alike & (who.equals(mine) | ((who >= WARPS_MANY) & self._past(write)))
+        path = about.read_only.zext(64)
+        return alike & ((raw >> RO_BIT) & path).equals(path)
+
+    def _loads(self, found: _Found, mine: _Words) -> tuple[_Words, _Words]:
         write, read, atomic = found
         about, before = self.about, self._ordered(read, mine)
         ok = self._ordered(write, mine) & self._ordered(atomic, mine)
-        ok = ok & (before | ~self._same_warp(read))
+        ok = ok & self._joins(read, before)
         ok = ok & ((write >> MASK_SHIFT).equals(15) | about.defined)
         # Through the path of memory that nobody writes: no order helps.
         ok = ok & ((write | atomic).equals(0) | (about.read_only ^ 1))
         path = (read & 1 << RO_BIT) | about.read_only.zext(64) << RO_BIT
-        return ok, self._joined(read, before, mine) | _ALL_BYTES | path, READ
+        return ok, self._joined(read, before, mine) | _ALL_BYTES | path
 
-    def _stores(self, found: _Found, mine: _Eight) -> _Kept:
+    def _stores(self, found: _Found, mine: _Words) -> tuple[_Words, _Words]:
         ok = ((found[1] >> RO_BIT) & 1).equals(0)
         for word in found:
             ok = ok & self._ordered(word, mine)
-        return ok, (mine << WHO_SHIFT) | self.about.me | _ALL_BYTES, WRITE
+        return ok, (mine << WHO_SHIFT) | self.about.me | _ALL_BYTES
 
-    def _atomics(self, found: _Found, mine: _Eight) -> _Kept:
+    def _atomics(self, found: _Found, mine: _Words) -> tuple[_Words, _Words]:
         write, read, atomic = found
         about, before = self.about, self._ordered(atomic, mine)
-        ok = ((read >> RO_BIT) & 1).equals(0) & (before | ~self._same_warp(atomic))
+        ok = ((read >> RO_BIT) & 1).equals(0) & self._joins(atomic, before)
         ok = ok & self._ordered(write, mine) & self._ordered(read, mine)
         # One after the other, if they are of one size.
         first, size = atomic.equals(0), 4 >> 2
         ok = ok & (first | (atomic >> MASK_SHIFT).equals(size))
         ok = ok & ((write >> MASK_SHIFT).equals(15) | about.defined | ~first)
-        return ok, self._joined(atomic, before, mine) | size << MASK_SHIFT, ATOMIC
+        return ok, self._joined(atomic, before, mine) | size << MASK_SHIFT
 
-    def _joined(self, old: _Eight, before: _Eight, mine: _Eight) -> _Eight:
+    def _joins(self, old: _Words, before: _Words) -> _Words:
+        """i1: `_joined` says who made the accesses of a word."""
+        return before | ~self._same_warp(old) | self.about.wide
+
+    def _joined(self, old: _Words, before: _Words, mine: _Words) -> _Words:
         """Who made the accesses of a word, with this one, which follows them or is of others."""
-        wider = self._same_cta(old).select(WARPS_MANY, _Eight(self.ir, _many_ctas()))
+        wider = _Words(self.ir, old.operand(CTAS_MANY), self.width)
+        wider = self._same_cta(old).select(WARPS_MANY, wider)
+        wider = self._same_warp(old).select(self.about.many, wider)
         return (before.select(mine, wider) << WHO_SHIFT) | self.about.me
 
-    def _load(self, places: _Eight, offset: int, lanes: str) -> _Eight:
-        ir = self.ir
-        pointers = ir.op(f"inttoptr {_WORDS} {(places + offset).ref} to {_POINTERS}")
-        given = f"{_POINTERS} {pointers}, i32 8, {_BITS} {lanes}, {_WORDS} zeroinitializer"
-        return _Eight(ir, ir.op(f"call {_WORDS} @llvm.masked.gather.v8i64.v8p0({given})"))
-
-    def _keep(
-        self, places: _Eight, lanes: str, chosen: Int, right: Variable, ok: _Eight, now: _Eight,
-        offset: int,
-    ) -> None:  # fmt: skip
-        """Write the words, where all are right."""
-        ir = self.ir
-        with ir.when(str((ok.mask() & chosen).equals(chosen).ref)):
-            pointers = ir.op(f"inttoptr {_WORDS} {(places + offset).ref} to {_POINTERS}")
-            given = f"{_WORDS} {now.ref}, {_POINTERS} {pointers}, i32 8, {_BITS} {lanes}"
-            ir.line(f"call void @llvm.masked.scatter.v8i64.v8p0({given})")
-            right.set(chosen)
-
     # ---- words, as `screening` has them --------------------------------------------------
-    def _who(self, word: _Eight) -> _Eight:
+    def _either(self, condition: Int, yes: _Words, no: _Words) -> _Words:
+        given = f"{yes.kind} {yes.ref}, {no.kind} {no.ref}"
+        return _Words(self.ir, self.ir.op(f"select i1 {condition.ref}, {given}"), self.width)
+
+    def _who(self, word: _Words) -> _Words:
         return (word >> WHO_SHIFT) & WHO_MASK
 
-    def _of_cta(self, word: _Eight) -> _Eight:
+    def _of_cta(self, word: _Words) -> _Words:
         return ((word >> CTA_SHIFT) & 0xFFFFFF).equals(self.about.cta)
 
-    def _same_cta(self, word: _Eight) -> _Eight:
+    def _same_cta(self, word: _Words) -> _Words:
         return self._of_cta(word) & self._who(word).differs(CTAS_MANY)
 
-    def _held(self, word: _Eight) -> _Eight:
+    def _held(self, word: _Words) -> _Words:
         """Nothing, where a word of shared memory is of a CTA that was there before."""
         kept = self._of_cta(word) | (self.about.shared ^ 1)
-        return kept.select(word, _Eight(self.ir, "zeroinitializer"))
+        return kept.select(word, _Words(self.ir, "zeroinitializer", self.width))
 
-    def _same_warp(self, word: _Eight) -> _Eight:
+    def _same_warp(self, word: _Words) -> _Words:
         who = self._who(word)
-        lanes = who ^ LANES
         one = (who < LANES) & (who >> 5).equals(self.about.warp)
-        return self._same_cta(word) & (one | lanes.equals(self.about.warp))
+        return self._same_cta(word) & (one | who.equals(self.about.many))
 
-    def _ordered(self, word: _Eight, mine: _Eight) -> _Eight:
+    def _past(self, word: _Words) -> _Words:
+        """i1: nothing, or of this CTA before its last barrier."""
+        return word.equals(0) | (self._same_cta(word) & ((word & 0xFFFFFF) < self.about.barrier))
+
+    def _ordered(self, word: _Words, mine: _Words) -> _Words:
         """i1: nothing, or what happens before this access."""
         about, count = self.about, word & 0xFFFFFF
-        earlier = count.differs(about.count) | (about.writes ^ 1)
-        warp = self._same_warp(word) & earlier & about.together
-        inside = (count < about.barrier) | self._who(word).equals(mine) & (about.whole ^ 1)
-        return word.equals(0) | (self._same_cta(word) & inside) | warp
-
-
-def _many_ctas() -> str:
-    return "<" + ", ".join([f"i64 {CTAS_MANY}"] * _COUNT) + ">"
+        earlier = (count.differs(about.count) | (about.writes ^ 1)) & (count < about.until)
+        who = self._who(word)
+        alone = who.equals(mine) & (who < LANES)
+        inside = (count < about.barrier) | alone
+        return word.equals(0) | (self._same_cta(word) & inside) | self._same_warp(word) & earlier

@@ -18,7 +18,7 @@ from typing import Final, NamedTuple
 
 from gpudbg.sm.engines.llvm import layout
 from gpudbg.sm.engines.llvm.ir.builder import Builder, splat
-from gpudbg.sm.engines.tensor import HOPPER, TURING, ProductUnit
+from gpudbg.sm.engines.tensor import HOPPER, NARROW_BITS, TURING, ProductUnit
 
 CHUNK: Final = 8
 """Lanes that are computed at once, at least: two rows of A, and of D.  Twice as many fill the
@@ -37,11 +37,12 @@ class Element(NamedTuple):
     """A type of elements.
 
     Attributes:
-        each: elements of a register.
+        each: elements of a register; where 4, numbers are those of f16.
         place: bits of the fraction, where the exponent begins.
         bias: of the exponent.
         kind: integers that hold a sum of two exponents, and `nothing` in place of a zero's.
         scale: the largest biased exponent of a scale.
+        more: what is added to an exponent that is not that of a zero.
         window: least exponent other than of zeros, and how many more; None: any that are finite.
     """
 
@@ -52,32 +53,44 @@ class Element(NamedTuple):
     nothing: int
     scale: int
     window: tuple[int, int] | None
+    more: int = 0
 
 
 ELEMENTS: Final = {
     "f16": Element(2, 10, 15, "i8", -128, 127 + 96, None),
     "bf16": Element(2, 7, 127, "i16", -4096, 127 + 120, (127 - 48, 108)),
     "tf32": Element(1, 23, 127, "i16", -4096, 127 + 120, (127 - 48, 108)),
+    "e4m3": Element(4, 3, 15, "i8", -128, 127 + 96, None, 8),
+    "e5m2": Element(4, 2, 15, "i8", -128, 127 + 96, None),
 }
 
 
 class ProductShape(NamedTuple):
-    """A function: type of elements, of C and D, registers of A, and the unit's fraction bits."""
+    """A function.
 
-    element: str
+    Attributes:
+        elements: types of A and B.
+        result: type of C and D.
+        registers: of A.
+        unit: how it adds.
+        narrow: fraction bits of 8-bit elements where the unit keeps fewer, also of an f32 result.
+    """
+
+    elements: tuple[str, str]
     result: str
     registers: int
-    bits: int
+    unit: ProductUnit
+    narrow: int | None = None
 
     @property
-    def name(self) -> str:
-        """In the library."""
-        return f"hmma.{self.element}.{self.result}.{self.registers}.{self.bits}"
+    def element(self) -> str:
+        """The type of A's elements."""
+        return self.elements[0]
 
     @property
-    def unit(self) -> ProductUnit:
-        """How it adds."""
-        return TURING if self.bits == TURING.bits else HOPPER
+    def bits(self) -> int:
+        """Fraction bits that it keeps of a block."""
+        return self.unit.bits if self.narrow is None else self.narrow
 
     @property
     def block(self) -> int:
@@ -90,15 +103,23 @@ class ProductShape(NamedTuple):
         return 2 * self.registers * ELEMENTS[self.element].each
 
 
-SHAPES: Final = {
-    shape.name: shape
-    for element, result in (("f16", "f32"), ("f16", "f16"), ("bf16", "f32"), ("tf32", "f32"))
-    for registers in (2, 4)
-    for bits in (TURING.bits, HOPPER.bits)
-    for shape in (ProductShape(element, result, registers, bits),)
-}
-"""Of sm_75 to sm_89, and of sm_90 and later."""
-assert {name for name in layout.TENSOR if name.startswith("hmma.")} == set(SHAPES)
+_NARROW: Final = {
+    "89": (TURING, NARROW_BITS), "90": (HOPPER, NARROW_BITS), "120": (HOPPER, None),
+}  # fmt: skip
+
+
+def _shape(name: str) -> ProductShape:
+    """The product of a function of the library."""
+    what, *about = name.split(".")
+    if what == "hmma":
+        element, result, registers, bits = about
+        unit = TURING if int(bits) == TURING.bits else HOPPER
+        return ProductShape((element, element), result, int(registers), unit)
+    first, second, result, registers, arch = about
+    return ProductShape((first, second), result, int(registers), *_NARROW[arch])
+
+
+SHAPES: Final = {n: _shape(n) for n in layout.TENSOR if n.startswith(("hmma.", "qmma."))}
 
 
 def float_product(name: str, half_conversions: bool, directed: bool, wide: bool) -> str:
@@ -109,7 +130,7 @@ def float_product(name: str, half_conversions: bool, directed: bool, wide: bool)
         directed: it is an x86, whose conversions can be set to cut.
         wide: it has AVX-512.
     """
-    return _Product(SHAPES[name], half_conversions, directed, CHUNK * (1 + wide)).text()
+    return _Product(name, half_conversions, directed, CHUNK * (1 + wide)).text()
 
 
 class Chunked:
@@ -168,11 +189,10 @@ class Chunked:
 class _Product(Chunked):
     """The body of one function."""
 
-    def __init__(
-        self, shape: ProductShape, half_conversions: bool, directed: bool, lanes: int
-    ) -> None:
+    def __init__(self, name: str, half_conversions: bool, directed: bool, lanes: int) -> None:
         super().__init__(lanes)
-        self.shape, self.element = shape, ELEMENTS[shape.element]
+        self.name, self.shape = name, (shape := SHAPES[name])
+        self.element = ELEMENTS[shape.element]
         self.half = shape.result == "f16"
         self._half_conversions = half_conversions
         self._cuts = directed and not self.half
@@ -181,18 +201,23 @@ class _Product(Chunked):
 
     # ---- exponents -----------------------------------------------------------------------
 
-    def _exponents(self, row: str) -> list[str]:
+    def _exponents(self, row: str, element: str) -> list[str]:
         """Biased exponents of a register's elements, 32 lanes each; notes what is to be left."""
-        ir, about = self.ir, self.element
+        ir, about = self.ir, ELEMENTS[element]
         bits, count = 32 // about.each, 32 * about.each
         kind = f"<{count} x i{bits}>"
         raw = ir.get(kind, row, 0, 64)
-        part = self._with(kind, "and", raw, 0x7FFF if bits == 16 else 0x7FFFE000)
+        part = self._with(kind, "and", raw, {8: 0x7F, 16: 0x7FFF, 32: 0x7FFFE000}[bits])
         exponent = self._with(kind, "lshr", part, about.place)
         none = self._with(kind, "icmp eq", part, 0)
         if about.window is None:
-            odd = self._with(kind, "icmp ugt", exponent, 2 * about.bias)
+            if element == "e4m3":
+                odd = self._with(kind, "icmp eq", part, 0x7F)
+            else:
+                odd = self._with(kind, "icmp ugt", exponent, 2 * about.bias)
             exponent = self._choose(kind, "umax", exponent, splat(f"i{bits}", 1))
+            if about.more:
+                exponent = self._with(kind, "add", exponent, about.more)
         else:
             first, more = about.window
             odd = self._with(kind, "icmp ugt", self._with(kind, "sub", exponent, first), more)
@@ -206,7 +231,10 @@ class _Product(Chunked):
             exponent = ir.op(f"trunc {kind} {exponent} to {whole}")
         if about.each == 1:
             return [exponent]
-        return [self._picked(whole, exponent, "poison", range(n, 64, 2)) for n in (0, 1)]
+        return [
+            self._picked(whole, exponent, "poison", range(n, count, about.each))
+            for n in range(about.each)
+        ]
 
     def _leave_odd(self) -> None:
         """Leave where an element is not for this code."""
@@ -272,15 +300,17 @@ class _Product(Chunked):
 
     # ---- elements ------------------------------------------------------------------------
 
-    def _values(self, place: str) -> list[str]:
+    def _values(self, place: str, element: str) -> list[str]:
         """The elements of some lanes of a register as f32."""
         words = self.ir.get(self.i32, place, 0, 32)
-        if self.shape.element == "f16":
+        if element in ("e4m3", "e5m2"):
+            return [self._narrow(words, n, element) for n in range(4)]
+        if element == "f16":
             both = words, self._with(self.i32, "lshr", words, 16)
             return [
                 self._half(self.ir.op(f"trunc {self.i32} {raw} to {self.shorts}")) for raw in both
             ]
-        if self.shape.element == "bf16":
+        if element == "bf16":
             found = [
                 self._with(self.i32, "shl", words, 16),
                 self._with(self.i32, "and", words, -1 << 16),
@@ -288,6 +318,22 @@ class _Product(Chunked):
         else:
             found = [self._with(self.i32, "and", words, -1 << 13)]
         return [self.ir.op(f"bitcast {self.i32} {raw} to {self.f32}") for raw in found]
+
+    def _narrow(self, words: str, n: int, element: str) -> str:
+        """The elements in a byte of words as f32."""
+        ir = self.ir
+        # The byte above eight zeros is an f16 number of the same value, or 2**-8 of it.
+        shift = ("shl", 8) if n == 0 else ("lshr", 8 * (n - 1))
+        raw = words if n == 1 else self._with(self.i32, *shift[:1], words, shift[1])
+        raw = self._with(self.i32, "and", raw, 0xFF00)
+        if element == "e4m3":
+            sign = self._with(self.i32, "and", raw, 0x8000)
+            size = self._with(self.i32, "lshr", self._with(self.i32, "and", raw, 0x7F00), 1)
+            raw = self._map(self.i32, "or", sign, size)
+        value = self._half(ir.op(f"trunc {self.i32} {raw} to {self.shorts}"))
+        if element == "e4m3":
+            value = self._map(self.f32, "fmul", value, splat("float", "0x4070000000000000"))
+        return value
 
     def _half(self, raw: str) -> str:
         """f16 values, as i16, as f32."""
@@ -307,9 +353,8 @@ class _Product(Chunked):
 
     def _beside(self, row: str) -> list[list[str]]:
         """Of each half of a register of B, for each j the lanes j, j + 8, j + 16, j + 24, twice."""
-        chunks = [
-            self._values(self.ir.at(row, 4 * self.lanes * n)) for n in range(32 // self.lanes)
-        ]
+        other, places = self.shape.elements[1], range(0, 128, 4 * self.lanes)
+        chunks = [self._values(self.ir.at(row, at), other) for at in places]
         return [
             self._strided([chunk[half] for chunk in chunks], self.f32)
             for half in range(self.element.each)
@@ -361,7 +406,12 @@ class _Product(Chunked):
         else:
             sums = [self._cut(terms[n : n + 8], scale) for n in range(0, len(terms), 8)]
         whole = self._wide_total(sums) if wide else self._total(sums[0])
-        return self._map(self.f32, "fmul", whole, unscale)
+        made = self._map(self.f32, "fmul", whole, unscale)
+        if self.shape.narrow is None or self.half:
+            return made
+        bits = ir.op(f"bitcast {self.f32} {made} to {self.i32}")
+        kept = self._with(self.i32, "and", bits, -1 << (23 - self.shape.narrow))
+        return ir.op(f"bitcast {self.i32} {kept} to {self.f32}")
 
     def _cut(self, terms: list[str], scale: str) -> str:
         """The sum of numbers cut to integers of a scale."""
@@ -423,12 +473,13 @@ class _Product(Chunked):
         names = [f"a{n}" for n in range(shape.registers)]
         names += [f"b{n}" for n in range(shape.registers // 2)]
         names += [f"{letter}{n}" for letter in "cd" for n in range(count)]
-        head = f"define i1 @{layout.symbol(shape.name)}({', '.join(f'ptr %{n}' for n in names)})"
+        head = f"define i1 @{layout.symbol(self.name)}({', '.join(f'ptr %{n}' for n in names)})"
         if self.half and not self._half_conversions:
             ir.line("ret i1 false")
             return ir.close(head)
-        left = [self._exponents(f"%a{n}") for n in range(shape.registers)]
-        below = [self._exponents(f"%b{n}") for n in range(shape.registers // 2)]
+        first, second = shape.elements
+        left = [self._exponents(f"%a{n}", first) for n in range(shape.registers)]
+        below = [self._exponents(f"%b{n}", second) for n in range(shape.registers // 2)]
         self._leave_odd()
         tops = self._tops(left, below)
         right = [self._beside(f"%b{n}") for n in range(shape.registers // 2)]
@@ -463,7 +514,7 @@ class _Product(Chunked):
     ) -> None:
         """Some lanes of D, `at` bytes from the beginning of a row."""
         ir, shape = self.ir, self.shape
-        left = [self._values(ir.at(f"%a{n}", at)) for n in range(shape.registers)]
+        left = [self._values(ir.at(f"%a{n}", at), shape.element) for n in range(shape.registers)]
         self._seen = "", ""
         sizes = {"i8": 2, "i16": 1}
         place = ir.op(f"lshr i64 {at}, {sizes[self.element.kind]}")
