@@ -162,7 +162,9 @@ def begin(
 
 
 def _grid_barrier(module: Module, kernel: Kernel, config: LaunchConfig) -> Allocation | None:
-    """The workspace of a kernel whose blocks wait for the whole grid, where all run at once."""
+    """The workspace for a kernel whose blocks wait for the whole grid; None where it has no grid
+    barrier.
+    """
     gpu = module.gpu
     if kernel.name not in module.grid_barriers:
         module.grid_barriers[kernel.name] = _waits_for_grid(module, kernel)
@@ -175,7 +177,9 @@ def _grid_barrier(module: Module, kernel: Kernel, config: LaunchConfig) -> Alloc
 
 
 def _with_room(module: Module, kernel: Kernel, config: LaunchConfig) -> LaunchConfig:
-    """The launch as its memory is; its words tell what was asked for."""
+    """Round up the launch's shared memory where the kernel loads vectors; the launch words keep the
+    size that was asked for.
+    """
     if not config.shared_bytes % VECTOR_BYTES:
         return config
     key = kernel.name, config.shared_bytes
@@ -219,14 +223,14 @@ def _bind_images(module: Module, kernel: str, banks: dict[int, ByteStore]) -> No
 
 
 def _grows(module: Module, kernel: Kernel) -> bool:
-    """Whether a kernel's stack grows while it runs: asked of its code once."""
+    """Whether a kernel's stack grows while it runs; its code is analysed once."""
     if kernel.name not in module.growing:
         module.growing[kernel.name] = _calls(module, kernel) or _allocates(module, kernel)
     return module.growing[kernel.name]
 
 
 def _calls(module: Module, kernel: Kernel) -> bool:
-    """Whether there are device functions: in the kernel's section, or in their own."""
+    """Whether the program has device functions, in the kernel's section or in their own."""
     kernels = {k.section for k in module.program.kernels.values()} - {kernel.section}
     return any(
         not f.is_kernel and f.section not in kernels for f in module.program.functions.values()

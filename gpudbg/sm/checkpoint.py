@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 _STATE: Final = ("gpudbg.sm.", "gpudbg.mem.")
 _ENGINE: Final = ("code", "constants", "polled", "turn_over", "written")
-"""What the step engine keeps from one instruction to the next."""
+"""Attributes of the step engine that persist from one instruction to the next."""
 _GRID: Final = (
     "_halted",
     "_started",
@@ -47,7 +47,7 @@ _GRID: Final = (
     "launched",
     "owned",
 )
-"""What a grid has of its launch's state."""
+"""Attributes of a grid that are state of its launch."""
 _LEFT: Final = (
     Allocation,
     DeviceMemory,
@@ -59,15 +59,15 @@ _LEFT: Final = (
     Trace,
     TrapOptions,
 )
-"""Classes whose objects are no state, or whose state is kept in another way."""
+"""Classes whose objects are not state, or whose state is saved in another way."""
 _OTHERS: Final = frozenset(("edits", "observers", "on_event", "trace"))
-"""Attributes that say who observes the launch, or who changed it."""
+"""Attributes that name the launch's observers, or count changes from outside."""
 _MUTABLE: Final = SimpleNamespace(frozen=False)
 _ABSENT: Final = object()
 
 
 class KeptArray:
-    """What was in an array."""
+    """The saved content of an array, in blocks that checkpoints share."""
 
     __slots__ = ("_array", "blocks")
 
@@ -77,7 +77,7 @@ class KeptArray:
         self.blocks: SharedBlocks = SharedBlocks(array, None if before is None else before.blocks)
 
     def restore(self) -> None:
-        """Put it back."""
+        """Write the saved content back."""
         self.blocks.restore(self._array)
 
 
@@ -127,7 +127,7 @@ class GridCheckpoint:
         self._walk(value)
 
     def _walk(self, value: Any) -> None:
-        """Keep what is in an object and all it leads to; iteratively, since chains are long."""
+        """Save an object and everything it leads to; iteratively, since chains are long."""
         waiting = [value]
         while waiting:
             found = waiting.pop()
@@ -138,7 +138,7 @@ class GridCheckpoint:
                 waiting += self._parts(found)
 
     def _parts(self, value: Any) -> list[Any]:
-        """Keep what is in one object; what that leads to."""
+        """Save the content of one object. Returns the objects it refers to."""
         if isinstance(value, np.ndarray):
             self._keep_array(value)
         elif isinstance(value, memoryview):
@@ -169,7 +169,7 @@ class GridCheckpoint:
         return [found for _, found in made]
 
     def _keep_array(self, array: npt.NDArray[Any]) -> None:
-        """Keep the array that a view is of: all views of it change together."""
+        """Save the array that owns a view's memory: all views of it change together."""
         while isinstance(array.base, np.ndarray):
             array = array.base
         if not array.flags.writeable or not array.size:
@@ -190,7 +190,7 @@ class GridCheckpoint:
             if value is not _ABSENT:
                 setattr(owner, name, value)
         for value, names in self._objects:
-            # What is made when it is first asked for was not there yet.
+            # Attributes created on demand since the checkpoint did not exist yet: remove them.
             for name in [n for n in _made(value) if n not in names and n not in _OTHERS]:
                 delattr(value, name)
         for container, content in self._containers:
@@ -202,7 +202,7 @@ class GridCheckpoint:
         for kept in self._arrays.values():
             kept.restore()
         for arena in self._arenas:
-            # Compiled code must not take their registers and local memory for untouched.
+            # Compiled code must not assume that registers and local memory are untouched.
             arena.fresh, arena.seen, arena.local_seen = False, True, True
         self._memory.restore()
         grid.forget_interrupt()
@@ -227,7 +227,7 @@ class MemoryCheckpoint:
         return self._contents.held()
 
     def restore(self) -> None:
-        """Put it back: what was made since is freed, what was freed since is there again."""
+        """Restore contents; allocations made since are freed, those freed since exist again."""
         memory, live = self._memory, set(self._live)
         for allocation in list(memory.allocations()):
             if allocation not in live:
@@ -242,12 +242,14 @@ class MemoryCheckpoint:
 def _is_state(value: Any) -> bool:
     if isinstance(value, _LEFT) or not type(value).__module__.startswith(_STATE):
         return False
-    # Counters observe, and are state.
+    # Counters are observers, but their counts are state.
     return not isinstance(value, Observer) or hasattr(value, "preset")
 
 
 def _made(value: Any) -> Iterator[str]:
-    """Names of the attributes an object has now; those made on demand may not be there yet."""
+    """Names of the attributes an object has now, without those created on demand and not yet asked
+    for.
+    """
     found = set(getattr(value, "__dict__", ()))
     for base in type(value).__mro__:
         slots = base.__dict__.get("__slots__", ())

@@ -1,4 +1,4 @@
-"""Conditions of breakpoints that compiled code tests itself."""
+"""Native conditions: breakpoint conditions that compiled code tests without returning to Python."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ from gpudbg.sm.semantics.machine import M, Operations, V, W
 
 
 class Holds(Protocol):
-    """The lanes in which a condition holds, from operations of any backend."""
+    """A function that computes the lanes in which a condition holds, from the operations of any
+    backend.
+    """
 
     def __call__(self, m: Operations[V, W, M], /) -> M: ...
 
@@ -30,4 +32,4 @@ class Condition:
 
 
 Conditions = Callable[[int], "Condition | None"]
-"""Of a pc: None where its breakpoints have to be asked one by one."""
+"""Pc -> its condition; None where the breakpoints at it must be tested one by one."""

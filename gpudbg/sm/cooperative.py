@@ -46,7 +46,7 @@ def _reads(code: bytes, at: int, offset: int, arch: str) -> bool:
 
 
 def workspace(memory: DeviceMemory) -> Allocation:
-    """A workspace for one launch; nobody waits yet."""
+    """Allocate and clear the workspace of one launch."""
     made = memory.allocate(WORKSPACE_BYTES, WORKSPACE, "workspace")
     made.writable().view("<u4")[:] = (WORKSPACE_BYTES, 0)
     return made

@@ -63,7 +63,7 @@ class Counters(Observer):
         return count & 0xFFFF_FFFF, high
 
     def _issued(self, sm: int, part: int) -> int:
-        """Instructions of the sub-partition's warps, those that have ended included."""
+        """Instructions issued by a sub-partition's warps, ended ones included."""
         resident = sum(w.executed for w in self._sms[sm].resident() if w.slot % PARTITIONS == part)
         return resident + self._gone[sm][part]
 

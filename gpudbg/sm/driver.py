@@ -46,12 +46,14 @@ class SmDriver:
         self.freeze()
 
     def freeze(self) -> None:
-        """The machine has stopped: every SM stands still."""
+        """Freeze every SM: the machine has stopped."""
         for sm in self.grid.sms:
             sm.trap.frozen = True
 
     def adopt(self) -> None:
-        """The SMs are in another state than this driver left them in: as after a run."""
+        """Accept the SMs' state as it is: they are in another state than this driver left them
+        in.
+        """
         self._stepping.clear()
         for sm in self.grid.sms if not self.hold_step else ():
             sm.trap.control &= ~STEP
@@ -170,10 +172,10 @@ class SmDriver:
         self.port.read(warp.sm, "HWW_GLOBAL_ESR")
 
     def stopped(self) -> None:
-        """After a run: the SMs lock down; the driver suspends them and looks for the cause."""
+        """After a run: lock the SMs down, suspend them and read the cause."""
         self.freeze()
         if self.grid.sms[0].trap.control & DEBUG:
-            # With debug mode off a driver cannot suspend; the emulator stands all the same.
+            # Without debug mode a driver cannot suspend; the emulator stops anyway.
             self.suspend()
         for sm in self._busy():
             self.port.read(sm, "HWW_GLOBAL_ESR")

@@ -46,13 +46,13 @@ if TYPE_CHECKING:
     from gpudbg.sm.gpu import Gpu
 
 _NO_SKID = frozenset(("EXIT", "BAR", "BPT", "RTT", "IDE", ""))
-"""Where the instructions before an imprecise error's report end at the latest."""
+"""Mnemonics at which an imprecise error is reported at the latest."""
 
 _WAITING = (rec.AT_BARRIER, rec.AT_CLUSTER)
-"""What a warp is that others can set free."""
+"""Statuses of warps that other warps can release."""
 
 STEP_SLICE = 1024
-"""Instructions between two looks at the interrupt flag while one warp is stepped."""
+"""Instructions between two checks of the interrupt flag while one warp is stepped."""
 RELEASE_ATTEMPT = 100_000
 """Instructions a barrier's CTA gets alone before the whole grid runs to release a stepped warp."""
 
@@ -66,8 +66,9 @@ Arguments = ParamSpec("Arguments")
 def _advances(
     method: Callable[Concatenate[Grid, Arguments], StopEvent],
 ) -> Callable[Concatenate[Grid, Arguments], StopEvent]:
-    """A method that advances a grid: its move is noted where there is a log of them, and batches
-    for observers are flushed at its end.  A grid that stands before its present moves by its past.
+    """Decorator of methods that advance a grid: logs the move where there is a log, and flushes
+    observers' batches at its end.  A grid in its past lets its recorded order carry the move out
+    instead.
     """
     kind = method.__name__
 
@@ -145,12 +146,12 @@ class Grid:
 
     @property
     def schedule(self) -> Schedule:
-        """Who runs next."""
+        """The schedule: which warp runs next."""
         return self.launched.schedule
 
     @property
     def _hang_checks(self) -> HangChecks:
-        """When it is asked whether it hangs."""
+        """When the run is checked for a hang."""
         return self.launched.hang_checks
 
     @property
@@ -313,7 +314,7 @@ class Grid:
         return event or self.event("step", warp, before)
 
     def _step_done(self, warp: WarpState, before: int, through: bool) -> StopEvent | None:
-        """A single step is complete; the handler runs, to its end or not at all."""
+        """Finish a single step; with `through` run the handler to its end."""
         if not self.flow.completed(warp):
             return None
         if not through:
@@ -322,7 +323,7 @@ class Grid:
         return self._handle(warp, before)
 
     def _handle(self, warp: WarpState, before: int) -> StopEvent | None:
-        """The handler runs to its end."""
+        """Run the handler until the warp leaves it."""
         while warp.in_trap and warp.words[rec.STATUS] == rec.READY:
             event = self._advance(warp, STEP_SLICE, before)
             if event is None and self._interrupted():
@@ -349,7 +350,7 @@ class Grid:
         return self._step_each(self._residency.ring)
 
     def expect_hangs(self) -> None:
-        """Runs ask early, and often, whether the launch hangs."""
+        """Have runs check early and often for a hang."""
         self._hang_checks.sooner()
 
     @_advances
@@ -446,13 +447,13 @@ class Grid:
                 warp, 1 if stepping else count, before, stops, until, self.schedule.left
             )
             if stepping and (event is None or event.kind == "step"):
-                # Also where `until` ends the run there: the instruction is done.
+                # Also where `until` ends the run here: the instruction is complete.
                 event = self._stepped(warp, before) or event
             if event is not None:
                 return event
 
     def _passes_pause(self) -> bool:
-        """Tell the log once a run has come past its pause; whether it has just now."""
+        """Notify the log once a run has passed its pause. Returns whether it did so now."""
         log = self.log
         if log is None or self._pause is None or self.total < self._pause:
             return False
@@ -461,7 +462,7 @@ class Grid:
         return True
 
     def _ready(self, fast: WarpEngine) -> bool:
-        """Whether there is compiled code to run; waits for code that is nearly there."""
+        """Whether there is compiled code to run; waits for code that is nearly ready."""
         if not fast.ready():
             while fast.compiling():
                 self.tick()
@@ -483,7 +484,9 @@ class Grid:
         until: Callable[[WarpState], bool] | None,
         before: int,
     ) -> StopEvent | None:
-        """Have compiled code run; the event that ends the run, None: the step engine goes on."""
+        """Run compiled code. Returns the event that ends the run; None: the step engine
+        continues.
+        """
         due = self._hang_checks.at
         try:
             while True:
@@ -506,7 +509,7 @@ class Grid:
                         if event is not None:
                             return event
                         if self.total >= self._hang_checks.at < due:
-                            # Polls in a row have brought the next look forward.
+                            # Many polls in a row made the next hang check due early.
                             return None
                 if self.unread():
                     return None
@@ -524,12 +527,14 @@ class Grid:
             self.fast.ask_to_stop()
 
     def note_edit(self) -> None:
-        """Somebody has changed, or is about to change, state other than device memory."""
+        """Count a change from outside to state other than device memory, made or about to be
+        made.
+        """
         self._residency.edits.count += 1
 
     @property
     def edits(self) -> int:
-        """How often somebody has changed its state from outside, other than device memory."""
+        """Number of changes from outside to state other than device memory."""
         return self._residency.edits.count
 
     def forget_interrupt(self) -> None:
@@ -551,7 +556,9 @@ class Grid:
         launched.handler_banks = ConstantBanks({**launched.constants.banks, **placed.banks})
 
     def keep_counters(self) -> bool:
-        """Keep performance counters, unless instructions have passed uncounted; whether it does."""
+        """Keep performance counters unless uncounted instructions have passed. Returns whether they
+        are kept.
+        """
         counters = self.engine.sregs.machine.counters
         if self.counters is None and counters is not None and self.total == 0:
             resident = [warp for sm in self.sms for warp in sm.resident()]
@@ -568,19 +575,19 @@ class Grid:
         return all(member.looks_only for member in self.launched.observers.members)
 
     def begin_again(self) -> None:
-        """Forget the run that compiled code has taken to its end (`sm.repeated`)."""
+        """Reset run control after a completed run in compiled code (`sm.repeated`)."""
         self.launched.hang_checks = HangChecks()
         self._interrupt.clear()
         self._pause = self.limit = None
 
     def let_go(self) -> None:
-        """Forget who had it run: it has come to its end and waits for `begin_again`."""
+        """Drop references to those who ran it: it waits for `begin_again`."""
         self.log = None
         self.traps.on_event = lambda sm, text: None
         self.flow.stop_on_entry = True
 
     def abandon(self) -> None:
-        """Give the launch up: no CTA is left, none begins."""
+        """Abandon the launch: remove all CTAs and begin none."""
         self._residency.clear()
 
     def dispose(self) -> None:
@@ -646,7 +653,7 @@ class Grid:
         return self.launched.total
 
     def unread(self) -> bool:
-        """Whether the last observer of batches has left while a run goes on."""
+        """Whether the last observer of batches left during a run."""
         trace = self.launched.trace
         if trace is None:
             return False
@@ -654,7 +661,7 @@ class Grid:
         return not any(hooks[kind] for kind in trace.kinds)
 
     def _listen(self) -> None:
-        """Take over who observes."""
+        """Take over the present set of observers."""
         observers = self.gpu.observers
         if self.counters is not None:
             observers = observers.with_added(self.counters)
@@ -678,7 +685,7 @@ class Grid:
         until: Callable[[WarpState], bool] | None = None,
         turn: int = NO_TURN,
     ) -> StopEvent | None:
-        """Execute instructions of a ready warp; the event that ended it, if it is one."""
+        """Execute instructions of a ready warp. Returns the event that ended it, or None."""
         executed = warp.executed
         launched = self.launched
         if (room := self.schedule.room) is not None:
@@ -700,7 +707,8 @@ class Grid:
                 engine = self.engine
                 self.schedule.settle(engine.turn_over, engine.polled or engine.yielded)
                 if engine.turn_over or warp.words[rec.STATUS] != rec.READY:
-                    # Else compiled code goes on with the turn, or who stopped in its middle.
+                    # Otherwise compiled code continues the turn, or the step that stopped in its
+                    # middle.
                     self._hang_checks.polled(engine.polled, self.total)
         if warp.words[rec.STATUS] == rec.DONE:
             self.warp_done(warp)
@@ -711,12 +719,13 @@ class Grid:
         counted = warp.executed
         event = self._faulted(warp, before) if outcome == "fault" else self._trapped(warp, before)
         if event is None and until is not None and warp.executed > counted and until(warp):
-            # The engine has not shown an instruction that the handler's unit completed.
+            # The handler's unit completed this instruction, so the engine has not passed it to
+            # `until`.
             return self.event("step", warp, before)
         return event
 
     def _stepped(self, warp: WarpState, before: int) -> StopEvent | None:
-        """Single-step mode, after an instruction of code outside the handler."""
+        """Apply single-step mode after an instruction of code outside the handler."""
         if warp.words[rec.STATUS] == rec.DONE or not self.flow.completed(warp):
             if self.traps.handler is not None:
                 return None
@@ -752,7 +761,8 @@ class Grid:
     def _others_run(
         self, warp: WarpState, before: int, cut: CutStep | None = None
     ) -> StopEvent | None:
-        """A stepped warp polls or yields: every other warp has a turn; an event if one ends.
+        """Give every other warp a turn, since a stepped warp polls or yields. Returns an event that
+        ended one, or None.
 
         Args:
             cut: where this was cut off, to go on there.
@@ -772,7 +782,7 @@ class Grid:
         return None
 
     def _await_release(self, warp: WarpState, before: int, cut: CutStep | None) -> StopEvent | None:
-        """A warp that waits leaves its barrier first; an event if that does not come about."""
+        """Let others run until a waiting warp leaves its barrier. Returns an event if it cannot."""
         if cut is not None or warp.words[rec.STATUS] in _WAITING:
             event = self._release(warp, before, cut)
             if event is not None:
@@ -784,7 +794,7 @@ class Grid:
     def _release(
         self, warp: WarpState, before: int, cut: CutStep | None = None
     ) -> StopEvent | None:
-        """Run others until a warp leaves its barrier; an event if that does not come about.
+        """Run others until a warp leaves its barrier. Returns an event if it cannot.
 
         Args:
             cut: where this was cut off, to go on there.
@@ -810,7 +820,9 @@ class Grid:
         return None
 
     def _releasing(self, warp: WarpState, spent: int) -> WarpState | None:
-        """Who runs next so that a warp leaves its barrier, after so many instructions of others."""
+        """The warp to run next so that another leaves its barrier, after `spent` instructions of
+        others.
+        """
         alone = spent < RELEASE_ATTEMPT and warp.words[rec.STATUS] == rec.AT_BARRIER
         if not alone:
             return self.schedule.next(self._residency.ring)
@@ -829,12 +841,12 @@ class Grid:
         return event, left
 
     def halt(self, warp: WarpState, status: int) -> None:
-        """The warp stands still until the next run or step."""
+        """Halt a warp until the next run or step."""
         warp.words[rec.STATUS] = status
         self._halted.append(warp)
 
     def warp_done(self, warp: WarpState) -> None:
-        """A warp has exited: what follows for its CTA and its SM."""
+        """Handle a warp's exit: its barriers, its CTA, its SM."""
         cta = warp.cta
         self.launched.observers.emit("warp_end", warp)
         warp_exited(cta)
@@ -888,7 +900,7 @@ class Grid:
         return bool(placed)
 
     def _idle(self, before: int) -> StopEvent:
-        """No warp is ready: the grid has finished, or what is left waits forever."""
+        """The event when no warp is ready: the grid has finished, or what is left waits forever."""
         if self.finished:
             return self.event("exited", None, before)
         paused = next((w for w in self._residency.ring if w.words[rec.STATUS] == rec.TRAPPED), None)
@@ -899,7 +911,7 @@ class Grid:
         return self.event("deadlock", waiting, before, self._waiting())
 
     def _waiting(self) -> list[str]:
-        """Where every live warp waits, and what its barriers hold."""
+        """Lines about every live warp that waits, and what its barriers hold."""
         lines = []
         for cta in self.ctas():
             lines += [f"block {cta.block}: {line}" for line in cta.barrier_words()]

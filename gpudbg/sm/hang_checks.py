@@ -1,23 +1,24 @@
-"""When a run is asked whether it hangs: at totals of instructions, so on every engine alike."""
+"""When a run is checked for a hang: at totals of instructions, the same on every engine."""
 
 from __future__ import annotations
 
 from typing import Final
 
 FIRST: Final = 1 << 16
-"""Warp instructions before the first look."""
+"""Warp instructions before the first check."""
 FIRST_SOON: Final = 1 << 12
-"""The same where the run is slow and wants to be ended."""
+"""Warp instructions before the first check where a slow run should end early."""
 FIRST_POLLS: Final = 256
-"""Polls in a row before a look; each more needs twice as many."""
+"""Consecutive polls before a check; each further check needs twice as many."""
 AFTER_CHECK: Final = 8
 AFTER_PROGRESS: Final = 2
-"""The next look is at so many times the present total: a look costs milliseconds, and one that
-is left out because a CTA has ended costs nothing."""
+"""Factor from the present total to that of the next check: a check costs milliseconds; one skipped
+because a CTA has ended costs nothing.
+"""
 
 
 class HangChecks:
-    """The looks of one launch.
+    """The hang checks of one launch.
 
     Attributes:
         at: total at which the next is due.
@@ -34,7 +35,7 @@ class HangChecks:
         self.polls, self.patience = 0, FIRST_POLLS
 
     def sooner(self) -> None:
-        """Look early and often."""
+        """Check early and often."""
         self.at, self._idle = min(self.at, FIRST_SOON), AFTER_PROGRESS
 
     def polled(self, yes: bool, total: int) -> None:

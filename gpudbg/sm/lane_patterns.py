@@ -26,7 +26,9 @@ LANES: Final = 32
 ROWS: Final = (1, 2, 4)
 """Numbers of rows that a warp is taken apart into."""
 MOST_SPAN: Final = 1 << 30
-"""Offsets of a row are less than so far from one another: they are no pattern of a wrapped sum."""
+"""Limit of the spread of a row's offsets: larger ones come from a wrapped sum and are no
+pattern.
+"""
 
 Offsets = tuple[int, ...]
 """A number for each lane."""

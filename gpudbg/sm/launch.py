@@ -416,7 +416,7 @@ def check_places(config: LaunchConfig, sms: int) -> None:
 
 def _check_dimensions(kernel: Kernel, grid: Dim, block: Dim) -> None:
     for what, dims, most in (("grid", grid, MAX_GRID), ("block", block, MAX_BLOCK)):
-        # Without a generator: a launch is to cost few calls.
+        # No generator expression: a launch must cost few calls.
         if min(dims) < 1 or dims[0] > most[0] or dims[1] > most[1] or dims[2] > most[2]:
             raise UsageError(f"{kernel.name}: {what} {dims} is outside 1..{most}")
     threads = block[0] * block[1] * block[2]

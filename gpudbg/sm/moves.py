@@ -17,35 +17,37 @@ if TYPE_CHECKING:
     from gpudbg.sm.state import WarpState
 
 BY_ITSELF: Final = frozenset(("exited", "warp_error", "trap", "deadlock"))
-"""How runs end that nothing outside ends."""
+"""Stop kinds of runs that end without anything from outside."""
 
 
 class RecordedOrder(Protocol):
-    """What moves a grid in place of its own methods, while it stands before its present."""
+    """Something that carries out a grid's moves in place of its own methods, while it stands in its
+    past.
+    """
 
     def carry_out(self, kind: str, args: tuple[Any, ...], keywords: dict[str, Any]) -> StopEvent:
         """A move by the order that was recorded: arguments as those of the method `kind`."""
 
 
 class MoveListener(Protocol):
-    """What notes the moves of a grid."""
+    """The interface to a log of a grid's moves."""
 
     def begin(self, kind: str, args: tuple[Any, ...], keywords: dict[str, Any]) -> Move:
         """A move begins: arguments as those of the method `kind`."""
 
     def end(self, move: Move, event: StopEvent | None) -> None:
-        """It has ended; without an event by an exception."""
+        """A move has ended; `event` is None where an exception ended it."""
 
     def next_pause(self) -> int | None:
         """The total of instructions from which a run, which goes on now, is to pause at the end
         of a turn; None: never."""
 
     def paused(self) -> None:
-        """A run has paused there."""
+        """A run has paused at that total."""
 
     @property
     def is_one_run(self) -> bool:
-        """Whether all that the launch was made to do is one run, from its beginning to its end."""
+        """Whether the launch so far is a single run from its beginning to its end."""
 
     def begins_here(self) -> None:
         """The launch begins in the state it has now, its trap handler included."""

@@ -124,7 +124,7 @@ class Observer:
         order they were issued: rows of `gpudbg.sm.trace`, valid during the call."""
 
     def near_ordered(self, rows: npt.NDArray[np.int64]) -> None:
-        """The same without accesses to global memory by instructions that have no other."""
+        """As `ordered`, without accesses to global memory by instructions that have no other."""
 
     def drain(self) -> tuple[int, int] | None:
         """Addresses of a compiled function and of its context, to be called in place of `ordered`
@@ -186,7 +186,7 @@ class Observer:
 
 
 class Hooked(Observer):
-    """An observer that functions make: an event without one costs nothing."""
+    """An observer made of functions; an event without one costs nothing."""
 
     def __init__(
         self, functions: Mapping[str, Callable[..., None]], looks_only: bool = False
@@ -197,7 +197,7 @@ class Hooked(Observer):
 
 
 def _hook(observer: Observer, event: str) -> Callable[..., None] | None:
-    """What an observer wants to have called."""
+    """The bound hook of an observer for an event; None where it has none."""
     if isinstance(observer, Hooked):
         return observer.functions.get(event)
     if getattr(type(observer), event) is getattr(Observer, event):

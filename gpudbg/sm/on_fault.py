@@ -1,4 +1,4 @@
-"""What becomes of an access that must not happen: the machine stops, or goes on without it.
+"""The policy for illegal accesses: the machine stops, or continues without the access (`on-fault`).
 
 Hardware often drops a wild access, or lets it hit what lies there, and the program goes on with
 whatever that does.  Going on here, the guilty lanes are left out, their loads give 0, and the
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 STOP, CONTINUE = "stop", "continue"
 MOST_PLACES = 1000
-"""Places of one device's launches that are kept."""
+"""Most distinct places of dropped accesses kept for one device."""
 _MOST_MARKS = 1 << 20
 
 Place = tuple[int, int, str | None, str | None]
-"""Launch, pc, kind of access, space."""
+"""(launch, pc, kind of access, space)."""
 
 
 @dataclass(slots=True)
@@ -38,7 +38,7 @@ class DroppedAccess:
 
 
 class OnFault:
-    """What a device does about such accesses, and those it has gone on without.
+    """A device's policy for illegal accesses, and the accesses it dropped.
 
     Attributes:
         goes_on: they end nobody.
@@ -53,7 +53,7 @@ class OnFault:
 
     @property
     def word(self) -> str:
-        """As options and settings have it."""
+        """The policy in the word used by options and settings."""
         return CONTINUE if self.goes_on else STOP
 
     def note(self, launch: int, executed: int, fault: Callable[[], WarpFault]) -> None:
@@ -79,5 +79,5 @@ class OnFault:
             held.times += len(made.lanes)
 
     def of_launch(self, launch: int) -> list[DroppedAccess]:
-        """Those of a launch, in the order of their first times."""
+        """Dropped accesses of a launch, in the order of their first occurrence."""
         return [held for place, held in self._places.items() if place[0] == launch]

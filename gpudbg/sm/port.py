@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 LOG_ENTRIES = 4096
 _U32 = 0xFFFF_FFFF
-# Plain numbers: every run and step writes these bits.
+# Plain integers: every run and step writes these bits.
 _RUN = int(DbgrControl0.RUN_TRIGGER)
 _STOP = int(DbgrControl0.STOP_TRIGGER)
 _LOCKED_DOWN = int(DbgrStatus0.LOCKED_DOWN)
@@ -247,7 +247,7 @@ class DebugPort:
         return valid_mask(sm) if self._parts(sm) else sm.trap.pause
 
     def _parts(self, sm: Sm) -> bool:
-        """Whether the emulator plays the part of a handler that pauses."""
+        """Whether the emulator must play the handler's part of a pausing warp."""
         return sm.trap.frozen and self.grid.traps.handler is None and valid_mask(sm) != 0
 
     def write_control(self, sm: Sm, value: int) -> None:
@@ -324,7 +324,7 @@ _READS: dict[str, Callable[[DebugPort, Sm], int]] = {
     "SM_CFG": lambda port, sm: sm.trap.physical & 0xFFFF,
     "SM_ARCH": lambda port, sm: architecture(port.grid.gpu.arch),
 }
-"""Register -> its word."""
+"""Register -> function that reads its word."""
 _WRITES: dict[str, Callable[[DebugPort, Sm, int], None]] = {
     "DBGR_CONTROL0": lambda port, sm, v: port.write_control(sm, v),
     "BPT_PAUSE_MASK_LO": lambda port, sm, v: _low(sm, "pause", v),
@@ -337,4 +337,4 @@ _WRITES: dict[str, Callable[[DebugPort, Sm, int], None]] = {
     "HWW_GLOBAL_ESR_REPORT_MASK": lambda port, sm, v: setattr(sm.trap, "global_report", v),
     "TPC_EXCEPTION_EN": lambda port, sm, v: setattr(sm.trap, "exception_enable", v),
 }
-"""Register -> what a write of a word does."""
+"""Register -> function that carries out a write."""

@@ -1,4 +1,5 @@
-"""A launch of a kernel again and again: what one launch has set up serves the next of its kind.
+"""Repeated launches of a kernel: a finished launch's grid is reset and used for the next of its
+kind.
 
 A short launch spends nearly all its time on being set up.  A grid that compiled code has run from
 beginning to end, all of whose CTAs were placed at first, is put back to its beginning: records,
@@ -20,12 +21,12 @@ if TYPE_CHECKING:
     from gpudbg.sm.launch import Dim
 
 MOST_BYTES = 1 << 20
-"""Of a launch's warps and blocks: more takes longer to put back than it saves."""
+"""Most bytes of a launch's warps and blocks: resetting more takes longer than it saves."""
 MOST_KEPT = 64
-"""Launches of a module that are kept."""
+"""Most launches kept for a module."""
 
 LaunchKind = tuple[object, ...]
-"""What launches have in common that differ in their parameters alone."""
+"""Key of launches that differ in their parameters only."""
 
 
 def kind_of(
@@ -64,7 +65,7 @@ class RepeatedLaunch:
         self._number = places.grid_id
 
     def ran_alone(self) -> bool:
-        """Whether nothing but compiled code has had a hand in the run that has come to its end."""
+        """Whether only compiled code took part in the run that has ended."""
         grid = self.grid
         fast = grid.fast
         if not isinstance(fast, FastEngine) or fast.engine is None or fast.engine.exits:
@@ -115,7 +116,7 @@ class RepeatedLaunches:
         shared: int = 0,
         cluster: Dim | None = None,
     ) -> tuple[Grid, RepeatedLaunch | None]:
-        """`Module.launch`, by a kept grid where there is one.
+        """As `Module.launch`, with a kept grid where there is one.
 
         Returns:
             The grid; how it can begin again, to be given to `keep` once it has come to its end.
@@ -131,7 +132,7 @@ class RepeatedLaunches:
     def keep(
         self, module: Module, launch: RepeatedLaunch | None, cluster: Dim | None = None
     ) -> bool:
-        """Keep a launch that has come to its end for others of its kind; whether that can be."""
+        """Keep a finished launch for others of its kind. Returns whether it could be kept."""
         if launch is None or not launch.ran_alone():
             return False
         kept = self._kept.setdefault(module, {})
@@ -148,7 +149,7 @@ class RepeatedLaunches:
 
 
 def repeats(grid: Grid) -> RepeatedLaunch | None:
-    """A grid at its beginning as one that can begin again; None where that would not do."""
+    """A new grid as one that can begin again; None where that is not possible."""
     fast, launched = grid.fast, grid.launched
     if not isinstance(fast, FastEngine) or fast.engine is None:
         return None

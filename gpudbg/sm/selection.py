@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from gpudbg.isa.operands import Access
 
 ANY: Final = -1
-"""Every CTA, every warp."""
+"""Stands for every CTA or every warp."""
 MOST_RANGES: Final = 8
 MOST_OWNERS: Final = 4
-"""Ranges and owners of registers that code tests apart: of more, near ones are taken together."""
+"""Most ranges and register owners tested separately in code; beyond that, near ones are merged."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,9 @@ class SelectedRegister:
     writes: bool = True
 
     def touches(self) -> set[Touched]:
-        """What an instruction of which it is about does, in the words of `touched_by`."""
+        """The actions of an instruction that this register stands for, as `touched_by` names
+        them.
+        """
         if self.file in (SPECIAL, EVERY, LEAVES):
             return {(self.file, self.number)}
         found = {(f"read {self.file}", self.number)} if self.reads else set()
@@ -83,7 +85,7 @@ class SelectedConstant:
 
     def read_by(self, insn: Instruction) -> bool:
         """Whether an instruction can read it: as an operand, or where its registers point."""
-        # Programs are loaded without the decoders, which take their time.
+        # Imported late: programs are loaded without the decoders, which are slow to import.
         from gpudbg.isa.constant_reads import constant_reads
 
         return any(
@@ -94,7 +96,7 @@ class SelectedConstant:
         )
 
     def meets(self, bank: int, offset: int, size: int) -> bool:
-        """Whether some bytes of a bank are among it."""
+        """Whether an access to a bank overlaps these bytes."""
         return bank == self.bank and offset < self.low + self.size and self.low < offset + size
 
 
@@ -164,7 +166,7 @@ class Selection:
     constants: tuple[SelectedConstant, ...] = ()
 
     def joined(self, other: Selection) -> Selection:
-        """Both."""
+        """The union of two selections."""
         return Selection(
             self.ranges + other.ranges,
             self.registers + other.registers,
@@ -192,7 +194,7 @@ NOTHING: Final = Selection()
 
 
 def _few(ranges: Iterable[SelectedRange]) -> list[SelectedRange]:
-    """Ranges that hold those given, and more where these are too many."""
+    """At most `MOST_OWNERS` ranges that cover the given ones."""
     found = sorted(set(ranges), key=lambda r: (r.space, r.low))
     while len(found) > MOST_RANGES:
         pairs = [n for n in range(len(found) - 1) if found[n].space == found[n + 1].space]
@@ -202,7 +204,7 @@ def _few(ranges: Iterable[SelectedRange]) -> list[SelectedRange]:
 
 
 def _both(a: SelectedRange, b: SelectedRange) -> SelectedRange:
-    """A range that holds two of one space."""
+    """The smallest range that covers two of one space."""
     low, end = min(a.low, b.low), max(a.low + a.size, b.low + b.size)
     same = (a.cta, a.warp) == (b.cta, b.warp)
     return replace(

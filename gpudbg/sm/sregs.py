@@ -38,7 +38,7 @@ TIMER_STEP = 32
 
 @dataclass(slots=True)
 class Machine:
-    """What registers show of the launch and the GPU.
+    """The state of the launch and the GPU that special registers read.
 
     Attributes:
         arch: "sm_50"...
@@ -181,12 +181,12 @@ _LT, _LE = _shift_mask(True, False), _shift_mask(True, True)
 _GT, _GE = _shift_mask(False, False), _shift_mask(False, True)
 
 LASTING = frozenset((0, 2, 3, *range(33, 36), *range(37, 40), *range(46, 63), 136, 255))
-"""Numbers of registers that stay as they are while a warp runs; others count, or can change."""
+"""Numbers of registers that stay constant while a warp runs; others count or can change."""
 
 CLOCKS = frozenset(range(80, 84))
-"""Those that count instructions: each one changes them."""
+"""Numbers of registers that count instructions: each instruction changes them."""
 CHANGING = frozenset((*range(4, 12), 40, 42, 64, 66, *range(72, 80)))
-"""Those that change where something happens: performance counters, live threads, error words."""
+"""Numbers of registers that an event changes: performance counters, live threads, error words."""
 CLEARED = 67
 """The error word that a read clears, up to sm_62."""
 

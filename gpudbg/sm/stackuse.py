@@ -1,4 +1,4 @@
-"""Whether a kernel moves its stack pointer further than its fixed frame: PTX `alloca`."""
+"""Detects stack growth beyond a kernel's fixed frame: PTX `alloca`."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def grows_stack(code: bytes, arch: str, frame_bytes: int) -> bool:
 
 
 def _grows_wide(code: bytes, arch: str, frame_bytes: int) -> bool:
-    """The same for 128-bit words, whose third byte is the number of the destination."""
+    """`grows_stack` for 128-bit words, whose third byte is the number of the destination."""
     taken, layout = 0, layout_of(arch)
     for offset in layout.offsets(len(code)):
         if code[offset + 2] != STACK_POINTER:
@@ -63,7 +63,7 @@ def _grows_wide(code: bytes, arch: str, frame_bytes: int) -> bool:
         if any(isinstance(o, Const) for o in sources) and not any(
             isinstance(o, Reg) for o in sources
         ):
-            # The top of the stack.
+            # R1 is set to the top of the stack: no growth.
             continue
         steps = [o for o in sources if isinstance(o, Imm)]
         own = [o for o in sources if isinstance(o, Reg) and o.index == STACK_POINTER]

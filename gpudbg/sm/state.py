@@ -162,7 +162,7 @@ class WarpState:
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Any:
-            """What is made when it is first asked for."""
+            """Make an array on first access (see the class)."""
             make = _MADE.get(name)
             if make is None:
                 raise AttributeError(name)
@@ -233,8 +233,9 @@ class WarpState:
 
     @property
     def groups(self) -> Groups:
-        """The groups of its lanes that do not run now, where `has_groups`; from then on they are
-        these objects' to change, until `kept.keep`."""
+        """The lane groups that do not run now, where `has_groups`; the returned object owns them
+        until `kept.keep`.
+        """
         if not self.words[rec.APART] or self._groups is None:
             self._groups = kept.read(self)
             self.words[rec.APART] = 1
@@ -247,7 +248,7 @@ class WarpState:
 
     @property
     def shown_groups(self) -> Groups:
-        """The same for who changes nothing: compiled code keeps them."""
+        """The lane groups for reading only: the record keeps them."""
         return self.groups if self.words[rec.APART] else kept.read(self)
 
     # ---- divergence stack ----------------------------------------------------------------
@@ -284,7 +285,7 @@ class WarpState:
     # ---- all of it -----------------------------------------------------------------------
 
     def saved(self) -> npt.NDArray[np.uint8]:
-        """Its bytes, the header first, to be given back to `put_back`."""
+        """The warp's bytes, header first, for `put_back`."""
         return np.concatenate((self.record, self.pile[: self.words[rec.DEPTH]].reshape(-1)))
 
     def put_back(self, saved: npt.NDArray[np.uint8]) -> None:
@@ -298,7 +299,7 @@ class WarpState:
     # ---- lanes ---------------------------------------------------------------------------
 
     def note_edit(self) -> None:
-        """Somebody changes its state, or its block's memory, from outside."""
+        """Count a change from outside to its state or its block's memory."""
         if self.cta.home is not None:
             self.cta.home.edits.count += 1
 
@@ -324,7 +325,7 @@ def _uniform(warp: WarpState) -> U32:
 
 
 _VARIABLES = frozenset(("R", "UR", "rows", "predicates", "uniform_predicates", "cc"))
-"""Arrays through which a program's variables are written."""
+"""Arrays whose use may write a program's variables."""
 
 _MADE: dict[str, Callable[[Any], Any]] = {
     "record": lambda warp: warp.cta.home.record(warp.cta.place, warp.index),
@@ -405,7 +406,7 @@ class Cta:
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Any:
-            """Shared memory, when it is first asked for."""
+            """Make the shared memory on first access."""
             if name != "shared" or self.home is None:
                 raise AttributeError(name)
             self.shared = self.home.shared(self.place)
@@ -439,7 +440,7 @@ class Cta:
         return not self.warps
 
     def part(self) -> None:
-        """The CTA has ended: it and its warps no longer keep each other."""
+        """Break the references between an ended CTA and its warps."""
         self.warps.clear()
 
     def expected(self, number: int) -> int:

@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     from gpudbg.sm.trap.handler import Handler
 
 _GAP: Final = 64
-"""Equal bytes between two changed ones that are kept with them."""
+"""Equal bytes between two changes up to which both become one piece."""
 _FIELDS: Final = ("pc", "pred", "cc", "upred", "lmem", "crs", "saved", "quad")
-"""Fields of a warp record that a user can change; others tell the host's code where things are."""
+"""Record fields that a user can change; the others locate things for host code."""
 _SM: Final = tuple(f.name for f in fields(SmTrap) if f.name not in ("frozen", "pause", "physical"))
-"""Debugger registers; the others are the driver's, and belong to its moves."""
+"""Names of the debugger registers; the other fields are the driver's and belong to its moves."""
 
 Bytes = npt.NDArray[np.uint8]
 

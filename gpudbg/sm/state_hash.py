@@ -25,7 +25,7 @@ _HOST: Final = frozenset(
     """active apart backward budget capacity depth held activations opened pointers ready self stack
     stack_step trap_seen uniform virtual_id""".split()
 )
-"""Fields of a record that say where things are on the host, or that other words repeat."""
+"""Record fields that locate things on the host, or repeat other words."""
 RUN_CONTROL: Final = int(
     DbgrControl0.STOP_TRIGGER | DbgrControl0.RUN_TRIGGER | DbgrControl0.SINGLE_STEP_MODE
 )
@@ -61,7 +61,7 @@ def parts(grid: Grid) -> Iterator[tuple[str, Any]]:
 
 
 def _port(grid: Grid) -> Any:
-    """Debugger registers of the SMs, but for what a driver's own sequence around a stop writes."""
+    """The SMs' debugger registers without those that a driver's stop sequence writes."""
     rows = [asdict(sm.trap) for sm in grid.sms]
     for row in rows:
         row["control"] &= ~RUN_CONTROL
@@ -94,13 +94,13 @@ def _warp(warp: WarpState) -> Iterator[tuple[str, Any]]:
     done = warp.words[rec.STATUS] == rec.DONE
     header = [warp.record[s.offset : s.offset + s.width * s.length].tobytes() for s in _FIELDS]
     yield "header", b"".join(header)
-    # The mask of a warp that has ended means nothing.
+    # The mask of an exited warp has no meaning.
     yield "active", 0 if done else warp.active
     yield "place", (warp.index, warp.cta.number)
     yield "registers", warp.R.tobytes()
     yield "local", warp.local.words.tobytes()
     if warp.outer is not None:
-        # Of the code that the trap handler interrupts.
+        # Local memory of the code that the trap handler interrupts.
         yield "outer local", warp.outer.words.tobytes()
     if warp.has_groups:
         yield "uniform", warp.UR.tobytes()

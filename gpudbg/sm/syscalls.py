@@ -253,7 +253,7 @@ def _free(m: StepEngine) -> None:
             place = m.memory.describe(address)
             text = f"free of 0x{address:x}, which malloc did not give: {place}"
             if m.observers is not None and m.observers.hooks["refused"]:
-                # As with a bad access, this lane is left out.
+                # As with a bad access, the lane is skipped.
                 fault = MemoryFault("MMU_FAULT", 1 << lane, address, "global", text)
                 m.observers.emit("refused", m.warp, fault, "free", 0)
                 continue

@@ -45,14 +45,14 @@ threads, another BAR, `__syncwarp` of all lanes, a shuffle, `__syncwarp` with a 
 SPACES: Final = ("global", "shared", "local", "generic", "cluster")
 """`cluster`: shared memory of another CTA, by addresses that have its rank in bits 24 to 31."""
 MOST_SMS: Final = 1 << 9
-"""SMs that rows can tell apart."""
+"""Most SMs that rows can distinguish."""
 PLACE: Final = MOST_SMS - 1 << 20 | 0xFF << 8
 """SM and slot in the third word of a row, and in SR_VirtId."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Rows:
-    """What every kind of row begins with: the code address, and the mask of lanes."""
+    """Fields that every kind of row begins with: code address and lane mask."""
 
     rows: npt.NDArray[np.int64]
 
@@ -215,13 +215,13 @@ class Trace:
         self._layout = layout
 
     def buffers(self) -> dict[str, Buffer]:
-        """By kind."""
+        """Buffers by kind."""
         buffers = (self.instructions, self.accesses, self.ordered, self.near)
         all_ = zip(BATCHED, buffers, strict=True)
         return {kind: buffer for kind, buffer in all_ if buffer is not None}
 
     def instruction(self, warp: WarpState, pc: int, instruction: Any, lanes: int) -> None:
-        """The step engine's: one instruction more."""
+        """Add an instruction; called by the step engine."""
         buffer = self.instructions
         assert buffer is not None
         count = buffer.count + 1
@@ -233,7 +233,7 @@ class Trace:
     def access(
         self, warp: WarpState, space: str, kind: str, address: Any, lanes: int, size: int
     ) -> None:
-        """The step engine's: one access more."""
+        """Add an access; called by the step engine."""
         what = what_of(kind, space, size)
         if self.accesses is not None:
             _add(self.accesses, warp, warp.pc, what, lanes, address)
@@ -246,7 +246,7 @@ class Trace:
                     self._tell_ordered()
 
     def order(self, warp: WarpState, pc: int, instruction: Any, lanes: int) -> None:
-        """The step engine's: an instruction that may order accesses."""
+        """Add an instruction that may order accesses; called by the step engine."""
         what = sync_of(instruction)
         for buffer in (self.ordered, self.near) if what is not None else ():
             if buffer is not None:
@@ -256,13 +256,13 @@ class Trace:
                     self._tell_ordered()
 
     def flush(self, event: str = "") -> None:
-        """Hand over what there is, before an event: instructions are not parted by their own."""
+        """Hand over all rows before an event; an instruction's own events do not split a batch."""
         if event != "instruction":
             self._tell_instructions()
         self._tell_accesses()
         self._tell_ordered()
 
-    # A reader that raises does not see them again.
+    # Cleared first: a reader that raises does not get them again.
     def _tell_instructions(self) -> None:
         if self.instructions is not None and self.instructions.count:
             batch = Batch(self.instructions.take())
@@ -285,7 +285,7 @@ class Trace:
 
 
 def _add(buffer: Buffer, warp: WarpState, pc: int, what: int, lanes: int, address: Any) -> None:
-    """One row more, of an access or of `ordered`."""
+    """Add a row of an access, or of `ordered`."""
     count = buffer.count + 1
     row = buffer.words[count]
     place = _place(warp) | (warp.active == FULL)
@@ -322,6 +322,6 @@ def _by_space(rows: npt.NDArray[np.int64], layout: AddressLayout) -> npt.NDArray
             pieces.append(part)
             places.append(where)
         rows = np.concatenate(pieces)[np.argsort(np.concatenate(places), kind="stable")]
-    # One copy in any case: the buffer is filled anew.
+    # Exactly one copy: the buffer is filled again meanwhile.
     found: npt.NDArray[np.int64] = rows[rows[:, 1] & FULL != 0]
     return found

@@ -1,4 +1,4 @@
-"""Which bytes of memory without contents a program has written so far.
+"""Marks: which bytes of memory without initial contents a program has written.
 
 Shared and local memory, what `malloc` gives and buffers made without contents hold zeros here and
 anything on a GPU.  Each has marks beside it, a byte for a byte (`ByteStore.marks`): the step engine
@@ -31,17 +31,17 @@ SMALL_WARPS: Final = 1024
 
 
 class Written:
-    """The marks of one launch; see the module text."""
+    """The marks of one launch, written by the step engine; see the module text."""
 
     __slots__ = ()
 
     # ---- marking -----------------------------------------------------------------------
     def note_shared(self, cta: Cta, offsets: Any, lanes: int, size: int) -> None:
-        """A store of `size` bytes by lanes at checked offsets."""
+        """Mark a store of `size` bytes by lanes at checked offsets."""
         _mark(cta.shared.marked(), offsets, lanes, size)
 
     def note_local(self, warp: WarpState, places: Any, lanes: int, size: int) -> None:
-        """A store at what `LocalMemory.place` returned."""
+        """Mark a store at the places that `LocalMemory.place` returned."""
         marks, unit = warp.local.marks(), min(size, 4)
         chosen = bools(lanes)
         rows, columns = places[chosen], LANE_IDS[chosen]
@@ -51,13 +51,15 @@ class Written:
                 marks[at >> 2, columns, (at & 3) + byte] = _YES
 
     def note_device(self, parts: Sequence[tuple[Allocation, Any, int]], size: int) -> None:
-        """A store to device memory: (allocation, offsets, lanes) of each that is touched."""
+        """Mark a store to device memory: (allocation, offsets, lanes) of each touched
+        allocation.
+        """
         for allocation, offsets, lanes in parts:
             if allocation.uninitialized and allocation.marks is not None:
                 _mark(allocation.marked(), offsets, lanes, size)
 
     def note_bytes(self, space: str, place: Any, lane: int, start: int, count: int) -> None:
-        """Bytes that somebody replaced from outside.
+        """Mark bytes that were replaced from outside the machine.
 
         Args:
             space: "shared" (`place`: a CTA), "local" (a warp, with `lane`) or "global" (an

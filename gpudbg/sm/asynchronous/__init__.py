@@ -1,4 +1,4 @@
-"""What runs beside the threads from sm_80 on: mbarriers, bulk copies, copies of tensors.
+"""Asynchronous operations from sm_80 on: mbarriers, bulk copies, tensor copies.
 
     mbarrier    the 64-bit word of a barrier in shared memory: arrivals, transactions, phases
     transfer    bytes of global and shared memory of a cluster, as copies touch them

@@ -25,7 +25,7 @@ class Box:
     """The elements of a copy in the order in which they lie in shared memory before the swizzle.
 
     Attributes:
-        offsets: bytes from the tensor's first element; of those outside it meaningless.
+        offsets: bytes from the tensor's first element; meaningless for elements outside it.
         inside: which of them are in the tensor.
     """
 
@@ -34,7 +34,7 @@ class Box:
 
 
 def tile(given: TensorMap, corner: Sequence[int]) -> Box:
-    """The elements of a box whose first one has the coordinates `corner`, innermost first."""
+    """The elements of a box whose first element is at `corner` (coordinates, innermost first)."""
     steps = given.steps if given.interleave else (1, *given.steps[1:])
     axes = [
         start + step * np.arange(count, dtype=np.int64)
@@ -44,13 +44,15 @@ def tile(given: TensorMap, corner: Sequence[int]) -> Box:
 
 
 def rows(given: TensorMap, column: int, chosen: Sequence[int]) -> Box:
-    """The elements of parts of some rows of a matrix, each as wide as the map's box."""
+    """The elements of a gather: parts of the chosen rows of a matrix, each as wide as the map's
+    box.
+    """
     across = column + np.arange(given.counts[0], dtype=np.int64)
     return _of_axes(given, [across, np.array(chosen, np.int64)])
 
 
 def _of_axes(given: TensorMap, axes: Sequence[Places]) -> Box:
-    """The elements of all combinations of coordinates, dimension 0 fastest."""
+    """The elements at all combinations of the axes' coordinates, dimension 0 fastest."""
     rank = given.rank
     offsets = np.zeros((1,) * rank, np.int64)
     inside = np.ones((1,) * rank, bool)
@@ -66,7 +68,7 @@ def _stride(given: TensorMap, dimension: int) -> int:
 
 
 def columns(given: TensorMap, corner: Sequence[int], shift: Sequence[int]) -> Box:
-    """The elements of an im2col copy: some channels of pixels that follow one another.
+    """The elements of an im2col copy: some channels of consecutive pixels.
 
     Args:
         corner: coordinates (c, w[, h[, d]], n) of the first pixel's filter base.
@@ -104,13 +106,13 @@ def _advance(at: list[int], low: list[int], high: list[int], steps: Sequence[int
 
 
 def fill(given: TensorMap) -> bytes:
-    """An element outside the tensor."""
+    """The bytes of an element that lies outside the tensor, by the map's fill mode."""
     value = _FILLS.get(TYPES[given.type], 0) if given.fill else 0
     return value.to_bytes(given.element_bytes, "little")
 
 
 def swizzled(addresses: Places, mode: int) -> Places:
-    """Shared addresses after the swizzle 0 none, 1 32 bytes, 2 64 bytes, 3 128 bytes."""
+    """Swizzled shared-memory addresses; `mode` is 0 none, 1 32 bytes, 2 64 bytes, 3 128 bytes."""
     if not mode:
         return addresses
     mask = (1 << mode) - 1
@@ -118,7 +120,7 @@ def swizzled(addresses: Places, mode: int) -> Places:
 
 
 def delivered(elements: npt.NDArray[np.uint8], given: TensorMap) -> npt.NDArray[np.uint8]:
-    """Loaded elements by their type: tf32 without its low bits, .ftz without subnormals."""
+    """Convert loaded elements by their type: tf32 loses its low bits, .ftz flushes subnormals."""
     name = TYPES[given.type]
     if not name.startswith("tf32") and not name.endswith("ftz"):
         return elements

@@ -1,7 +1,7 @@
-"""What observers receive of operations beside the threads: copies, mbarriers, products.
+"""Event records of asynchronous operations for observers: copies, mbarriers, matrix products.
 
-An operation is reported when the machine carries it out.  When it may begin and when it is known to
-be complete are the rules of PTX, which the records leave to who reads them.
+An operation is reported when the machine carries it out.  The PTX rules for when it may begin and
+when its completion is known are applied by the observers, not here.
 """
 
 from __future__ import annotations
@@ -19,12 +19,15 @@ if TYPE_CHECKING:
 
 Places = npt.NDArray[np.int64]
 IN_PIECES: Final = frozenset("UBLKCP UBLKRED UTMALDG UTMASTG UTMAREDG".split())
-"""Instructions whose accesses are reported in pieces: their lanes are none of threads, and the
-lowest lane that executes one has issued all of it."""
+"""Instructions whose accesses are reported in pieces: the lanes of a piece are no threads, the
+lowest executing lane has issued all of it.
+"""
 
 
 def issuer(op: str, lanes: int) -> int:
-    """The lane, as a mask, that issued what is reported in pieces; 0 of other instructions."""
+    """Lane mask of the issuer, for an instruction whose accesses are reported in pieces; 0 for
+    others.
+    """
     return lanes & -lanes if op in IN_PIECES else 0
 
 
@@ -58,18 +61,18 @@ class ByteRuns:
 
     @property
     def low(self) -> int:
-        """The first byte."""
+        """Address of the first byte."""
         return int(self.starts[0])
 
     @property
     def high(self) -> int:
-        """Behind the last byte."""
+        """Address after the last byte."""
         return int(self.ends[-1])
 
 
 @dataclass(frozen=True, slots=True)
 class CopiedElements:
-    """Which bytes of a copy became which.
+    """Maps the source bytes of a copy to its target bytes.
 
     Attributes:
         sources, targets: first bytes of each element, in the memories that the copy reads and
@@ -87,7 +90,9 @@ class CopiedElements:
         return cls(np.array([source], np.int64), np.array([target], np.int64), size)
 
     def source_of(self, target: int, size: int) -> list[tuple[int, int]]:
-        """(First byte, bytes) of what became some bytes of the target."""
+        """(First byte, number of bytes) of the sources that were copied to some bytes of the
+        target.
+        """
         met = (self.targets < target + size) & (target < self.targets + self.size)
         found = []
         for source, place in zip(
@@ -156,7 +161,7 @@ class MbarrierBegun:
 
 @dataclass(frozen=True, slots=True)
 class MbarrierTested:
-    """Lanes that ask whether a phase is over.
+    """Lanes test whether an mbarrier's phase is complete.
 
     Attributes:
         offsets, wanted: by lane: which mbarrier of the own CTA, what phase or parity in bit 31.
@@ -173,7 +178,7 @@ class MbarrierTested:
 
 @dataclass(frozen=True, slots=True)
 class MatricesRead:
-    """What a product of a warp group reads of shared memory.
+    """The shared memory that a warp-group product reads.
 
     Attributes:
         extents: the bytes.

@@ -55,8 +55,9 @@ def read(word: int) -> State:
 
 
 def read_early(word: int) -> State:
-    """The word of sm_80 to sm_89: minus the expected arrivals in the low half, minus the pending
-    ones in the high one, below the phase."""
+    """Decode the word of sm_80 to sm_89: low half minus the expected arrivals; high half the phase
+    in its top bit, minus the pending arrivals below.
+    """
     return State(word >> 63, -(word >> 32) & 0x7FFF_FFFF, -word & 0x3FFF_FFFF, 0)
 
 
@@ -86,5 +87,5 @@ def update(word: int, arrivals: int, transactions: int, drops: bool = False) -> 
 
 
 def passed(word: int, wanted: int) -> bool:
-    """Whether the phase whose parity is bit 31 of `wanted` is over."""
+    """Whether the phase whose parity is in bit 31 of `wanted` is complete."""
     return bool(word >> 63 != wanted >> 31 & 1)

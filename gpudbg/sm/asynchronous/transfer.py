@@ -1,4 +1,4 @@
-"""Bytes of global and shared memory as copies beside the threads read and write them."""
+"""Global and shared memory as asynchronous copies read and write them: checks and places."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def global_place(
 
 
 def reduced(old: Bytes, given: Bytes, op: str, type_: str) -> Bytes:
-    """Elements combined one by one, ascending, as atomics of that type do."""
+    """Combine elements one by one, ascending, by the atomic operation of that type."""
     dtype: Any = np.uint64 if SIZES[type_] == 8 else np.uint32
     update = UPDATES[op, type_]
     pairs = zip(old.view(dtype).tolist(), given.view(dtype).tolist(), strict=True)

@@ -19,7 +19,7 @@ from gpudbg.sm.engines.llvm.runtime.body import (
 
 
 def _updated(b: Body, op: str, kind: str, old: str, given: str, other: str) -> str:
-    """The new value of one element."""
+    """Emit the new value of one element."""
     ir = b.ir
     bits = f"i{layout.ATOMICS[f'{op}.{kind}']}"
     plain = {"ADD": "add", "AND": "and", "OR": "or", "XOR": "xor"}
@@ -50,7 +50,7 @@ def _updated(b: Body, op: str, kind: str, old: str, given: str, other: str) -> s
 
 
 def _arrived(b: Body, old: str, change: str, drops: bool) -> str:
-    """The word of an mbarrier after arrivals and transactions (`mbarrier.update`)."""
+    """Emit the mbarrier word after arrivals and transactions (`mbarrier.update`)."""
     word, both = Int(b.ir, 64, old), Int(b.ir, 64, change)
     zero = Int(b.ir, 64, 0)
     arrivals, transactions = both & 0xFFFF_FFFF, both.shift_signed(32)
@@ -104,7 +104,9 @@ _ROWS = ", ptr %d0, ptr %d1"
 
 
 def atomic_functions() -> list[str]:
-    """Read-modify-write by lane in ascending order; old values go to `%out`."""
+    """Functions that read, modify and write one lane after another in ascending order; old values
+    go to `%out`.
+    """
     functions = []
     for space, threads in (("global", False), ("global", True), ("shared", False)):
         for what, bits in layout.atomics_on(space).items():
@@ -119,11 +121,13 @@ _ATOMIC = {
     "ADD": "add", "AND": "and", "OR": "or", "XOR": "xor", "EXCH": "xchg",
     "MIN.U": "umin", "MAX.U": "umax", "MIN.S": "min", "MAX.S": "max",
 }  # fmt: skip
-"""Operations (with the first letter of the type, where it matters) that IR has as one."""
+"""Operations that are one IR instruction -> its name; the key has the type's first letter where it
+matters.
+"""
 
 
 def _exchanged(b: Body, op: str, kind: str, cell: str, given: str, other: str) -> str:
-    """Update an element that other host threads may be at; the old value."""
+    """Emit an update of an element that other host threads may access; returns the old value."""
     ir = b.ir
     bits = f"i{layout.ATOMICS[f'{op}.{kind}']}"
     plain = _ATOMIC.get(op) or _ATOMIC.get(f"{op}.{kind[0]}")
@@ -186,12 +190,12 @@ def _atomic(space: str, what: str, bits: int, threads: bool) -> str:
 
 
 def sum_functions() -> list[str]:
-    """ADD to shared memory whose old values nobody wants."""
+    """Functions for ADD to shared memory without a result."""
     return [_sum(kind) for kind in layout.SUMS]
 
 
 def _sum(kind: str) -> str:
-    """Element by element; without a loop when all lanes execute."""
+    """Emit the sum element by element; without a loop where all lanes execute."""
     b = Body()
     nothing_to_do(b)
     low, base = PLACES["shared"](b, 4)

@@ -38,7 +38,7 @@ def _bits_of(type_: str) -> int:
 
 
 def _order(type_: str) -> Callable[[int], int]:
-    """What MIN and MAX compare."""
+    """The key by which MIN and MAX compare patterns of a type."""
     bits = _bits_of(type_)
     return (lambda v: _signed(v, bits)) if type_[0] == "S" else (lambda v: v)
 
@@ -51,7 +51,7 @@ def _flushed_f32(bits: int) -> float:
 
 
 def _f32_bits(value: float) -> int:
-    """RN; the f64 sum of two f32 rounds once more without harm."""
+    """f64 to f32 to nearest; exact for a sum of two f32, for which double rounding is harmless."""
     if value != value:
         return F32_NAN
     try:
@@ -61,7 +61,7 @@ def _f32_bits(value: float) -> int:
 
 
 def _add_f32(old: int, b: int) -> int:
-    """RN with flushed operands and result."""
+    """f32 addition to nearest, operands and result flushed."""
     bits = _f32_bits(_flushed_f32(old) + _flushed_f32(b))
     return bits if bits & _F32_EXPONENT else bits & _F32_SIGN
 
@@ -78,7 +78,7 @@ def _add_f64(old: int, b: int) -> int:
     x, y = _F64.unpack(_U64.pack(old))[0], _F64.unpack(_U64.pack(b))[0]
     total = x + y
     if total != total:
-        # A NaN goes on as it is, signalling ones too (measured on H100).
+        # A NaN operand is returned unchanged, signalling ones too (measured on H100).
         return old if x != x else b if y != y else int(numeric.F64_NAN)
     return int(_U64.unpack(_F64.pack(total))[0])
 

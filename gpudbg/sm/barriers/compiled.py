@@ -22,7 +22,7 @@ SOME_FALSE, SOME_TRUE = 1, 2
 
 
 def code_of(mode: str, number: int, reduction: str, threads: int) -> int:
-    """A BAR as a kernel's code tells it."""
+    """Encode a BAR as the number that a kernel's code returns (see the module text)."""
     return number | MODES.index(mode) << 4 | REDUCTIONS.index(reduction) << 6 | threads << 8
 
 
@@ -32,12 +32,12 @@ def barrier_functions() -> list[str]:
 
 
 def _slot(f: ControlFunction, table: int) -> TypedPointer:
-    """The barrier's word in a table of the CTA."""
+    """Address of the barrier's word in a table of the CTA."""
     return f.cta.at(table).element(32, f.integer(64, "%number"))
 
 
 def _settle() -> str:
-    """Release a barrier if all it waits for have arrived."""
+    """Emit `settle`: release a barrier if all threads it waits for have arrived."""
     f = ControlFunction()
     number = f.integer(64, "%number")
     arrived = _slot(f, arena.ARRIVED).load(32)
@@ -73,7 +73,7 @@ def _settle() -> str:
 
 
 def _arrive() -> str:
-    """A BAR (`code_of`); false: Python must do it."""
+    """Emit `arrive`: a BAR (`code_of`); returns false where Python must handle it."""
     f = ControlFunction()
     bar, number = f.integer(64, "%bar"), f.integer(64, "%number")
     f.ir.line("%number = and i64 %bar, 15")
@@ -113,13 +113,13 @@ def _arrive() -> str:
 
 
 def _wait(f: ControlFunction, number: Int) -> None:
-    """The warp waits at a barrier."""
+    """Emit: the warp waits at a barrier."""
     f.warp["status"] = rec.AT_BARRIER
     f.warp["bar_wait"] = number.trunc(32)
 
 
 def _count_and_vote(f: ControlFunction, bar: Int) -> None:
-    """Thread counts and reductions."""
+    """Emit the thread count and the reduction of an arrival."""
     threads = (bar >> 8).trunc(32)
     with f.when(threads.differs(0)):
         _slot(f, arena.THREADS).store(32, threads)

@@ -1,4 +1,6 @@
-"""Barriers from the step engine's objects to a CTA's descriptor, where compiled code has them."""
+"""Copies barrier state between the step engine's objects and a CTA's descriptor for compiled
+code.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,7 @@ def _cells(cta: Cta) -> Words:
 
 
 def write(cta: Cta, ask: bool) -> None:
-    """A CTA's barriers to its descriptor; `ask`: Python wants every arrival."""
+    """Write a CTA's barriers to its descriptor; with `ask` every arrival returns to Python."""
     if cta.descriptor[_ALL_THREADS]:
         threads = sum((w.words[rec.VALID] & ~w.words[rec.EXITED]).bit_count() for w in cta.warps)
         cta.descriptor[_LIVE_THREADS] = threads
@@ -53,12 +55,12 @@ def write(cta: Cta, ask: bool) -> None:
 
 
 def _is_simple(warp: WarpState) -> bool:
-    """Whether compiled code can let a warp that waits go on."""
+    """Whether compiled code can let a warp continue that waits at a barrier."""
     return not warp.has_groups or (warp.words[rec.STATUS] == rec.AT_BARRIER and kept.keep(warp))
 
 
 def read(cta: Cta) -> None:
-    """What became of a CTA's barriers in compiled code."""
+    """Read back from the descriptor what compiled code did with a CTA's barriers."""
     if not (cta.barriers.used or cta.descriptor[_IN_USE]):
         return
     cells = _cells(cta)
@@ -80,7 +82,7 @@ def read(cta: Cta) -> None:
 
 
 def _reduction(cells: Words, barrier: int, index: int) -> str:
-    """What a waiting warp wants to know at the end."""
+    """The reduction whose result a waiting warp wants at the end."""
     pairs: list[tuple[str, Any]] = list(zip(REDUCTIONS[1:], arena.REDUCED, strict=True))
     for kind, table in pairs:
         if int(cells[table // 4 + barrier]) >> index & 1:

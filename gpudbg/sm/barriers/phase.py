@@ -1,4 +1,4 @@
-"""What a barrier has seen of its present phase, and one arrival."""
+"""The present phase of a barrier, and an arrival at one."""
 
 from __future__ import annotations
 
@@ -62,7 +62,9 @@ class Barriers:
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Any:
-            """`slots`: most CTAs come and go in compiled code, and nobody looks at theirs."""
+            """Create `slots` on first access: most CTAs run in compiled code alone and never need
+            them.
+            """
             if name != "slots":
                 raise AttributeError(name)
             self.used = True

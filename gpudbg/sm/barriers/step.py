@@ -90,7 +90,7 @@ def _release(cta: Cta, number: int) -> list[WarpState]:
         if warp.has_groups:
             released_groups(warp, number)
         elif not warp.words[rec.FLAGS] & rec.FLAG_TRAP:
-            # A warp taken off the barrier by its trap handler goes on when that returns.
+            # A warp taken off its barrier by the trap handler continues when the handler returns.
             warp.words[rec.STATUS] = rec.READY
         if reduce:
             truth = slot.all_true if reduce == "AND" else slot.any_true

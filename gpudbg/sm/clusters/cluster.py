@@ -15,7 +15,7 @@ class Cluster:
     """CTAs that are resident together.
 
     Attributes:
-        ctas: by rank, x fastest; those that have ended stay.
+        ctas: by rank, x fastest, finished ones included.
         phase: how often the barrier has been complete.
     """
 
@@ -36,15 +36,15 @@ class Cluster:
 
     # ---- the barrier -------------------------------------------------------------------
     def arrive(self, warp: WarpState) -> None:
-        """A warp has come; it counts once, whichever of its lanes came."""
+        """Record a warp's arrival; it counts once, whichever of its lanes arrive."""
         self._came[self._key(warp)] = self.phase
 
     def waits(self, warp: WarpState) -> bool:
-        """Whether a warp must wait: the phase in which it came is not complete."""
+        """Whether a warp must wait: the phase in which it arrived is not complete."""
         return self._came.get(self._key(warp), -1) == self.phase
 
     def complete(self) -> bool:
-        """Begin the next phase if all warps that have not exited have come; whether it has."""
+        """Begin the next phase if all live warps have arrived. Returns whether it did."""
         if not self._came or not all(self.waits(warp) for warp in self.live()):
             return False
         self.phase += 1
@@ -57,11 +57,13 @@ class Cluster:
         return sum(map(self.waits, live)), len(live)
 
     def came(self) -> list[tuple[int, int]]:
-        """Who has come to the present phase: numbers of the CTA and of the warp in it."""
+        """The warps that have arrived in the present phase, as (CTA number, warp number in the
+        CTA).
+        """
         return sorted(key for key, phase in self._came.items() if phase == self.phase)
 
     def missing(self) -> list[WarpState]:
-        """Warps that have not come."""
+        """Live warps that have not arrived."""
         return [warp for warp in self.live() if not self.waits(warp)]
 
     def _key(self, warp: WarpState) -> tuple[int, int]:

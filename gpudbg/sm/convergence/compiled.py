@@ -1,8 +1,9 @@
-"""Groups of lanes in compiled code: `convergence.step` on the bytes of a warp's record (`kept`).
+"""Convergence barriers in compiled code: `convergence.step` on the bytes of a warp's record
+(`kept`).
 
 Functions that move the warp return the pc to continue at, others whether they did their work;
-`REFUSED` or false: nothing has changed, and the step engine executes the instruction.  That is
-where the groups are apart in Python, or where nobody would be ready.
+`REFUSED` or false: nothing has changed, and the step engine executes the instruction.  That is so
+where the groups are held by a Python object (`apart`), or where no group would be ready.
 """
 
 from __future__ import annotations
@@ -25,13 +26,13 @@ _READY, _CONVERGING, _YIELDED, _SYNCING = (
 )
 assert max(_READY, _YIELDED) < _CONVERGING < _SYNCING
 _HOLDERS, _MEMBERS, _WAITING = 4, 8, 12
-"""Offsets in an activation, behind its number."""
+"""Byte offsets of an activation's fields behind its number."""
 _BYTES = 16
 _WAITS = "<4 x i32>"
 
 
 def group_functions() -> list[str]:
-    """The functions, and those they call."""
+    """IR of the group functions and their helpers."""
     return [
         _remove(), _release(), _settle(), _sweep(), _pick(), _open(), _leave(), _split(),
         _check_sync(), _converge(), _end(), _yield(), _synchronize(),
@@ -44,7 +45,7 @@ def _activation(f: ControlFunction, index: Int) -> TypedPointer:
 
 @contextmanager
 def _each(f: ControlFunction, field: str) -> Iterator[Int]:
-    """Statements for each number below a field of the record as it was at the beginning."""
+    """Emit a loop over the numbers below a record field, as it was before the loop."""
     count, n = f.warp[field], f.variable(32, 0)
     with f.loop() as end:
         at = n.get()
@@ -55,7 +56,7 @@ def _each(f: ControlFunction, field: str) -> Iterator[Int]:
 
 @contextmanager
 def _each_of(f: ControlFunction, number: Int) -> Iterator[TypedPointer]:
-    """Statements for each activation of a barrier."""
+    """Emit a loop over the activations of a barrier."""
     with _each(f, "opened") as at:
         held = _activation(f, at)
         with f.when(held.load(32).equals(number)):
@@ -67,12 +68,12 @@ def _copy(f: ControlFunction, source: TypedPointer, goal: TypedPointer) -> None:
 
 
 def _held(f: ControlFunction, number: Int) -> TypedPointer:
-    """Where the lanes that hold an activation of a barrier stand."""
+    """Address of the mask of lanes that hold an activation of a barrier."""
     return f.warp.at(FIELDS["held"].offset).element(32, number)
 
 
 def _append(f: ControlFunction, kind: int | Int, lanes: Int, target: Int) -> None:
-    """A group at the end of those that wait."""
+    """Emit: append a group to the waiting ones."""
     depth = f.warp["depth"]
     entry = f.warp.entry(depth)
     entry.store(32, kind)
@@ -82,25 +83,25 @@ def _append(f: ControlFunction, kind: int | Int, lanes: Int, target: Int) -> Non
 
 
 def _park(f: ControlFunction, lanes: Int, target: Int) -> None:
-    """Lanes that are ready."""
+    """Emit: append lanes as a ready group."""
     _append(f, _READY, lanes, target)
     f.warp["ready"] = f.warp["ready"] + 1
 
 
 def _waits_for(entry: ControlEntry) -> tuple[Int, Int]:
-    """(i1: it waits at a BSYNC, number of the activation)."""
+    """(i1 whether the entry waits at a BSYNC, the activation's number)."""
     kind = entry.kind
     return (kind & 255).equals(_CONVERGING), _row(kind)
 
 
 def _has_row(entry: ControlEntry) -> tuple[Int, Int]:
-    """(i1: it waits at a BSYNC or in a WARPSYNC, number of the row)."""
+    """(i1 whether the entry waits at a BSYNC or WARPSYNC, the row's number)."""
     kind = entry.kind
     return (kind & 255) > _CONVERGING - 1, _row(kind)
 
 
 def _row(kind: Int) -> Int:
-    """The number of the activation in an entry's kind."""
+    """Number of the activation in an entry's kind."""
     return (kind >> WAITS_FOR) & ROW_BITS
 
 
@@ -113,7 +114,7 @@ def _refuses_apart(f: ControlFunction, kind: str, refused: int | str) -> None:
 
 
 def _remove() -> str:
-    """Take an activation that nobody holds or waits for out of the table."""
+    """Emit `remove`: delete an activation that no lane holds or waits for."""
     f = ControlFunction()
     gone = f.integer(32, "%gone")
     with _each(f, "opened") as at, f.when(at > gone):
@@ -129,7 +130,9 @@ def _remove() -> str:
 
 
 def _release() -> str:
-    """Those that wait in an activation are ready, as one where their pc is the same."""
+    """Emit `release`: make the groups that wait in an activation ready; those with one pc become
+    one group.
+    """
     f = ControlFunction()
     held = f.integer(32, "%held")
     before, end, out = f.warp["depth"], f.declared(32), f.variable(32, 0)
@@ -157,7 +160,9 @@ def _release() -> str:
 
 
 def _join(f: ControlFunction, entry: ControlEntry, before: Int, end: object) -> None:
-    """A group's lanes to the ready group with its pc behind `before`, or as a new one."""
+    """Emit: merge a group's lanes into the ready group with its pc behind `before`, or append
+    them.
+    """
     found, k = f.declared(32), f.declared(32)
     found.set(-1)
     k.set(before)
@@ -179,7 +184,7 @@ def _join(f: ControlFunction, entry: ControlEntry, before: Int, end: object) -> 
 
 
 def _settle() -> str:
-    """Release those that wait in activations all of whose lanes have come."""
+    """Emit `settle`: release the waiting groups of activations whose lanes have all arrived."""
     f = ControlFunction()
     n = f.variable(32, 0)
     with f.loop() as end:
@@ -199,7 +204,9 @@ def _settle() -> str:
 
 
 def _check_sync() -> str:
-    """Release those in a WARPSYNC to which all live lanes of its mask have come."""
+    """Emit `check_sync`: release groups in a WARPSYNC to which all live lanes of its mask have
+    come.
+    """
     f = ControlFunction()
     live = f.warp["valid"] & ~f.warp["exited"]
     n = f.variable(32, 0)
@@ -221,7 +228,7 @@ def _check_sync() -> str:
 
 
 def _sweep() -> str:
-    """Drop activations that nobody holds or waits for."""
+    """Emit `sweep`: delete activations that no lane holds or waits for."""
     f = ControlFunction()
     n = f.variable(32, f.warp["opened"])
     with f.loop() as end:
@@ -238,7 +245,7 @@ def _sweep() -> str:
 
 
 def _pick() -> str:
-    """The ready groups with the lowest pc run next; there is one."""
+    """Emit `pick`: run the ready groups with the lowest pc next; at least one must be ready."""
     f = ControlFunction()
     best = f.variable(64, -1)
     with _each(f, "depth") as at:
@@ -276,7 +283,7 @@ def _go_on(f: ControlFunction) -> None:
 
 
 def _open() -> str:
-    """BSSY."""
+    """Emit BSSY: open an activation of the executing lanes."""
     f = ControlFunction()
     number, lanes = f.integer(32, "%number"), f.integer(32, "%lanes")
     _refuses_apart(f, "i1", FALSE)
@@ -299,7 +306,7 @@ def _open() -> str:
 
 
 def _leave() -> str:
-    """BREAK."""
+    """Emit BREAK: lanes leave an activation."""
     f = ControlFunction()
     number, lanes = f.integer(32, "%number"), f.integer(32, "%lanes")
     _refuses_apart(f, "i1", FALSE)
@@ -317,7 +324,7 @@ def _leave() -> str:
 
 
 def _split() -> str:
-    """A branch that some of the active lanes take."""
+    """Emit a branch that only some of the active lanes take."""
     f = ControlFunction()
     lanes, target, following = (
         f.integer(32, "%lanes"), f.integer(64, "%target"), f.integer(64, "%next")
@@ -331,7 +338,7 @@ def _split() -> str:
         before = (entry.kind & 255).equals(_READY) & (entry.target <= least)
         others.set(others.get() | before.zext(32))
     with f.returning(others.get().equals(0)):
-        # As a rule one of both is the one with the lowest pc.
+        # One of both sides usually has the lowest pc of all groups.
         _park(f, ahead.select(lanes, rest), ahead.select(target, following))
         f.warp["active"] = ahead.select(rest, lanes)
         f.ret("i64", least)
@@ -343,7 +350,7 @@ def _split() -> str:
 
 
 def _converge() -> str:
-    """BSYNC."""
+    """Emit BSYNC: lanes wait for their activation."""
     f = ControlFunction()
     number, lanes = f.integer(32, "%number"), f.integer(32, "%lanes")
     following = f.integer(64, "%next")
@@ -384,7 +391,7 @@ def _converge() -> str:
 
 
 def _end() -> str:
-    """EXIT."""
+    """Emit EXIT: lanes end."""
     f = ControlFunction()
     lanes, following = f.integer(32, "%lanes"), f.integer(64, "%next")
     _refuses_apart(f, "i64", REFUSED)
@@ -399,7 +406,7 @@ def _end() -> str:
         f.ir.put("<16 x i32>", "zeroinitializer", "%rec", FIELDS["held"].offset, 8)
         f.warp["status"] = rec.DONE
         f.ret("i64", following)
-    # Barriers of the CTA may be complete without these lanes.
+    # CTA barriers may be complete without the lanes that end.
     arrived = f.ir.get("<16 x i32>", cta.ref, arena.ARRIVED, 8)
     some = f.integer(32, f.ir.op(f"call i32 @llvm.vector.reduce.or.v16i32(<16 x i32> {arrived})"))
     with f.returning(some.differs(0)):
@@ -479,7 +486,7 @@ def _yield() -> str:
 
 @contextmanager
 def _passed_over(f: ControlFunction, entry: ControlEntry, idle: Int) -> Iterator[None]:
-    """Statements for a group at a BSYNC that waits for lanes of `idle` alone."""
+    """Emit a loop body for a group at a BSYNC that waits only for lanes of `idle`."""
     waits, number = _waits_for(entry)
     with f.when(waits):
         held = _activation(f, number)
@@ -529,7 +536,7 @@ def _synchronize() -> str:
 
 
 def _wake_first(f: ControlFunction) -> None:
-    """The group that has yielded for longest is ready."""
+    """Emit: make the group ready that yielded first."""
     with _each(f, "depth") as at:
         entry = f.warp.entry(at)
         first = (entry.kind & 255).equals(_YIELDED) & f.warp["ready"].equals(0)
@@ -539,6 +546,6 @@ def _wake_first(f: ControlFunction) -> None:
 
 
 def _count_out(f: ControlFunction, cta: TypedPointer, lanes: Int) -> None:
-    """The CTA has fewer threads."""
+    """Emit: subtract lanes from the CTA's count of live threads."""
     count = f.integer(32, f.ir.op(f"call i32 @llvm.ctpop.i32(i32 {lanes.ref})"))
     cta.store(64, cta.load(64, arena.LIVE_THREADS) - count.zext(64), arena.LIVE_THREADS)

@@ -1,4 +1,4 @@
-"""The groups of a warp's lanes, and where each waits."""
+"""Lane groups of a warp, what each waits for, and the rules of their order."""
 
 from __future__ import annotations
 
@@ -14,10 +14,13 @@ READY, YIELDED, CONVERGING, SYNCING, AT_BARRIER, AT_CLUSTER = (
 )  # fmt: skip
 BARRIERS = 16
 PATIENCE = 16
-"""Times that nobody was ready before lanes go on without partners that only yield."""
+"""Rounds without a ready group after which lanes at a BSYNC go on without partners that only
+yield.
+"""
 SYNC_PATIENCE = 4096
-"""The same for lanes in a WARPSYNC that a BAR follows, where they would wait anyway: so long that
-what others poll for comes first if somebody outside the warp is to store it."""
+"""The same limit for lanes in a WARPSYNC that a BAR follows, where they would wait anyway; long
+enough for a store from outside the warp to end the others' poll first.
+"""
 FARTHEST_BARRIER = 64 * SINGLE.word_bytes
 """Most bytes of code from such a WARPSYNC to the BAR."""
 BACKWARD = 4096
@@ -83,7 +86,7 @@ class Groups:
         self._saved: dict[tuple[int, int], list[Activation]] = {}
 
     def copy(self) -> Groups:
-        """The same state, apart."""
+        """A deep copy."""
         made = Groups()
         twins: dict[int, Activation] = {}
 
@@ -101,8 +104,10 @@ class Groups:
         return made
 
     def state(self) -> bytes:
-        """What decides which lanes go on next and where: equal states go on alike."""
-        # Lanes that were passed over go on without partners that only yield, after a while.
+        """Everything that decides which lanes go on next and where, as bytes: equal states continue
+        equally.
+        """
+        # Groups that were passed over long enough go on without partners that only yield.
         waiting = [
             (g.pc, g.lanes, g.state, g.place, g.exclusive, g.passes, g.waited) for g in self.parked
         ]
@@ -112,12 +117,14 @@ class Groups:
 
     # ---- all of them, for who keeps them elsewhere -------------------------------------
     def hold(self, number: int, lanes: int, held: Activation) -> None:
-        """Lanes hold an activation."""
+        """Record that lanes hold an activation of a barrier."""
         for lane in lanes_of(lanes):
             self._now[number][lane] = held
 
     def activations(self) -> list[tuple[int, int, Activation]]:
-        """(barrier, lanes that hold it, activation) of those that a lane holds or waits for."""
+        """(barrier, holding lanes, activation) for each activation that a lane holds or waits
+        for.
+        """
         found: dict[int, tuple[int, int, Activation]] = {
             id(g.activation): (g.place, 0, g.activation)
             for g in self.parked
@@ -132,7 +139,7 @@ class Groups:
 
     @property
     def saves(self) -> bool:
-        """Whether something is saved that a lane may restore."""
+        """Whether a saved barrier exists that a lane may restore."""
         return any(self._saved.values())
 
     # ---- convergence barriers ----------------------------------------------------------
@@ -154,7 +161,7 @@ class Groups:
         return held.members if held is not None else 0
 
     def save(self, number: int, lanes: int, keep: bool) -> None:
-        """BMOV.CLEAR: Bn is empty; what it held can be restored if `keep`."""
+        """BMOV.CLEAR: empty Bn; with `keep` its content can be restored."""
         for lane in lanes_of(lanes):
             held = self._now[number][lane]
             if keep and held is not None:
@@ -162,7 +169,9 @@ class Groups:
             self._now[number][lane] = None
 
     def restore(self, number: int, lanes: int, masks: list[int]) -> None:
-        """BMOV Bn, R: what was saved last with that mask, nothing for none; `masks` by lane."""
+        """BMOV Bn, R: restore the activation last saved with that mask, or none; `masks` by
+        lane.
+        """
         for lane in lanes_of(lanes):
             row = self._saved.get((number, lane), [])
             wanted = masks[lane]
@@ -176,7 +185,7 @@ class Groups:
             del row[max(place, 0) :]
 
     def leave(self, number: int, lanes: int) -> None:
-        """BREAK: the lanes are no longer waited for."""
+        """BREAK: remove the lanes from the activation, so that others do not wait for them."""
         for lane in lanes_of(lanes):
             held = self._now[number][lane]
             self._now[number][lane] = None
@@ -185,7 +194,7 @@ class Groups:
         self._settle()
 
     def converge(self, number: int, lanes: int, pc: int) -> int:
-        """BSYNC: the lanes wait; those that wait for nothing are returned and go on."""
+        """BSYNC: make the lanes wait. Returns those that need not wait and go on."""
         waiting: dict[int, tuple[Activation, int]] = {}
         free = 0
         for lane in lanes_of(lanes):
@@ -210,7 +219,7 @@ class Groups:
                 held.members = held.waiting = 0
 
     def _release(self, chosen: Callable[[Group], bool], exclusive: bool = False) -> None:
-        """Groups that waited for the same thing are ready, as one where their pc is the same."""
+        """Make chosen waiting groups ready; those with one pc become one group."""
         merged: dict[int, Group] = {}
         for group in [g for g in self.parked if chosen(g)]:
             self.parked.remove(group)
@@ -222,7 +231,7 @@ class Groups:
     def synchronize(
         self, mask: int, lanes: int, pc: int, live: int, exclusive: bool, passes: bool = False
     ) -> None:
-        """WARPSYNC: the lanes wait for all live lanes of the mask."""
+        """WARPSYNC: make the lanes wait for all live lanes of the mask."""
         self.parked.append(Group(pc, lanes, SYNCING, mask, exclusive=exclusive, passes=passes))
         self._check_sync(mask, live)
 
@@ -236,19 +245,19 @@ class Groups:
             self._release(lambda g: g.state == SYNCING and g.place == mask, exclusive)
 
     def arrive(self, number: int, lanes: int, pc: int) -> None:
-        """BAR.SYNC: the lanes wait at a CTA barrier."""
+        """BAR.SYNC: make the lanes wait at a CTA barrier."""
         self.parked.append(Group(pc, lanes, AT_BARRIER, number))
 
     def released(self, number: int) -> None:
-        """A CTA barrier lets its lanes go."""
+        """Make the lanes ready that waited at a CTA barrier."""
         self._release(lambda g: g.state == AT_BARRIER and g.place == number)
 
     def wait_for_cluster(self, lanes: int, pc: int) -> None:
-        """UCGABAR_WAIT: the lanes wait for the cluster."""
+        """UCGABAR_WAIT: make the lanes wait for the cluster."""
         self.parked.append(Group(pc, lanes, AT_CLUSTER))
 
     def cluster_complete(self) -> None:
-        """The barrier of the cluster lets its lanes go."""
+        """Make the lanes ready that waited for the cluster's barrier."""
         self._release(lambda g: g.state == AT_CLUSTER)
 
     def at_barrier(self, number: int) -> int:
@@ -260,7 +269,7 @@ class Groups:
         return found
 
     def end(self, lanes: int, live: int) -> None:
-        """Lanes have ended: nobody waits for them; `live` are those that have not."""
+        """Remove ended lanes from everything that waits for them; `live` are the remaining ones."""
         rows: list[Sequence[Activation | None]] = [*self._now, *self._saved.values()]
         rows.append([g.activation for g in self.parked])
         for held in {id(a): a for row in rows for a in row if a is not None}.values():
@@ -277,18 +286,19 @@ class Groups:
 
     # ---- who runs ----------------------------------------------------------------------
     def park(self, pc: int, lanes: int, state: str = READY) -> None:
-        """Lanes of the running group wait for their turn."""
+        """Park lanes of the running group as a waiting group."""
         if lanes:
             self.parked.append(Group(pc, lanes, state, exclusive=self.exclusive))
 
     @property
     def only_polls(self) -> bool:
-        """Whether the running group keeps lanes waiting and no other one can run: a YIELD there is
-        a poll for somebody outside the warp, who should have a turn before lanes go on alone."""
+        """Whether lanes wait for the running group and no other group can run: a YIELD then polls
+        for a store from outside the warp, which should get a turn before lanes go on alone.
+        """
         return bool(self.parked) and all(g.state not in (READY, YIELDED) for g in self.parked)
 
     def backward(self, polls: bool = False) -> bool:
-        """A backward branch of the running group; whether it is time for others.
+        """Count a backward branch of the running group. Returns whether others should run.
 
         Args:
             polls: of a loop with a YIELD (`waiting.loop_yields`), that its lanes go round.
@@ -324,7 +334,9 @@ class Groups:
         return Group(first.pc, lanes)
 
     def _woken(self) -> list[Group]:
-        """Nobody is ready: lanes that wait only for yielding ones go on, or the oldest of these."""
+        """With no group ready: wake lanes that wait only for yielding ones, else the group that
+        yielded first.
+        """
         yielded = [g for g in self.parked if g.state == YIELDED]
         if not yielded:
             if self._passes_sync(0):
@@ -367,7 +379,7 @@ class Groups:
         return False
 
     def _gone_to_barrier(self, pc: int) -> int:
-        """Lanes that wait at the CTA barrier which a WARPSYNC before `pc` leads to."""
+        """Lanes waiting at the CTA barrier to which a WARPSYNC before `pc` leads."""
         found = 0
         for group in self.parked:
             if group.state == AT_BARRIER and 0 < group.pc - pc <= FARTHEST_BARRIER:
@@ -375,7 +387,7 @@ class Groups:
         return found
 
     def _go_on_alone(self, held: Activation) -> list[Group]:
-        """Lanes that wait go on without the others, who converge among themselves later."""
+        """Let waiting lanes go on without the others, which converge among themselves later."""
         held.members &= ~held.waiting
         held.waiting = 0
         self._release(lambda g: g.activation is held)

@@ -1,4 +1,4 @@
-"""Groups of lanes in a warp's record, where compiled code has them, and back.
+"""Conversion of lane groups between `Groups` objects and a warp's record, for compiled code.
 
 The record holds what usual code makes: groups that are ready, that wait at a BSYNC or that have
 yielded, as entries of the stack, the one that has waited longest first; and the activations of
@@ -34,15 +34,15 @@ STATES: Final = (READY, YIELDED, CONVERGING, SYNCING)
 """States of groups in a record; the number there is the index."""
 STATE_CODE: Final = {name: n for n, name in enumerate(STATES)}
 WAITS_FOR: Final = 8
-"""First bit of an entry's kind that says what it waits for."""
+"""First bit of the activation's number in an entry's kind."""
 WAITED: Final = 16
-"""First bit of an entry's kind that says how often nobody was ready meanwhile."""
+"""First bit of an entry's kind that counts rounds without a ready group."""
 ROW_BITS: Final = (1 << WAITED - WAITS_FOR) - 1
-"""What it waits for, once it is shifted down."""
+"""Mask of the activation's number after shifting it down."""
 _HeldRow = tuple[int, int, Activation]
 """An activation: barrier or `SYNC`, lanes that hold it, itself."""
 SYNC: Final = 0x100
-"""In place of a barrier's number: the row is of a WARPSYNC."""
+"""Stands in place of a barrier's number in the row of a WARPSYNC."""
 
 
 def read(warp: WarpState) -> Groups:
@@ -76,13 +76,14 @@ def read(warp: WarpState) -> Groups:
 
 
 def fits(warp: WarpState) -> bool:
-    """Whether a record can hold a warp's groups, or holds them."""
+    """Whether a warp's groups fit its record, or are in it."""
     return not warp.words[rec.APART] or _rows(warp, warp.groups) is not None
 
 
 def _rows(warp: WarpState, groups: Groups) -> tuple[list[Group], list[_HeldRow], list[int]] | None:
-    """What is written: groups, activations with those of WARPSYNCs last, masks of these; None where
-    a record cannot hold it."""
+    """What to write: groups, activations (those of WARPSYNCs last), their masks; None where it does
+    not fit.
+    """
     words, parked = warp.words, groups.parked
     alone = len(parked) == 1 and parked[0].state == AT_BARRIER and not groups.running
     if alone and words[rec.STATUS] == rec.AT_BARRIER:
@@ -104,7 +105,7 @@ def _rows(warp: WarpState, groups: Groups) -> tuple[list[Group], list[_HeldRow],
 
 
 def write(warp: WarpState, groups: Groups) -> bool:
-    """Write groups to the record, which holds them from now on; whether that can be done."""
+    """Write groups to the record, which owns them from now on. Returns whether they fit."""
     words = warp.words
     found = _rows(warp, groups)
     if found is None:
@@ -139,5 +140,5 @@ def write(warp: WarpState, groups: Groups) -> bool:
 
 
 def keep(warp: WarpState) -> bool:
-    """Have the record hold a warp's groups, if it can; whether it does."""
+    """Move a warp's groups to its record if they fit. Returns whether they did."""
     return not warp.words[rec.APART] or write(warp, warp.groups)

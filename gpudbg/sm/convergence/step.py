@@ -34,7 +34,7 @@ def goals(warp: WarpState, next_pc: int, targets: dict[int, int]) -> dict[int, i
 
 
 def branch_each(warp: WarpState, next_pc: int, places: dict[int, int]) -> int:
-    """The active lanes go to `goals`."""
+    """Send the active lanes to the pcs of `goals`."""
     if len(places) == 1:
         return next(iter(places))
     for goal, lanes in places.items():
@@ -43,17 +43,17 @@ def branch_each(warp: WarpState, next_pc: int, places: dict[int, int]) -> int:
 
 
 def give_turn(warp: WarpState, next_pc: int) -> int:
-    """The running group counts as one that yields (`Groups.backward`)."""
+    """Treat the running group as yielding (`Groups.backward`)."""
     warp.groups.park(next_pc, warp.words[ACTIVE], YIELDED)
     return resume(warp, next_pc)
 
 
 _WAITS = {AT_BARRIER: rec.AT_BARRIER, AT_CLUSTER: rec.AT_CLUSTER}
-"""States of groups that others' warps end, and what a warp of such groups is."""
+"""Group states that warps outside end -> status of a warp all of whose groups are in them."""
 
 
 def resume(warp: WarpState, next_pc: int) -> int:
-    """Continue with the group whose turn it is; with none the warp waits."""
+    """Continue with the group whose turn it is; without one the warp waits."""
     groups, words = warp.groups, warp.words
     found = groups.pick()
     if found is not None:
@@ -75,11 +75,11 @@ def resume(warp: WarpState, next_pc: int) -> int:
 
 
 def leave(warp: WarpState, next_pc: int, lanes: int) -> int:
-    """The lanes have been parked; continue with the others, or with another group."""
+    """Continue after parking `lanes`: with the remaining active lanes, or another group."""
     rest = warp.words[ACTIVE] & ~lanes
     if not rest:
         return resume(warp, next_pc)
-    # All groups are looked at: lanes that were just released go on with those that are here.
+    # Merge before choosing: lanes just released may continue together with the present ones.
     warp.groups.park(next_pc, rest)
     return resume(warp, next_pc)
 
@@ -150,14 +150,14 @@ def wait_for_cluster(warp: WarpState, next_pc: int, lanes: int) -> int:
 
 
 def cluster_complete(warp: WarpState) -> None:
-    """The barrier of the cluster lets this warp's lanes go."""
+    """Make this warp's lanes ready that waited for the cluster."""
     warp.groups.cluster_complete()
     if not warp.groups.running:
         warp.pc = resume(warp, warp.pc)
 
 
 def released(warp: WarpState, number: int) -> None:
-    """A CTA barrier lets this warp's lanes go."""
+    """Make this warp's lanes ready that waited at a CTA barrier."""
     groups: Groups = warp.groups
     groups.released(number)
     if not groups.running:

@@ -1,4 +1,4 @@
-"""What code of sm_70 and later says of lanes that wait for one another.
+"""Code patterns of sm_70 and later by which lanes wait for one another.
 
 Compilers put a YIELD or NANOSLEEP into a loop that waits for other lanes, but not always on each
 way round it: the first turns of a lock with back-off go round its NANOSLEEP.  And they place the
@@ -15,9 +15,9 @@ from gpudbg.sm.convergence.groups import FARTHEST_BARRIER
 from gpudbg.sm.schedule.turns import FLOW_WIDE
 
 WAITING: Final = frozenset(("BRA", "WARPSYNC"))
-"""Mnemonics of the instructions that are looked at."""
+"""Mnemonics that the patterns begin with."""
 _LONGEST: Final = 64
-"""Instructions of the longest loop that is looked at."""
+"""Most instructions of a loop that is examined."""
 _YIELDS: Final = frozenset(("YIELD", "NANOSLEEP"))
 _LEAVES: Final = frozenset("BAR CALL RET EXIT KILL BRX BRXU JMP JMX JMXU".split())
 _STORES: Final = frozenset("ST STG STS ATOM ATOMG ATOMS RED REDG".split())

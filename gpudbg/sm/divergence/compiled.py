@@ -106,7 +106,7 @@ def _exit() -> str:
         with f.returning(entry.kind.equals(TOKEN_CODE["PEXIT"])):
             f.ret("i64", REFUSED)
         waiting.set(waiting.get() | entry.mask)
-    # Nobody left although lanes never ended: an error for the step engine to raise.
+    # No lane is left although some never exited: the step engine raises this error.
     others = waiting.get() | (f.warp["active"] & ~lanes)
     empty = (others & ~gone).equals(0)
     lost = (f.warp["valid"] & ~gone).differs(0)
@@ -122,7 +122,7 @@ def _first_lane(f: ControlFunction, mask: Int) -> Int:
 
 
 def _group(f: ControlFunction, rest: Int, greatest: bool) -> tuple[Int, Int]:
-    """(target, its lanes) of the first lane of a mask, or of the greatest target in it."""
+    """(target, lanes with it) for the first lane of a mask, or for the greatest target in it."""
     row = TypedPointer(f.ir, "%row")
     if not greatest:
         target = row.element(32, _first_lane(f, rest)).load(32)

@@ -19,7 +19,7 @@ CODE_MASK = (1 << 40) - 1
 _DIV = TOKEN_CODE["DIV"]
 _PEXIT = TOKEN_CODE["PEXIT"]
 _TRAP = TOKEN_CODE["TRAP"]
-"""Below this token lies the stack of the code that the trap handler interrupted."""
+"""Token below which the interrupted code's stack lies, while the trap handler runs."""
 
 CONSUMERS = {
     "SSY": "SYNC",
@@ -53,12 +53,12 @@ def close_for_trap(warp: WarpState, pc: int) -> None:
 
 
 def reopen_after_trap(warp: WarpState) -> None:
-    """The stack is as it was before the trap handler was entered."""
+    """Remove the trap handler's token: the stack is as it was at entry."""
     warp.words[DEPTH] = warp.words[rec.TRAP_DEPTH]
 
 
 def clear(warp: WarpState) -> None:
-    """Nothing waits any more: the warp ends."""
+    """Empty the stack: the warp ends."""
     warp.words[DEPTH] = 0
 
 
@@ -164,7 +164,9 @@ def leave_call(warp: WarpState, call: ActiveCall) -> None:
 
 
 def drop_call(warp: WarpState, call: ActiveCall) -> None:
-    """Take a call back whose return address is there before its jump: the lanes stay."""
+    """Undo a call whose return address was pushed but whose jump has not executed; the lanes
+    stay.
+    """
     warp.words[DEPTH] = call.entry
 
 

@@ -1,4 +1,4 @@
-"""Operations of the step engine on what runs beside the threads: mbarriers, copies, clusters.
+"""Asynchronous operations of the step engine: mbarriers, bulk and tensor copies, clusters.
 
 A copy happens when its instruction executes; then its bytes count on its mbarrier.
 """
@@ -67,7 +67,7 @@ class AsyncOps(MemoryOps):
 
     @property
     def _observed(self) -> bool:
-        """Whether an observer wants to know of what runs beside the threads."""
+        """Whether an observer subscribes to asynchronous events."""
         return self.observers is not None and bool(self.observers.hooks["asynchronous"])
 
     def _tell(self, event: AsyncEvent) -> None:
@@ -169,13 +169,13 @@ class AsyncOps(MemoryOps):
         write(passed)
         if not self.exec & ~passed:
             return
-        # The running group polls: other groups of the warp, other warps go first.
+        # The running group polls: let other groups and other warps run first.
         self.turn_over = self.polled = True
         warp = self.warp
         self._next = convergence.yield_turn(warp, self._next, warp.words[ACTIVE])
 
     def _complete(self, address: int, size: int, what: str) -> None:
-        """`size` bytes have come: they count on the mbarrier at an address of the cluster."""
+        """Count `size` arrived bytes on the mbarrier at an address of the cluster."""
         check_unit(address, "shared", f"{what}: mbarrier", 8)
         cta, offset = shared_place(self.warp.cta, address, 8, f"{what}: mbarrier", own=False)
         word = cta.shared.writable()[offset : offset + 8].view(np.uint64)
@@ -189,7 +189,7 @@ class AsyncOps(MemoryOps):
         self._tell_range(cta, "atomic", offset, 8)
 
     def _complete_rest(self, address: int) -> None:
-        """A copy whose size is not known was left out: all bytes that are to come have come."""
+        """Count all expected bytes as arrived, for a left-out copy of unknown size."""
         with suppress(MemoryFault):
             cta, offset = shared_place(self.warp.cta, address, 8, "mbarrier", own=False)
             word = int(cta.shared.data[offset : offset + 8].view(np.uint64)[0])
@@ -255,7 +255,7 @@ class AsyncOps(MemoryOps):
             ranks = [to >> RANK_SHIFT & 0xFF]
             if multicast:
                 ranks = [rank for rank in range(16) if mask >> rank & 1]
-            # Nothing has happened until every place is known to be good.
+            # Check every place before the first effect.
             writes = []
             for rank in ranks:
                 home, offset = shared_place(own, _at(rank, to), count, what, own=False)
@@ -290,8 +290,8 @@ class AsyncOps(MemoryOps):
     def _refuse(
         self, fault: MemoryFault, size: int, barriers: Sequence[int], counted: int = 0
     ) -> None:
-        """A copy that cannot be made: left out where an observer wants to know of refused
-        accesses, else the warp's error.  A copy reads and writes; messages say where it failed.
+        """Handle a copy that faults: skip it where an observer subscribes to refused accesses, else
+        raise the warp's error.  The message says whether its read or its write failed.
 
         Args:
             barriers: addresses of mbarriers on which a copy that is left out counts all the same.
@@ -509,7 +509,7 @@ class AsyncOps(MemoryOps):
             self.observers.emit("access", self.warp, "global", kind, given, lanes, size)
 
     def _in_reach(self, cta: Cta, spots: Any, what: str) -> None:
-        """Refuse a swizzle that leaves the CTA's memory."""
+        """Raise a fault if a swizzled address leaves the CTA's memory."""
         last = int(spots.max(initial=0))
         if last >= cta.shared.size:
             text = f"{what}: the swizzle reaches shared address 0x{last:x}, outside the block's"

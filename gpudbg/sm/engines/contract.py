@@ -1,8 +1,8 @@
 """What the kernel run and an engine that runs many warps agree on.
 
 The kernel run calls `advance` again and again.  The engine runs warps by the schedule of the launch
-until something needs attention, and returns what that is; it calls nobody.  Before the kernel run
-does anything else with the launch it calls `suspend`.
+until something needs attention, and returns what that is; it makes no call to its caller.  Before
+the kernel run does anything else with the launch it calls `suspend`.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ class Pause(Enum):
     """Why an engine returned, where no warp needs attention."""
 
     HAND_OVER = "the step engine takes the next turn"
-    """Near a limit, where no warp is ready, or without compiled code."""
+    """Why: near a limit, no warp ready, or no compiled code."""
     FINISHED = "every CTA has ended"
     TICK = "some time has passed"
-    """Interrupts and progress are looked after now."""
+    """Time to look for interrupts and to report progress."""
     VACANT = "CTAs may begin where there is room"
-    """They had been taken and were given back."""
+    """CTAs that a host thread had taken were given back."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,28 +94,28 @@ class WarpEngine(Protocol):
     """An engine that runs all warps of a launch."""
 
     trouble: str
-    """Why there is no code, or ""."""
+    """Why there is no compiled code, or ""."""
 
     def report(self) -> EngineReport | None:
-        """How it has run the launch; None: nothing is compiled."""
+        """Statistics of the launch in compiled code; None where nothing is compiled."""
 
     def compiling(self) -> bool:
-        """Whether it is worth waiting for code; waits for a moment."""
+        """Whether it is worth waiting for code; waits for a moment itself."""
 
     def ready(self) -> bool:
-        """Whether there is code, which is made now where that has been decided."""
+        """Whether there is compiled code; makes it now where that was decided."""
 
     def advance(self, request: Request) -> ExitReason:
         """Run warps until something needs attention."""
 
     def suspend(self) -> list[WarpState]:
-        """Leave everything to the launch's state; warps whose end has not been reported."""
+        """Write everything back to the launch's state. Returns warps whose exit is unreported."""
 
     def ask_to_stop(self) -> None:
         """Have `advance` return soon; safe from any thread."""
 
     def renew(self) -> None:
-        """The launch's code has changed before anything ran."""
+        """Drop code: the launch's code was changed before anything ran."""
 
     def again(self) -> WarpEngine:
         """A new engine for the same launch after its state was replaced from outside."""

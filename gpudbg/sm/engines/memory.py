@@ -38,7 +38,7 @@ OWNER = "the CTA's"
 
 
 class MemoryOps:
-    """Loads, stores and atomics of the executing lanes.
+    """Loads, stores and atomics of the executing lanes; a base of `StepEngine`.
 
     The engine supplies the state: `warp`, `exec` (mask of the executing lanes), `code`, `memory`,
     `constants`, `observers` and `written`.
@@ -59,7 +59,7 @@ class MemoryOps:
     if TYPE_CHECKING:
 
         def only(self, mask: Any) -> AbstractContextManager[None]:
-            """Execute in fewer lanes for a while: the engine's."""
+            """Context: execute in fewer lanes; provided by the engine."""
 
     # ---- constants ---------------------------------------------------------------------
 
@@ -186,7 +186,7 @@ class MemoryOps:
     def _store_generic(self, address: U64, size: int, data: list[U32]) -> None:
         parts = self.by_space(address, self.exec)
         if len(parts) > 1:
-            # No part may be written before all are known to be good.
+            # Check all parts before the first write.
             for space, where, lanes in parts:
                 self._probe(space, where, lanes, size)
         for space, where, lanes in parts:
@@ -299,7 +299,7 @@ class MemoryOps:
     # ---- atomics -----------------------------------------------------------------------
 
     def fence(self, block: bool) -> None:
-        """One instruction at a time: accesses are in order."""
+        """No effect: the step engine completes accesses in order."""
 
     def atomic(
         self,
@@ -354,7 +354,7 @@ class MemoryOps:
         return old
 
     def note_mbarriers(self, address: Any) -> None:
-        """There are mbarriers at addresses of the CTA's shared memory."""
+        """Record addresses of the CTA's shared memory that hold mbarriers."""
         offsets = (lanes32(address) & np.uint32(WINDOW_BYTES - 1)).tolist()
         self.warp.cta.mbarriers.update(
             offset for lane, offset in enumerate(offsets) if self.exec >> lane & 1
@@ -407,7 +407,7 @@ class MemoryOps:
             self.observers.emit("access", self.warp, where, "atomic", given, lanes, size)
 
     def _note_atomic(self, space: str, address: Any, lanes: int, size: int) -> None:
-        """Mark what lanes of an atomic have replaced."""
+        """Mark the bytes that an atomic's lanes have replaced as written."""
         assert self.written is not None
         parts: list[tuple[str, Any, int]] = [(space, address, lanes)]
         if space == "generic":
@@ -461,7 +461,7 @@ class MemoryOps:
         return self.warp.local.place(address, lanes, size)
 
     def _no_window(self, address: U64, lanes: int) -> None:
-        """Atomics on global memory fail where an address looks into a window."""
+        """Raise a fault where a global atomic's address lies in a window."""
         bad = self.in_window(address) & lanes
         if bad:
             first = int(address[first_lane(bad)])
@@ -486,8 +486,8 @@ class MemoryOps:
 
     @contextmanager
     def _without(self, fault: MemoryFault, access: str, size: int) -> Iterator[None]:
-        """Go on without the guilty lanes, where the device does so, or an observer wants to know of
-        refused accesses.
+        """Context: a faulting access continues without its guilty lanes where the device is set so,
+        or an observer subscribes to refused accesses.
 
         Raises:
             WarpErrorRaised: neither.
@@ -548,7 +548,7 @@ def _halves(address: Value | Wide) -> tuple[Any, Any]:
 
 
 def _merge(parts: list[list[U32]]) -> list[U32]:
-    """Values of disjoint lanes, 0 elsewhere, as one."""
+    """Combine the values of disjoint sets of lanes; 0 elsewhere."""
     total = parts[0]
     for values in parts[1:]:
         total = [a | b for a, b in zip(total, values, strict=True)]

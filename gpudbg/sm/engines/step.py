@@ -54,9 +54,9 @@ if TYPE_CHECKING:
 
 PT = 7
 ALWAYS = PRED + PT
-"""The guard of an instruction without one: PT, all ones."""
+"""Guard word of an unguarded instruction: PT, all ones."""
 NO_TURN = 1 << 62
-"""More instructions than any run has."""
+"""A turn length larger than any run."""
 ZERO_WIDE: U64 = np.zeros(1, np.uint64)
 ZERO_WIDE.setflags(write=False)
 
@@ -65,7 +65,7 @@ RunEnd = Literal["budget", "turn", "blocked", "breakpoint", "until", "fault", "t
 
 
 Function = Callable[[Any, Any], None]
-"""What executes an instruction: of the machine and the instruction."""
+"""The function that executes an instruction, given the machine and the instruction."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,7 @@ class SystemCall:
         return _NOTHING
 
     def writes(self) -> Access:
-        """Nothing, likewise."""
+        """Nothing: results are the caller's to declare."""
         return _NOTHING
 
 
@@ -108,7 +108,7 @@ class Bound(NamedTuple):
 
 
 def _fault(code: str, detail: str) -> Callable[[Any, Any], None]:
-    """What an instruction does that cannot execute at all: raise its error, before any effect."""
+    """A function for an instruction that cannot execute: raises its error before any effect."""
 
     def raise_it(m: StepEngine, i: Any) -> None:
         raise WarpErrorRaised(code, 0, detail)
@@ -117,7 +117,7 @@ def _fault(code: str, detail: str) -> Callable[[Any, Any], None]:
 
 
 def _yielding(function: Callable[[Any, Any], None]) -> Callable[[Any, Any], None]:
-    """An instruction after which warps of other blocks have their turns, too."""
+    """Wrap an instruction after which warps of other blocks get a turn."""
 
     def yields(m: StepEngine, i: Any) -> None:
         m.yielded = True
@@ -127,7 +127,7 @@ def _yielding(function: Callable[[Any, Any], None]) -> Callable[[Any, Any], None
 
 
 def _waiting(function: Callable[[Any, Any], None]) -> Callable[[Any, Any], None]:
-    """An instruction of lanes for which others may wait (`gpudbg.sm.convergence.waiting`)."""
+    """Wrap an instruction of lanes for which others may wait (`gpudbg.sm.convergence.waiting`)."""
 
     def waits(m: StepEngine, i: Any) -> None:
         m.waits = True
@@ -225,7 +225,7 @@ class StepEngine(ValueOps, AsyncOps):
         self.code, self._bound = code, {}
 
     def let_go(self) -> None:
-        """Forget the last warp, and the error with the frames it came through."""
+        """Release references to the last warp and to the error with its frames."""
         self.fault = self.observers = self.written = None
         for name in ("warp", "sm"):
             if hasattr(self, name):
@@ -277,7 +277,7 @@ class StepEngine(ValueOps, AsyncOps):
             with np.errstate(all="ignore"):
                 return self._loop(warp, start + count, breakpoints, until, start + turn)
         except (WarpErrorRaised, TrapRaised) as error:
-            # Not with the frames it came through, which lead to who runs the engine.
+            # Drop the traceback: its frames would keep the engine's callers alive.
             error.__traceback__ = error.__context__ = None
             self.fault = error
             return "trap" if isinstance(error, TrapRaised) else "fault"
@@ -358,7 +358,7 @@ class StepEngine(ValueOps, AsyncOps):
             WarpErrorRaised: the pc or the word is no good.
             ModelGap: the pc is a function outside the program, or no semantics exist.
         """
-        # An error of fetching is one of all lanes that are there; nothing executes.
+        # A fetch error concerns all active lanes; nothing executes.
         self._pc = self._next = pc
         self.exec = self.warp.active
         layout = self._layout
@@ -487,11 +487,11 @@ class StepEngine(ValueOps, AsyncOps):
             words, lanes = self.warp.words, self.exec
             words[PRED + index] = (words[PRED + index] & ~lanes) | (value & lanes)
 
-    # Uniform registers have a copy for each lane; a group's copies are written together.
+    # Uniform registers are stored per lane; a group's copies are written together.
 
     def ureg(self, index: int) -> U32:
         if index >= RZ:
-            # Behind the one that reads as zero there is nothing else.
+            # The register behind the one that reads as zero does not exist: reads zero, too.
             return const32(0)
         row = self.warp.rows[UNIFORM_ROWS + index]
         return const32(int(row[first_lane(self.exec)]))  # type: ignore[index]
@@ -624,7 +624,7 @@ class StepEngine(ValueOps, AsyncOps):
     def call(self, target: int | Value) -> None:
         self.traps.check_call(self.warp)
         if isinstance(target, int) and target < 0:
-            # Nothing may change before the error: the branch would notice it after the push.
+            # Check before the push: the branch would raise the error only after it.
             divergence.branch(self.warp, self._next, self.exec, target)
         divergence.push(self.warp, "RET", self._next)
         self.branch(self.exec, target)

@@ -62,7 +62,7 @@ def product(
         matrices.append(operand.layout.matrix(words))
     left, right, held = matrices
     if metadata is not None:
-        # Every row of A has its own rows of B beside its stored elements.
+        # Each row of A selects its own rows of B for its stored elements.
         columns = stored_columns(shape.kinds[0], left.shape[2], metadata, shape.selector)
         right = right[:, columns]
     assert shape.d.layout is not None

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 # Every GPU has pools, few programs have images: what reads headers is imported when one is made.
 
 CAPACITY = 2048
-"""Headers and samplers of a GPU (*modelled*: drivers grow the pools)."""
+"""Headers and samplers of a GPU (*modelled*: real drivers grow the pools)."""
 UNBOUND = 0xFFFFF
 """Header index of a reference that nothing is bound to."""
 
@@ -141,7 +141,7 @@ class ImagePools:
         return {kind: pool.base for kind, pool in self._pools.items()}
 
     def take_over(self, samplers: int, pools: Mapping[str, Allocation]) -> None:
-        """Headers and samplers are in this memory already."""
+        """Adopt headers and samplers that already are in this memory."""
         self._samplers, self._pools = samplers, dict(pools)
 
     # ---- entering ----------------------------------------------------------------------
@@ -170,7 +170,7 @@ class ImagePools:
         _put(self.pool("header"), index * HEADER_BYTES, raw.to_bytes(HEADER_BYTES, "little"))
 
     def remove(self, index: int, sampler: int | None) -> None:
-        """A header, and a sampler, are no longer used."""
+        """Free a header, and its sampler if any."""
         self.write_header(index, 0)
         self.names.pop(index, None)
         self.disabled.discard(index)

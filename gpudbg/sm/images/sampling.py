@@ -26,7 +26,7 @@ I64 = npt.NDArray[np.int64]
 F64 = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
 TexelListener = Callable[[npt.NDArray[np.uint64], int, int], None]
-"""Is called at a read with the texels' addresses, the lanes and the bytes of each."""
+"""Called before a read, with the texels' addresses, the lane mask and the bytes of each."""
 
 WRAP, MIRROR, EDGE, BORDER, CLAMP_OGL, ONCE_EDGE, ONCE_BORDER, ONCE_OGL = range(8)
 POINT, LINEAR = 1, 2

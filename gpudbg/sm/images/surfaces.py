@@ -254,7 +254,7 @@ def _misaligned(access: SurfaceAccess, lanes: int) -> WarpErrorRaised:
 
 
 def _probe(engine: StepEngine, access: SurfaceAccess) -> None:
-    """Raise the fault that an access of one of several groups would meet."""
+    """Raise the fault that the access of one of several groups would meet."""
     for address, size in texels.chunks(access):
         if access.live and engine.memory.locate(address, access.live, size) is None:
             try:

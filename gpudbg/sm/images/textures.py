@@ -151,7 +151,7 @@ def _image(unit: ImageUnit, engine: StepEngine, insn: Any, word: int, lanes: int
 
 
 def _each(unit: ImageUnit, engine: StepEngine, insn: Any, request: ImageRequest, work: Any) -> None:
-    """Do `work(image, sampler, lanes)` for each handle and write X Y Z W."""
+    """Call `work(image, sampler, lanes)` for each handle and write X Y Z W."""
     totals: Values = [np.zeros(32, np.uint32) for _ in range(4)]
     for word, lanes in unit.handles(engine, insn, request.handle, engine.exec):
         image = _image(unit, engine, insn, word, lanes)
@@ -337,7 +337,7 @@ def _sample(
         return _compared(sampler, request, taps)
     if len(taps) == 1:
         return list(taps[0][0])
-    # Texels of weight 0 do not take part: an infinity there must not become a NaN.
+    # Skip texels of weight 0: an infinity in one must not become a NaN.
     out = []
     for n in range(4):
         total = np.zeros(32)
@@ -349,7 +349,7 @@ def _sample(
 
 
 def _picked(taps: list[tuple[Values, Any]]) -> Values:
-    """Integer texels of lanes on different levels: the one tap with weight."""
+    """Integer texels of lanes on different levels: the one tap whose weight is not 0."""
     out = [np.zeros(32, np.uint32) for _ in range(4)]
     for values, weight in taps:
         out = [np.where(weight > 0, v, o) for v, o in zip(values, out, strict=True)]

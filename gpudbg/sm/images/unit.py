@@ -1,4 +1,4 @@
-"""The unit itself: what a launch's engine hands its texture and surface instructions to."""
+"""The texture and surface unit, to which a launch's engine passes its image instructions."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ RZ = 255
 
 
 class Translated:
-    """An instruction as `gpudbg.sm.images` reads one.
+    """An instruction in the form that `gpudbg.sm.images` reads.
 
     Attributes:
         op: mnemonic.
@@ -83,7 +83,7 @@ def _mask(insn: Any) -> int:
 
 
 def _texture(insn: Any) -> Translated:
-    """TEX, TLD, TLD4, TXD and TMML."""
+    """Translate TEX, TLD, TLD4, TXD and TMML."""
     o, names = insn.o, insn.m
     dim = next(x.text for x in insn.operands if hasattr(x, "text"))
     lod = next((name for name in names if name in _LEVELS), "")
@@ -111,7 +111,7 @@ def _texture(insn: Any) -> Translated:
 
 
 def _query(insn: Any) -> Translated:
-    """TXQ: what is asked of a header."""
+    """Translate TXQ: which property of a header is queried."""
     o = insn.o
     name = next(x for x in insn.operands if hasattr(x, "text"))
     bindless = "B" in insn.m
@@ -122,7 +122,7 @@ def _query(insn: Any) -> Translated:
 
 
 def _surface(insn: Any) -> Translated:
-    """SULD, SUST, SURED and SUATOM."""
+    """Translate SULD, SUST, SURED and SUATOM."""
     o, names = insn.o, insn.m
     dim = next(name for name in names if name in DIMS)
     sizes = _SIZES if insn.op in ("SULD", "SUST") else _UPDATE_SIZES

@@ -45,10 +45,10 @@ BLOCK_BYTES: Final = 608
 """Of a block without the addresses of records."""
 
 UNTOUCHED: Final = 1
-"""Word behind a new record's pointers: its local memory is zero, unless Python writes to it."""
+"""Epoch word behind a new record's pointers: local memory is zero unless Python writes to it."""
 
 LINE: Final = 128
-"""What different threads write lies so far apart: the host may fetch cache lines in pairs."""
+"""Bytes between data of different threads: the host may fetch cache lines in pairs."""
 
 
 class ArenaPlace(NamedTuple):
@@ -60,7 +60,7 @@ class ArenaPlace(NamedTuple):
 
 
 class Edits:
-    """How often somebody has changed the state of a launch's warps and blocks from outside."""
+    """Counts changes of the launch's warps and blocks from outside."""
 
     count = 0
 
@@ -124,9 +124,9 @@ class Arena:
         self.config = config
         self.edits = edits or Edits()
         self.count = count = len(places)
-        # Not a multiple of 128: the same fields of many warps would share few sets of the caches.
+        # Avoid multiples of 128: equal fields of many warps would share few cache sets.
         self.stride = _whole(rec.record_bytes(config.registers + config.uniform), LINE) + LINE // 2
-        # CTAs may belong to different host threads.
+        # Pad to cache lines: CTAs may belong to different host threads.
         row = _whole(config.warps * rec.ENTRY_BYTES, LINE)
         self._step = count * row
         self._stacks = _whole(count * config.warps * self.stride, LINE)
@@ -136,7 +136,7 @@ class Arena:
         self.words = self._records.data.cast("I")
         self.quads = self._records.data.cast("Q")
         self.records = address_of(self._records)
-        # What has been written is marked behind (`gpudbg.sm.written`).
+        # Marks of written bytes lie behind the contents (`gpudbg.sm.written`).
         shared_bytes = _whole(2 * padded_size(config.shared_bytes), LINE)
         self._shared = zeroed(count * shared_bytes).reshape(count, shared_bytes)
         local = LocalMemory.bytes_of(config.local_bytes, config.local_low)
@@ -154,7 +154,7 @@ class Arena:
     def _begin(
         self, entry: int, places: list[ArenaPlace], issued: int, table: npt.NDArray[np.int64]
     ) -> None:
-        """Fill in headers and blocks."""
+        """Fill in headers and blocks of the CTAs."""
         config, count = self.config, self.count
         rows = self._records[: count * config.warps * self.stride]
         rows = rows.reshape(count, config.warps, self.stride)
@@ -215,12 +215,12 @@ class Arena:
 
     @property
     def held_bytes(self) -> int:
-        """Bytes that going back to the beginning writes."""
+        """Bytes that resetting to the beginning writes."""
         return self._begun + self.blocks.nbytes + self._shared.nbytes + self._local.nbytes
 
     @property
     def untouched(self) -> bool:
-        """Whether nobody but compiled code has had its warps' registers and memory."""
+        """Whether only compiled code has accessed its warps' registers and memory."""
         return not (self.seen or self.local_seen)
 
     def beginning(self) -> tuple[bytes, bytes]:
@@ -228,7 +228,7 @@ class Arena:
         return self._records[: self._begun].tobytes(), self.blocks.tobytes()
 
     def begin_again(self, beginning: tuple[bytes, bytes]) -> None:
-        """CTAs before their first instruction once more."""
+        """Reset the CTAs to before their first instruction."""
         records, blocks = beginning
         self._records.data[: self._begun] = records
         self.blocks.cast("B")[:] = blocks

@@ -31,7 +31,7 @@ _RESET = (
     "backward",
     "opened",
 )
-"""Fields of the record that are zero when a warp begins."""
+"""Record fields that are zeroed when a warp begins."""
 
 
 def residency_functions() -> list[str]:
@@ -48,7 +48,7 @@ def _renew() -> str:
     cta.store(64, cta.load(64, arena.ALL_THREADS), arena.LIVE_THREADS)
     cta.store(64, 1, arena.RENEWED)
     with f.when(cta.load(64, arena.IN_USE).differs(0)):
-        # A barrier for a number of threads may have waited for more to come.
+        # A barrier with a thread count may still have been waiting.
         for table in arena.PHASE:
             for part in range(0, 64, 16):
                 f.ir.put("<4 x i32>", "zeroinitializer", "%cta", table + part, 8)
@@ -64,8 +64,8 @@ def _renew() -> str:
     local = f.env["local_bytes"] * 32
     epoch, wipe = f.env["epoch"], f.env["wipe"]
     with f.each_warp(cta) as warp:
-        # What code writes is zero then, and is written once, when the warp ends or leaves its
-        # first block.
+        # FRESH: code takes the registers that it writes for zero, and stores them once, when the
+        # warp ends or leaves its first block.
         warp["pc"] = f.env["entry"] | layout.FRESH
         warp["active"] = warp["valid"]
         for name in _RESET:
@@ -153,7 +153,7 @@ def _finished() -> str:
     ctas, chunk, spread = f.env["ctas"], f.env["chunk"], f.env["spread"]
     following = f.env.follow(FIELD["next"])
     with f.returning(chunk.equals(0)):
-        # An atomic addition would wait for all that has been stored.
+        # A plain load: an atomic addition would wait for all earlier stores.
         number = following.load(64)
         with f.returning(number < ctas):
             following.store(64, number + 1)
@@ -167,7 +167,7 @@ def _finished() -> str:
 def _take_some(
     f: ControlFunction, following: TypedPointer, ctas: Int, chunk: Int, spread: Int
 ) -> None:
-    """Take numbers that other threads also take from, and begin the first of them."""
+    """Emit: take numbers that other threads take from as well, and begin the first of them."""
     waiting = ctas - following.load(64)
     some = waiting.signed_divide(spread)
     some = some.compare("sgt", 1).select(some, 1)

@@ -65,7 +65,7 @@ class Residency:
         return self.config.ctas - self.started + len(self.returned)
 
     def hand_out(self) -> range:
-        """Numbers in a row of those that were returned."""
+        """A run of consecutive numbers out of those given back."""
         if not self.returned:
             return range(0)
         first = self.returned[0]
@@ -74,7 +74,7 @@ class Residency:
         return range(first, first + len(row))
 
     def hand_back(self, numbers: range) -> None:
-        """Numbers that `hand_out` or the count gave and that have not begun."""
+        """Give back numbers from `hand_out` or the count that have not begun."""
         self.returned = sorted([*self.returned, *numbers])
 
     def _next(self) -> int:
@@ -142,7 +142,7 @@ class Residency:
         self.ring = []
 
     def put_back(self, ctas: Sequence[Cta]) -> None:
-        """All CTAs of the launch, which were there at its beginning, are there once more."""
+        """Restore the launch's initial CTAs as resident."""
         size = self.config.warps
         self._cleared.clear()
         for cta in ctas:
@@ -155,7 +155,7 @@ class Residency:
         self.started, self.finished_ctas = len(ctas), 0
 
     def dispose(self) -> None:
-        """Take every CTA off, and apart: nobody looks at them any more."""
+        """Remove every CTA and take it apart; none may be used afterwards."""
         self.clear()
         for ctas in self._cleared:
             for cta in ctas:
@@ -164,7 +164,7 @@ class Residency:
         self._cleared.clear()
 
     def _renew(self) -> None:
-        # By CTA slot is by warp slot too: all CTAs of a launch have as many warps.
+        # CTA slot order is also warp slot order: all CTAs of a launch have equally many warps.
         ctas = [cta for sm in self.sms for cta in sm.ctas if cta is not None]
         self.ring = [warp for cta in ctas for warp in cta.warps]
 
@@ -181,7 +181,7 @@ class Residency:
             sm = self.sms[index]
             cta = Cta(number, coordinates(number, config.grid), index, slot, home=home, place=n)
             cta.barriers = Barriers(config.barriers)
-            # All CTAs have as many, so their slots lie in a row.
+            # All CTAs have equally many warps, so that a CTA's warp slots are consecutive.
             at = slot * config.warps
             cta.warps = [
                 WarpState(

@@ -22,7 +22,7 @@ def _place(f: ControlFunction) -> tuple[Int, Int, Int]:
     last = f.declared(64)
     wrapped = f.env["position"] - 1
     last.set(wrapped)
-    # Beyond the end only after the ring got shorter.
+    # Past the end only after the ring became shorter.
     with f.when(wrapped >= count):
         last.set((wrapped + count) % count)
     at = last.get()
@@ -33,13 +33,13 @@ def _place(f: ControlFunction) -> tuple[Int, Int, Int]:
 
 
 def _below(number: Int, limit: Int) -> Int:
-    """A number below twice the limit, modulo the limit."""
+    """A number below twice the limit, reduced modulo the limit."""
     less = number - limit
     return (number >= limit).select(less, number)
 
 
 def _try(f: ControlFunction, place: Int, ready: str, stay: bool) -> None:
-    """Take the warp at a ring place if it is ready."""
+    """Emit: take the warp at a ring position if it is ready."""
     warp = f.element(f.env.follow(FIELD["ring"]), place)
     with f.returning(warp["status"].equals(rec.READY)):
         if not stay:
@@ -61,7 +61,7 @@ def _choose(f: ControlFunction, ready: str) -> None:
     f.choose(f.env["position"].equals(0), "move", "placed")
     f.ir.label("placed")
     first, index, warps = _place(f)
-    # After a poll the next warp of the ring has its turn, of whichever block.
+    # After a poll the next warp of the ring has its turn, whatever its block.
     polls = f.env["polls"].differs(0)
     start.set(first + polls.select(index + 1, warps))
     f.choose(polls, "move", "same_block")
@@ -87,7 +87,7 @@ def _choose(f: ControlFunction, ready: str) -> None:
 
 
 class _Turns:
-    """The loop itself.
+    """Emits the grid loop.
 
     While the turn goes from a warp to the next one of its block, as it nearly always does, what
     the loop counts stays in variables; `flush` writes them back.
@@ -122,7 +122,7 @@ class _Turns:
         return Warp(self.f.ir, self.record.follow().ref)
 
     def take(self) -> None:
-        """Begin with what the fields of the loop say."""
+        """Load the loop's fields into variables."""
         f, env = self.f, self.f.env
         left, stay, total = env["left"], env["stay"], env["total"]
         self.left.set(left)
@@ -172,13 +172,13 @@ class _Turns:
         self.room.set(self.room.get() - spent)
 
     def go_on(self, run: str, out: str) -> None:
-        """Go to `run`, or to `out` where Python or the end of the call may want the loop to end."""
+        """Go to `run`; or to `out` where Python or the end of the call may want the loop to end."""
         f = self.f
         f.leave(out, self.room.get().compare("sle", 0))
         f.choose(f.env.load(64, layout.STOP).equals(0), run, out)
 
     def hop(self, run: str, out: str) -> None:
-        """What comes nearly always: the next warp of the same block has its turn."""
+        """The usual case: the next warp of the same block has its turn."""
         f = self.f
         f.leave(out, f.env["polls"].differs(0))
         behind = self.place.get() + 1
@@ -234,7 +234,7 @@ def grid_loop() -> str:
 
 
 def _next_warp(turns: _Turns) -> None:
-    """From the beginning, or after a flush, to the warp whose turn it is."""
+    """Emit: continue with the warp whose turn it is, at the beginning or after a flush."""
     f = turns.f
     f.ir.br("top")
     f.ir.label("out")
@@ -259,11 +259,12 @@ def _next_warp(turns: _Turns) -> None:
 
 
 def _call(turns: _Turns, warp: Warp, left: Int) -> Int:
-    """Call the kernel's code for the warp's lanes, both versions where these change; why it
-    returned."""
+    """Emit: call the kernel's code for the warp's lanes, switching versions when these change.
+    Returns why it left.
+    """
     f = turns.f
     warp["budget"] = left
-    # Clocks count from what is left at the beginning of a piece of a turn (`kernel.special`).
+    # Clocks count from `left` at the beginning of a part of a turn (`kernel.special`).
     f.env["left"] = left
     f.ir.put("ptr", warp.ref, "%env", layout.RUNNING)
     f.choose(warp["active"].equals(-1), "full", "masked")

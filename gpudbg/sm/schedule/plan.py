@@ -23,7 +23,7 @@ _ORDERS: Final = 32
 _TICK_BITS: Final = 32
 MOST_TICKS: Final = (1 << _TICK_BITS) - 2
 PATIENCE: Final = 400
-"""Turns in a row after which a warp lets others go on."""
+"""Consecutive turns after which a warp is moved behind the others."""
 SCHEMA: Final = "gpudbg-schedule/2"
 
 

@@ -15,12 +15,12 @@ from typing import Any, Final
 from gpudbg.code_layout import CodeLayout
 
 _LONGEST: Final = 48
-"""Instructions of the longest loop that is taken for one that waits."""
+"""Most instructions of a loop that is taken for a polling one."""
 _STORES: Final = frozenset("ST STG STS STL RED REDG SUST SURED UBLKCP UTMASTG STAS REDAS".split())
 _OUTSIDE: Final = frozenset(
     "BAR CAL CALL JCAL PRET RET EXIT BRX BRXU JMX JMXU YIELD NANOSLEEP SYNCS UCGABAR_WAIT".split()
 )
-"""What says itself that a warp waits, or leads elsewhere."""
+"""Mnemonics that wait by themselves or lead out of a loop."""
 _LOADS: Final = frozenset(("LD", "LDG"))
 _VOLATILE: Final = (".CV", ".STRONG", ".MMIO")
 _ATOMICS: Final = frozenset(("ATOM", "ATOMG", "SUATOM"))

@@ -13,8 +13,9 @@ if TYPE_CHECKING:
 
 DEFAULT_QUANTUM = 64
 STAY = 32768
-"""Instructions of one place's blocks before others have their turns: long enough that caches of
-the host serve, short enough that blocks can wait for one another."""
+"""Instructions that blocks in one place may have before those in other places get turns: long
+enough for the host's caches to pay, short enough that blocks can wait for one another.
+"""
 
 
 class Schedule:
@@ -52,7 +53,7 @@ class Schedule:
 
     @property
     def turn(self) -> tuple[WarpState | None, int, int, int, bool]:
-        """The turn in progress and the place in the order, to be given back."""
+        """The turn in progress and the position in the order, for saving and restoring."""
         return self.warp, self.left, self.position, self.stay, self.polls
 
     @turn.setter
@@ -69,7 +70,7 @@ class Schedule:
         try:
             warp = self.next(ring)
             place = None if warp is None else (warp.sm, warp.slot, self.left)
-            # Of a plan what counts is who fell behind in which order, not at which turn.
+            # For a plan only the order in which warps fell behind counts, not the turn.
             behind = sorted(self._behind, key=self._behind.__getitem__)
             plan = self._switched, self._row, tuple(behind)
             return place, self.position, self.stay, self.polls, self._draw, plan
@@ -158,7 +159,7 @@ class Schedule:
         return self.executed >= self._plan.switches[self._switched]
 
     def settle(self, over: bool, polls: bool = False) -> None:
-        """Say whether the turn in progress is over, after its instructions were spent.
+        """Record whether the turn in progress is over, after its instructions were spent.
 
         With `polls`, once in the turn, its warp may wait for somebody of another block: the next
         one has its turn after it.
@@ -186,7 +187,7 @@ class Schedule:
         return self.warp
 
     def _rank(self, warp: WarpState) -> tuple[int, int, int, int]:
-        """Those that fell behind last come last; else by the plan's order."""
+        """Sort key: warps that fell behind last come last, else by the plan's order."""
         assert self._plan is not None
         key = warp.cta.number, warp.index
         place = 0

@@ -32,7 +32,7 @@ FLOW = frozenset(
 FLOW_WIDE = frozenset(
     "BAR BRA BRX BRXU BSYNC CALL EXIT JMP JMX JMXU KILL NANOSLEEP RET WARPSYNC YIELD".split()
 )
-"""The same of the 128-bit instruction sets."""
+"""Mnemonics of the 128-bit sets after which a turn may end."""
 
 LONGEST = 64
 """Most instructions from anywhere to the next turn point."""

@@ -41,19 +41,19 @@ if TYPE_CHECKING:
 
 
 class Lanes32:
-    """32 lanes of 32 bits, as a backend holds them; nothing can be asked of it."""
+    """32 lanes of 32 bits, held by a backend; semantics cannot inspect it."""
 
     __slots__ = ()
 
 
 class Lanes64:
-    """32 lanes of 64 bits, as a backend holds them."""
+    """32 lanes of 64 bits, held by a backend; semantics cannot inspect it."""
 
     __slots__ = ()
 
 
 class Mask:
-    """32 lanes of bool, as a backend holds them."""
+    """32 lanes of bool, held by a backend; semantics cannot inspect it."""
 
     __slots__ = ()
 
@@ -538,4 +538,4 @@ class WideOperations(Operations[V, W, M], Protocol[V, W, M]):
 Machine: TypeAlias = Operations[Value, Wide, Mask]
 """A backend as semantics see it: no value of its own is an int, a mask or another width."""
 WideMachine: TypeAlias = WideOperations[Value, Wide, Mask]
-"""The same of sm_70 and later."""
+"""The machine interface of sm_70 and later, with the types of `Machine`."""

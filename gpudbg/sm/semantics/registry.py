@@ -45,7 +45,7 @@ WIDE_FAMILIES = (
     "asynchronous",
     "warpgroup",
 )
-"""The same of the 128-bit instruction sets."""
+"""Modules of `wide` that register semantics of the 128-bit instruction sets."""
 
 GRAPHICS = "graphics pipeline, not part of a compute SM"
 

@@ -18,7 +18,7 @@ STOPS: dict[str, str] = {}
 WideSemantics = Callable[[WideMachine, Any], None]
 
 WIDE_ROWS: dict[str, WideSemantics] = {}
-"""The same of the 128-bit instruction sets."""
+"""Mnemonic -> function, for the 128-bit instruction sets."""
 
 
 def register_wide(*mnemonics: str) -> Callable[[WideSemantics], WideSemantics]:

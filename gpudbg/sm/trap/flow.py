@@ -22,7 +22,7 @@ IMPRECISE = frozenset(("MMU_FAULT", "OOR_ADDR"))
 
 
 def following(pc: int) -> int:
-    """The pc of the instruction after this one."""
+    """The pc of the instruction after `pc`."""
     after = pc + 8
     return after if after & 31 else after + 8
 
@@ -87,7 +87,7 @@ class TrapFlow:
         at = warp.pc
         text = f"{trap} at {self._grid.code.describe(at)}"
         if isinstance(trap, AssertRaised):
-            # The trap is inside the driver's function: the warp goes on where that returns.
+            # The trap is inside a driver function: the warp continues where that returns.
             goal = divergence.pop(warp, at, "RET", warp.active)
         else:
             goal = following(at)
@@ -100,7 +100,7 @@ class TrapFlow:
         return self.entered(warp, before, text)
 
     def _deferred(self, warp: WarpState, before: int) -> StopEvent | None:
-        """IDE.EN has its effect, then what waited for it takes the warp into the handler."""
+        """Let IDE.EN take effect, then enter the handler for the cause that waited."""
         self._issued(warp)
         warp.words[rec.FLAGS] &= ~(rec.FLAG_IDE | rec.FLAG_DEFERRED)
         trap = self._grid.sms[warp.sm].trap

@@ -60,7 +60,7 @@ class TrapPolicy:
         return action(warp, **arguments)
 
     def bpt(self, warp: WarpState, mode: str, imm: int) -> None:
-        """Raise once; resumed at the same instruction, let it pass."""
+        """Raise `TrapRaised` once; when resumed at the same instruction, let it pass."""
         if mode in SILENT_MODES:
             self.event(warp, mode, imm)
             return
@@ -98,7 +98,7 @@ class TrapPolicy:
         warp.words[rec.FLAGS] = flags & ~rec.FLAG_IDE if enable else flags | rec.FLAG_IDE
 
     def check_call(self, warp: WarpState) -> None:
-        """Before a call: nothing limits calls here."""
+        """Check before a call: no limit here."""
 
     def graphics(self, warp: WarpState, op: str) -> NoReturn:
         """An instruction of the graphics pipeline; a compute program may not have it."""

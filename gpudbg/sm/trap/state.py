@@ -13,7 +13,7 @@ from gpudbg.regs.port import DbgrControl0
 
 WARP_MASK: Final = 0xFFFF_FFFF_FFFF_FFFF
 
-# Plain numbers: both engines look at these bits all the time.
+# Plain integers: both engines test these bits constantly.
 _SINGLE_STEP: Final = int(DbgrControl0.SINGLE_STEP_MODE)
 _STOP: Final = int(DbgrControl0.STOP_TRIGGER)
 STEP_OR_STOP: Final = _SINGLE_STEP | _STOP

@@ -37,7 +37,9 @@ WHY_OTHERS = (
     | GlobalErrorStatus.WARP_TRAP_1
     | GlobalErrorStatus.WARP_TRAP_2_PLUS
 )
-"""Why a warp takes others along: they read it until they have left, even if it leaves first."""
+"""Status bits of a warp that takes others into the handler; these read them until they have left
+it, even where that warp leaves first.
+"""
 
 
 class TrapUnit(TrapPolicy):
@@ -185,7 +187,7 @@ class TrapUnit(TrapPolicy):
         self.on_event(warp.sm, f"warp {warp.slot}: BPT.{mode}{number}")
 
     def event(self, warp: WarpState, mode: str, imm: int) -> None:
-        """BPT.INT and BPT.DRAIN."""
+        """Record BPT.INT and BPT.DRAIN, which do not stop the warp."""
         self.note_bpt(warp, mode, imm)
 
     def check_call(self, warp: WarpState) -> None:
@@ -293,7 +295,7 @@ class TrapUnit(TrapPolicy):
         self._forget(warp, "returns from")
 
     def _forget(self, warp: WarpState, how: str) -> None:
-        """The warp is out of the handler: its status words and bits are clear."""
+        """Clear the status words and bits of a warp that has left the handler."""
         words, trap = warp.words, self.sms[warp.sm].trap
         words[rec.FLAGS] &= ~(rec.FLAG_TRAP | rec.FLAG_BARRIER)
         words[rec.TRAP_STATUS] = 0
@@ -307,7 +309,9 @@ class TrapUnit(TrapPolicy):
         self.on_event(warp.sm, f"warp {warp.slot} {how} the trap handler")
 
     def resumed(self, warp: WarpState) -> None:
-        """A warp that the debugger stopped without a handler goes on: its words are clear."""
+        """Clear the words of a warp that the debugger stopped without a handler and that
+        continues.
+        """
         if not warp.in_trap:
             warp.words[rec.TRAP_STATUS] = 0
             self.sms[warp.sm].trap.trapped &= ~(1 << warp.slot)
@@ -327,7 +331,7 @@ class TrapUnit(TrapPolicy):
         return True
 
     def enter_all(self, sm: Sm, cause: Cause) -> int:
-        """Every warp of an SM that can enters the handler; how many did."""
+        """Have every warp of an SM that can enter the handler do so. Returns how many did."""
         entered = 0
         for warp in list(sm.resident()):
             if self.may_enter(warp):
@@ -336,7 +340,9 @@ class TrapUnit(TrapPolicy):
         return entered
 
     def follow(self, warp: WarpState) -> None:
-        """A warp has entered: the others do where the stop-on-any modes say so."""
+        """After a warp has entered the handler, let the others enter as the stop-on-any modes
+        say.
+        """
         own = self.sms[warp.sm]
         if own.trap.control & DbgrControl0.STOP_ON_ANY_WARP:
             own.trap.reported = self.global_status(own) & int(WHY_OTHERS)

@@ -38,12 +38,13 @@ Kept = TypeVar("Kept")
 
 
 class RefusedModuleError(Exception):
-    """The compiler library refused a module."""
+    """The compiler library rejected a module."""
 
 
 def for_ever(value: Kept) -> Kept:
-    """Keep something beyond the end of Python: host threads and signal handlers are in it, or read
-    it, until the process ends."""
+    """Keep an object until the process ends, beyond Python's end: host threads and signal handlers
+    read it.
+    """
     import ctypes
 
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(value))

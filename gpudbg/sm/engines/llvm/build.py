@@ -32,19 +32,20 @@ What our own code does is the same at every effort: tests that ask what kernels 
 fast, save most of their time.
 """
 _OPTIONS: Final = ("-enable-tail-merge=0",)
-"""Of the code generator: ends of exits that are alike may stand twice; looking for them takes a
-tenth of the compiling."""
+"""Code generator flag: no merging of equal block ends, the search for which takes a tenth of the
+compile time.
+"""
 _LOCK = threading.Lock()
 _LIBRARY_LOCK = threading.Lock()
-# Nothing is compiled at the end of the process, which takes the compiler library apart: what a
-# daemon thread still does is waited for, and it begins nothing more.
+# At exit take the lock for good: the compiler library is destroyed then, so work of daemon threads
+# is waited for and none begins.
 atexit.register(_LOCK.acquire)
 Passes = Literal["none", "variables", "all"]
 
 
 @dataclass(frozen=True, slots=True)
 class BuildHost:
-    """What code is compiled for."""
+    """The host's CPU features that code is compiled for."""
 
     triple: str
     cpu: str
@@ -67,12 +68,12 @@ class BuildHost:
 
     @property
     def directed(self) -> bool:
-        """Whether conversions round as a control register says that IR can reach."""
+        """Whether conversions obey a rounding mode in a control register that IR can set."""
         return self.triple.startswith("x86_64")
 
     @property
     def start(self) -> str:
-        """How 1/sqrt(x) begins here: a key of `reciprocal.STARTS`, "" without FMA."""
+        """Start value method of 1/sqrt(x): a key of `reciprocal.STARTS`, "" without FMA."""
         if not self.fma:
             return ""
         if not self.triple.startswith("x86_64"):
@@ -152,8 +153,8 @@ def object_of(text: str, level: int, passes: Passes = "none") -> bytes:
     try:
         with _LOCK:
             module = binding.parse_assembly(text, context=context)
-            # The code generator ends the process where a name is not known on every way to its
-            # use; looking takes a hundredth of its time.
+            # Verify first: the code generator would end the process at a use without a definition;
+            # this takes a hundredth of its time.
             module.verify()
             if passes != "none":
                 _optimise(module, level, passes)
@@ -169,7 +170,7 @@ def object_of(text: str, level: int, passes: Passes = "none") -> bytes:
 
 
 def at_rest() -> contextlib.AbstractContextManager[object]:
-    """While it lasts, nothing is compiled in this process, or loaded."""
+    """Context: nothing is compiled or loaded in this process."""
     return _LOCK
 
 
@@ -180,7 +181,7 @@ def is_kept(text: str, level: int) -> bool:
 
 
 def note(identity: bytes) -> None:
-    """Note on disk that a kernel's good code was made; by what code it is, not by its IR."""
+    """Note on disk that a kernel's better code was made, by the code's identity, not its IR."""
     _note(host().key.encode() + identity)
 
 
@@ -190,12 +191,12 @@ def is_noted(identity: bytes) -> bool:
 
 
 def wants_plain() -> bool:
-    """Whether all code is to be quick code, by the environment."""
+    """Whether the environment asks for quick code only."""
     return os.environ.get(LEAST_EFFORT) == "plain"
 
 
 def _effort(level: int, passes: Passes) -> int:
-    """The effort for a module, of which a kernel's may be held down."""
+    """The effort for a module; for a kernel the environment may limit it."""
     held = passes == "none" and os.environ.get(LEAST_EFFORT) in ("least", "plain")
     return 0 if held else level
 
@@ -235,7 +236,7 @@ class Code:
         from llvmlite.binding import orcjit
 
         self._name = f"code{next(_NUMBERS)}"
-        # Of what is outside there are functions of the C library, on hosts without an instruction.
+        # References outside the object are to C library functions, for instructions the host lacks.
         builder = orcjit.JITLibraryBuilder().add_object_img(content).add_current_process()
         for name in names:
             builder.export_symbol(name)
@@ -261,7 +262,7 @@ class Code:
                     raise RefusedModuleError(str(error)) from error
             found_at = int(found[name])
             if not self._reported:
-                # The function may be anywhere in the code.
+                # Where in the code the function lies is unknown: cover its size both ways.
                 self._reported = True
                 crash.add_range(found_at - self._size, found_at + self._size)
         return found_at
@@ -272,7 +273,7 @@ _NUMBERS = itertools.count()
 
 @cache
 def _linker() -> Any:
-    """What all code is loaded into."""
+    """The linker that all code is loaded into."""
     from llvmlite.binding import orcjit
 
     llvm()
@@ -280,7 +281,7 @@ def _linker() -> Any:
 
 
 def _loader() -> Any:
-    """A target machine for the linker, which takes it over."""
+    """A target machine for the linker, which takes ownership of it."""
     here = host()
     target = llvm().Target.from_triple(here.triple)
     return target.create_target_machine(
@@ -337,7 +338,7 @@ _GIVEN: Final[dict[str, LibraryObject]] = {}
 
 
 def give(made: LibraryObject) -> None:
-    """Have the library take an object that another process has made, when it is first wanted."""
+    """Store an object made by another process for the library's first use of it."""
     for name in made.names:
         _GIVEN.setdefault(name, made)
 

@@ -99,7 +99,7 @@ def read(path: Path) -> bytes | None:
     body = content[_DIGEST_BYTES:]
     if not body or hashlib.sha256(body).digest() != content[:_DIGEST_BYTES]:
         return None
-    # Somebody may have taken it away meanwhile, or it may not be written to.
+    # The file may be gone by now, or read-only.
     with suppress(OSError):
         if time.time() - path.stat().st_mtime > FRESH_SECONDS:
             os.utime(path)
@@ -138,7 +138,7 @@ def write(path: Path, body: bytes) -> None:
             file.write(hashlib.sha256(body).digest() + body)
         os.replace(name, path)
     except OSError:
-        # A full disk, for one: what was written of it is of no use.
+        # E.g. the disk is full: a partial file is useless.
         with suppress(OSError):
             os.unlink(name)
         return
@@ -149,10 +149,11 @@ def write(path: Path, body: bytes) -> None:
 
 
 SCAN_AFTER: Final = 8
-"""A process writes so small a part of the room that is left before it looks at the folder again:
-others write, too, and to list thousands of files takes longer than to write one."""
+"""A process lists the folder again after writing this fraction of the free room: others write too,
+and listing thousands of files takes longer than writing one.
+"""
 _ROOM: Final[dict[tuple[Path, int], int]] = {}
-"""Bytes that may be written to a folder with a limit before it is looked at."""
+"""(Folder, limit) -> bytes that may be written before the folder is listed again."""
 
 
 def trim(where: Path, most: int) -> int:

@@ -1,9 +1,9 @@
 """Compiling beside a launch, in a copy of this process that ends with its answer.
 
-Emitting IR is Python: a thread for it takes turns with the step engine, and neither gets on.  A
-copy has an interpreter for itself, and everything that compiling needs; a new process would import
-for longer than most kernels take to compile.  What it makes refers to nothing outside itself
-(`job`).  Where there can be no copy, callers compile themselves.
+Emitting IR is Python code: in a thread it would compete with the step engine for the interpreter
+lock.  A copy has an interpreter for itself, and everything that compiling needs; a new process
+would import for longer than most kernels take to compile.  What it makes refers to nothing outside
+itself (`job`).  Where there can be no copy, callers compile themselves.
 
 A copy of a process with several threads has one of them, and locks as they were.  None is held by
 others that compiling takes: the compiler library's is taken before.  Should one be all the same,
@@ -30,7 +30,7 @@ from gpudbg.sm.engines.llvm import RefusedModuleError, build, layout
 from gpudbg.sm.engines.llvm.job import CompiledObject, CompileJob, assemble, emit
 
 MOST_SECONDS = 120.0
-"""How long a copy may take: ten times what good code of thousands of instructions does."""
+"""Most seconds a copy may take: ten times the better code of thousands of instructions."""
 
 
 class CopyResult(NamedTuple):
@@ -65,7 +65,7 @@ class CompilingCopy:
         self._pipe, writer = os.pipe()
         try:
             with build.at_rest(), left_out_of_copies(), warnings.catch_warnings():
-                # Of a process with threads: see above.
+                # Python warns about forking a process with threads: see the module text.
                 warnings.simplefilter("ignore", DeprecationWarning)
                 self._number = os.fork()
         except OSError:
@@ -85,7 +85,7 @@ class CompilingCopy:
         return bool(select.select([self._pipe], [], [], seconds)[0])
 
     def answer(self) -> CopyResult | None:
-        """What it has made, once it is done; None: nothing, and there shall be no more copies.
+        """Its result, once it is done; None where it failed, after which no more copies are made.
 
         Raises:
             RefusedModuleError: the compiler library has refused the module, or died of it, which
@@ -122,25 +122,25 @@ class CompilingCopy:
         try:
             return os.waitstatus_to_exitcode(os.waitpid(self._number, 0)[1])
         except ChildProcessError:
-            # Somebody has waited for all children of the process.
+            # Another part of the process has waited for all children.
             return 0
 
 
 _ALL: Final[dict[int, CompilingCopy]] = {}
-"""By their numbers: those that work, or whose answers nobody has taken yet."""
+"""Copies by pid: running ones, and those whose result was not taken."""
 _failed: Final[list[int]] = []
-"""How copies have exited that gave no answer."""
+"""Exit statuses of copies that gave no answer."""
 
 
 @atexit.register
 def _stop_all() -> None:
-    """Nobody waits for what they make."""
+    """Kill all copies at exit: their results are not needed."""
     for copy in list(_ALL.values()):
         copy.stop()
 
 
 def _forget() -> None:
-    """Copies are none of a copy's."""
+    """In a child process: forget the parent's copies."""
     _ALL.clear()
 
 
@@ -185,7 +185,7 @@ def _library(wanted: Set[str]) -> tuple[build.LibraryObject, ...]:
 
 
 def _work_and_end(work: Callable[[], CopyResult], memory: int, writer: int) -> Any:
-    """What the copy does; it never returns."""
+    """Body of the copy: do the work, write the result, exit. Never returns."""
     code = 1
     try:
         gc.disable()
@@ -203,7 +203,7 @@ def _work_and_end(work: Callable[[], CopyResult], memory: int, writer: int) -> A
 
 
 def _keep_only(*kept: int) -> None:
-    """Close all other files: who waits for their end does not wait for the copy."""
+    """Close all other files: whoever waits for their end must not wait for this copy."""
     nowhere = os.open(os.devnull, os.O_RDWR)
     for number in range(3):
         os.dup2(nowhere, number)

@@ -35,25 +35,29 @@ SIGNALS: Final = (signal.SIGSEGV, signal.SIGBUS, signal.SIGILL, signal.SIGFPE)
 # ---- words of the state that the handler reads --------------------------------------------------
 
 _COUNT, _GOAL, _SIGACTION, _SELF, _YIELD, _RAISE, _BUSY, _BEFORE, _STACK, _FULL = range(10)
-"""Ranges of code in use; where a thread goes on that has crashed in one; functions of the C
-library; the thread that has, or 0; what handled signals before, by number; the end of the stack
-where a thread goes on whose own one is full; whether that was so."""
+"""Indices of the words of `_state`: number of code ranges; pc at which a crashed thread continues;
+addresses of four C library functions; the thread that has crashed, or 0; previous signal handlers
+by number; end of the stack for a thread whose own is full; whether it was full.
+"""
 _RANGES: Final = 10
 """First word of the ranges: begin and end of each."""
 _MOST_RANGES: Final = 1024
-"""After so many the oldest ones are forgotten."""
+"""Most ranges kept; older ones are dropped."""
 _ACTION_BYTES: Final = 256
-"""Of a `struct sigaction`, and room."""
+"""Size of a `struct sigaction`, with reserve."""
 
 # ---- stacks -------------------------------------------------------------------------------------
 
 _SIGNAL_STACK_BYTES: Final = 64 << 10
-"""For the handler: a signal's context with the widest registers takes 12 KiB."""
+"""Bytes of the handler's stack: a signal's context with the widest registers takes 12 KiB."""
 _MESSAGE_STACK_BYTES: Final = 8 << 20
-"""For the message, where the thread's own stack is full; pages that nobody touches take none."""
+"""Bytes of the stack that the message is made on where the thread's own is full; untouched pages
+cost nothing.
+"""
 _NEAR: Final = 64 << 10
-"""A fault this near to the stack pointer means that the stack is full: compiled code touches each
-page of it in turn (`emitter.ON_STACK`)."""
+"""Bytes: a fault this close to the stack pointer means a full stack, since compiled code touches
+its pages in order (`emitter.ON_STACK`).
+"""
 _NO_STACK: Final = 2
 """`SS_DISABLE`."""
 
@@ -91,7 +95,7 @@ def handler_text(context: _Context) -> str:
             zip(context.arguments, ("%number", "%address", "%at"), strict=True)
         )
     )
-    # On x86 the place of a return address lies below, as behind a call.
+    # x86 pushes the return address: place it below the stack pointer, as a call does.
     below = 8 if context.link < 0 else 0
 
     def word(name: str, place: int) -> str:
@@ -205,20 +209,20 @@ ret void
 
 
 class CrashedLaunch(Protocol):
-    """What is reported of a launch: `workers.Workers`."""
+    """The part of a launch that a crash report reads (`workers.Workers`)."""
 
     launched: Any
     workers: Any
 
 
 _running: list[weakref.ref[CrashedLaunch]] = []
-"""Launches that compiled code runs for, the last begun last."""
+"""Launches with compiled code running, the latest last."""
 _lock = threading.Lock()
 _leaving: list[Callable[[], None]] = []
 
 
 def before_message(call: Callable[[], None]) -> None:
-    """Have something called before the message: a frontend gives the terminal back."""
+    """Register a function to call before the message, by which a frontend restores the terminal."""
     _leaving.append(call)
 
 
@@ -244,7 +248,7 @@ class CrashWatch:
 
 @cache
 def _state() -> Any:
-    """The handler's words; they stay for ever, as the handler does."""
+    """The handler's state words; allocated once and never freed, like the handler."""
     return for_ever(zeroed(8 * (_RANGES + 2 * _MOST_RANGES)).view(np.int64))
 
 
@@ -255,7 +259,7 @@ class _StackT(ctypes.Structure):
 
 
 _free_stacks: list[Any] = []
-"""Of threads that have ended; none is ever unmapped, since a signal may arrive in between."""
+"""Stacks of ended threads, for reuse; never unmapped, since a signal may arrive in between."""
 
 
 class _SignalStack:
@@ -270,7 +274,7 @@ class _SignalStack:
             self._memory = for_ever(zeroed(_SIGNAL_STACK_BYTES))
         made = _StackT(address_of(self._memory), 0, _SIGNAL_STACK_BYTES)
         call(ctypes.byref(made), None)
-        # At the end of Python modules have lost their names.
+        # Bound early: at the end of Python module globals are cleared.
         self._ident, self._free = threading.get_native_id, _free_stacks
         self._off = ctypes.byref(_StackT(None, _NO_STACK, 0))
 
@@ -300,12 +304,12 @@ _ranges = 0
 
 
 def add_range(begin: int, end: int) -> None:
-    """Here is compiled code."""
+    """Register a range of compiled code with the handler."""
     global _ranges
     words = _state()
     with _lock:
         at = _RANGES + 2 * (_ranges % _MOST_RANGES)
-        # Not a moment with the new begin and the old end.
+        # Empty the range first: a signal must not see the new begin with the old end.
         words[at + 1] = 0
         words[at], words[at + 1] = begin, end
         _ranges += 1
@@ -314,7 +318,7 @@ def add_range(begin: int, end: int) -> None:
 
 @cache
 def install() -> bool:
-    """Report crashes of compiled code from now on; false where the host does not allow it."""
+    """Install the handler. Returns false where the host does not allow it."""
     context = _CONTEXTS.get(os.uname().machine) if sys.platform == "linux" else None
     if context is None:
         return False
@@ -350,7 +354,7 @@ def install() -> bool:
 
 
 def _crashed(number: int, address: int, pc: int) -> None:
-    """Tell of a crash, and end."""
+    """Report a crash and end the process."""
     import faulthandler
     import traceback
 

@@ -69,7 +69,7 @@ class CompiledObject:
 
 @dataclass(frozen=True, slots=True)
 class EmittedVersion:
-    """A job's IR.
+    """A job's IR and the emitter that made it.
 
     Attributes:
         emitter: what knows about the code.

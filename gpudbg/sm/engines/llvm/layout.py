@@ -1,8 +1,8 @@
-"""Where things lie that compiled code and the engine share beside the warp record.
+"""Layout of the memory that compiled code and the engine share beside the warp records.
 
-The environment is one byte buffer for each thread that runs compiled code: pointers, the
-launch's sizes, constant banks, addresses of library functions, and scratch rows through which
-vectors are passed to them.  Offsets are bytes.
+The environment is one byte buffer for each thread that runs compiled code: pointers, the launch's
+sizes, constant banks, addresses of library functions, and scratch rows through which vectors are
+passed to them.  Offsets are bytes.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ ACCESSES: Final = 0x268
 ORDERED: Final = 0x288
 """ptr: rows of accesses, fences and barriers (`gpudbg.sm.trace`); null without an observer."""
 NEAR_ORDERED: Final = 0x290
-"""The same without accesses to global memory."""
+"""ptr: rows as in `ORDERED`, without accesses to global memory."""
 WATCHED: Final = 0x298
 """ptr: the numbers of what accesses and registers are tested for (`kernel.watch_tests`)."""
 TRACES: Final = {
@@ -55,7 +55,7 @@ TRACES: Final = {
     "ordered": ORDERED,
     "near_ordered": NEAR_ORDERED,
 }
-"""Those by what they hold."""
+"""Kind of rows -> offset of the pointer to its buffer."""
 DRAIN: Final = 0x2A0
 """ptr: a function `i1 (context, rows)` that reads and empties a full trace; null: Python does."""
 DRAIN_CONTEXT: Final = 0x2A8
@@ -67,7 +67,7 @@ SHARED_MARKS: Final = 0x270
 """i64: bytes from shared memory to the marks of what has been written there (`gpudbg.sm.written`);
 0: the code marks nothing."""
 LOCAL_MARKS: Final = 0x278
-"""The same for a warp's local memory."""
+"""i64: bytes from a warp's local memory to its marks; 0: the code marks nothing."""
 FUNCTIONS: Final = 0x400
 SCRATCH: Final = 0x1000
 ROW: Final = 256
@@ -147,7 +147,7 @@ LIMIT: Final = 255
 """Results of the loop, whose low byte is no `Left`: no warp is ready; to stop, or the limit."""
 GRID_LOOP: Final = "gpudbg_grid"
 POLLED: Final = 2
-"""In the loop's `polls`: the turn is over because its warp polls."""
+"""Value of the loop's `polls` for a turn that ends because its warp polls."""
 
 # ---- record fields that only compiled code uses ---------------------------------------------
 
@@ -219,7 +219,7 @@ SHARED_ATOMICS: Final = frozenset(("MBARRIER.U64", "MBARRIER_DROP.U64"))
 
 
 def atomics_on(space: str) -> dict[str, int]:
-    """Those of a space."""
+    """Atomics with a compiled version on a space -> bits of their type."""
     return {n: b for n, b in ATOMICS.items() if space == "shared" or n not in SHARED_ATOMICS}
 
 

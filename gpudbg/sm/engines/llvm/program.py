@@ -29,13 +29,14 @@ QUICK, GOOD = 0, 1
 code that is worth its time."""
 
 _LASTING = 0.05
-"""Seconds that quick code has run at least before better code is begun: most launches have ended
-long before."""
+"""Least seconds of quick code before better code is begun: most launches end earlier."""
 _KEPT_PROGRAMS = 32
 _MOST_REFUTED = 4
-"""Wrong guesses about shared memory, after which there are no more; each has code made again."""
+"""Most wrong guesses about shared memory; then no more guesses are made, since each means
+recompiling.
+"""
 _REMADE = 1200
-"""Instructions that are compiled again for wrong guesses, at most: large kernels have fewer."""
+"""Most instructions recompiled because of wrong guesses: large kernels get fewer."""
 _KEEPING = threading.Lock()
 """Held while a program takes a version: a background thread and a launch may both have one."""
 
@@ -162,7 +163,7 @@ class CompiledProgram:
             return self.plain
 
     def _keep(self, full: bool, made: Version) -> Version:
-        """Take a new version unless another thread's is as good; the one that counts.
+        """Install a new version unless another thread's is as good. Returns the one in use.
 
         Code that may be running, here or in another launch, stays where it is.
         """
@@ -175,7 +176,7 @@ class CompiledProgram:
             if full:
                 self.full = made
                 if self.masked is self.plain and made is not self.plain:
-                    # Whether a warp ever lacks lanes will show.
+                    # Compiled again only when a warp with inactive lanes is met.
                     self.masked = None
             else:
                 self.masked = made
@@ -224,13 +225,13 @@ class CompiledProgram:
 
     def _job(self, full: bool, effort: int) -> tuple[CompileJob, int]:
         """What a version's code depends on, and how many guesses were refuted then."""
-        # Lanes that usually follow one another in memory.
+        # Number of lanes that usually access consecutive memory.
         run = 16 if self.row % 32 else 32
         with _KEEPING:
             patterns, refuted = self.patterns, self.refuted
         quick = effort == QUICK
         if patterns is None and self.clustered:
-            # Ranks in addresses are in no pattern.
+            # No access patterns: addresses hold cluster ranks, which none describes.
             patterns = {}
         options = EmitterOptions(
             full,
@@ -270,7 +271,7 @@ class CompiledProgram:
         return version
 
     def _kept(self, full: bool) -> Version | None:
-        """Good code that is on disk, which then takes less time than quick code."""
+        """Better code from disk, whose loading takes less time than making quick code."""
         if self.identity is None or not build.is_noted(self.identity):
             return None
         job, refuted = self._job(full, GOOD)
@@ -295,7 +296,7 @@ class CompiledProgram:
             wrong = {pc for pc in wrong if code[pc].op in ("LDS", "STS")}
             self.patterns = {pc: pattern for pc, pattern in guesses if pc not in wrong}
         if self.plain is not None and (effort == QUICK or build.wants_plain()):
-            # It has no guesses.
+            # Plain code makes no guesses.
             self.plain.refuted = self.refuted
             self._keep(True, self.plain)
         else:
@@ -309,7 +310,7 @@ class CompiledProgram:
                 self._keep(full, self.compile(full, GOOD))
 
     def _is_quick(self, full: bool) -> bool:
-        """Whether there is a version that can be made better."""
+        """Whether a version exists that better code can replace."""
         found = self.full if full else self.masked
         return found is not None and found.effort < GOOD and not build.wants_plain()
 
@@ -365,7 +366,7 @@ class CompiledProgram:
         return frozenset[str]().union(*(v.called for v in versions if v is not None))
 
     def before_store(self, pc: int) -> bool:
-        """Whether a load finds places for a store, which relies on it."""
+        """Whether a load fills the site cache for a store, which then relies on it."""
         return any(v is not None and pc in v.before_stores for v in (self.full, self.masked))
 
     def is_slow(self, pc: int) -> bool:
@@ -413,7 +414,7 @@ def program_of(
     row = row_of(row)
     sizes, known = tuple(sorted(banks.items())), tuple(sorted((fixed or {}).items()))
     asked = tuple(sorted((conditions or {}).items(), key=lambda item: item[0]))
-    # The key is looked up with each launch; most have no tests.
+    # Kept out of the key where there are none: the key is looked up at each launch.
     also = None if tests is NO_TESTS else tests
     about = registers, sizes, sregs, row, traced, known, asked, marking, uniform, also, clustered
     key = image.code, image.base, image.program.arch, entry, entries, about

@@ -54,14 +54,15 @@ NO_LIMIT = 1 << 62
 ENOUGH = 8
 """Arrivals at a breakpoint whose condition does not hold, after which code tests it."""
 SOME = 4096
-"""Warp instructions, of all threads together, that are worth a call."""
+"""Least warp instructions, of all threads together, that are worth a call."""
 OFTEN = 32
-"""Warp instructions from a touch of something selected to the next one, below which the step engine
-goes on longer,"""
+"""If fewer warp instructions than this lie between two touches of selected places, the step engine
+goes on for longer,
+"""
 MOST_DOUBLED = 8
-"""twice as long each time, up to so many times."""
+"""doubling each time, at most this often."""
 MOST_ENTRIES = 4096
-"""Places reached by computed branches that are taken into a program."""
+"""Most targets of computed branches added to a program."""
 
 
 class RunEngine:
@@ -101,7 +102,7 @@ class RunEngine:
 
     @property
     def is_plain(self) -> bool:
-        """Whether nothing was asked of a run but to come to the launch's end."""
+        """Whether the run has no other goal than the launch's end."""
         return not (self._conditions or self._refused or self._tests or self._stops)
 
     def report(self) -> EngineReport:
@@ -124,7 +125,7 @@ class RunEngine:
         self.workers.equip_all()
 
     def _equip(self, worker: Worker) -> None:
-        """Set the fields of a worker that depend on the program."""
+        """Set a worker's fields that depend on the program."""
         worker.new_sites(self.program.sites)
         worker.set(layout.MARKS, address_of(self._marks))
         if self._numbers is not None:
@@ -133,7 +134,7 @@ class RunEngine:
     # ---- running -----------------------------------------------------------------------
 
     def advance(self, request: Request) -> ExitReason:
-        """Run the launch by its schedule; why it returned."""
+        """Run the launch by its schedule. Returns the exit reason."""
         if self._running is None:
             limit, soon = self._limits(request)
             if self.launched.total >= min(limit, soon) or self.launched.schedule.seed:
@@ -157,7 +158,7 @@ class RunEngine:
         schedule = self.launched.schedule
         reported = []
         for worker in self._unattended:
-            # What else they stand before they will stand before in the next run.
+            # Other exit conditions are met again in the next run.
             if worker.why & 255 == Left.DONE:
                 kept = schedule.turn
                 warp = worker.read_turn()
@@ -170,7 +171,7 @@ class RunEngine:
         return reported
 
     def _limits(self, request: Request) -> tuple[int, int]:
-        """Instructions of the launch to run to at most, and those at which to hand over."""
+        """(Total of instructions to run to at most, total at which to hand over)."""
         longest = self.launched.schedule.quantum + LONGEST + 1
         limit = NO_LIMIT if request.last is None else request.last - longest
         return limit, limit if request.soon is None else request.soon
@@ -198,7 +199,9 @@ class RunEngine:
         return self._following()
 
     def _instrument(self, request: Request) -> None:
-        """Take the program that tests this run's conditions and writes what observers want."""
+        """Switch to the program version that tests this run's conditions and writes the rows
+        observers want.
+        """
         self._asked = request.conditions
         program, kept = self.program, self._conditions
         if kept:
@@ -232,7 +235,7 @@ class RunEngine:
         called = time.monotonic()
         workers.run(goal if long else CALL * len(workers.workers), goal)
         self.program.has_run(time.monotonic() - called)
-        # Whoever asked is heard when this returns.
+        # A stop request is served when this call returns.
         workers.ask_to_stop(False)
         return self.launched.finished
 
@@ -300,7 +303,7 @@ class RunEngine:
             workers.lead = worker
             yield from self._attend(worker, stops)
         if self._code != self._addresses():
-            # Better code has come; its blocks need their marks.
+            # Better code was installed: its blocks need their marks.
             self._mark(self._stops)
 
     def _attend(self, worker: Worker, stops: frozenset[int]) -> Iterator[ExitReason]:
@@ -313,7 +316,7 @@ class RunEngine:
             self._compile_other()
         elif why == Left.FULL and launched.trace is not None:
             launched.trace.flush()
-            # Observers may have written to what compiled code relies on.
+            # Observers may have changed state that compiled code relies on.
             self.workers.refresh(worker)
         elif why == Left.DONE:
             yield WarpExited(warp)
@@ -338,7 +341,7 @@ class RunEngine:
         """
         launched, program = self.launched, self.program
         if why == Left.BARRIER and launched.trace is not None:
-            # The step engine writes them again.
+            # Discard these rows: the step engine writes them again.
             for rows in (launched.trace.instructions, launched.trace.ordered, launched.trace.near):
                 if rows is not None:
                     rows.count -= 1
@@ -354,14 +357,14 @@ class RunEngine:
             count = self._watched(count)
         self.exits[cause] += 1
         before = launched.residency.finished_ctas
-        # Such a load would leave to the step engine again and again if its store never comes.
+        # A load for a store would bail out again and again if its store never came.
         launched.memory.load_for_store = program.before_store(warp.pc)
         try:
             yield NeedsStep(warp, count)
         finally:
             launched.memory.load_for_store = False
             if program.marking != marked_spaces(self.launched):
-                # `malloc` has given memory without contents.
+                # `malloc` created memory without contents, whose marks the code must write.
                 self._renew_program()
                 self._mark(self._stops)
             # Also where an instruction without semantics ends the run.
@@ -385,7 +388,7 @@ class RunEngine:
         known = self.program.listing
         width = known.layout.word_bytes
         inside = not pc % width and self.launched.code.placement_at(pc) is not None
-        # In the middle of a block after a stop the step engine goes to its end.
+        # In the middle of a block after a stop: the step engine executes up to its end.
         if (
             pc in known.heads
             or pc in known.code
@@ -418,13 +421,15 @@ class RunEngine:
         return self._asked(pc) if self._asked is not None and pc in stops else None
 
     def _refuse(self, pc: int, stops: frozenset[int]) -> None:
-        """A breakpoint's condition did not hold: soon code is compiled that tests it."""
+        """Count an arrival at a breakpoint whose condition does not hold; after several, compile
+        code that tests it.
+        """
         self._refused[pc] += 1
         if self._refused[pc] != ENOUGH or pc in self._conditions:
             return
         condition = self._condition(pc, stops)
         if condition is not None:
-            # Whoever asks the same at many places need not come to each of them.
+            # Compile all breakpoints with an equal condition at once.
             alike = {at: condition for at in stops if self._condition(at, stops) == condition}
             self._conditions = {**self._conditions, **alike, pc: condition}
             self._renew_program()
@@ -445,7 +450,7 @@ class RunEngine:
     # ---- before a run ----------------------------------------------------------------------
 
     def _prepare(self, jobs: int, stops: frozenset[int]) -> None:
-        """Distribute the CTAs and set code and marks, unless `prepare_ahead` has done so."""
+        """Distribute the CTAs, and install code and marks, unless `prepare_ahead` did."""
         workers = self.workers
         ahead, self._ahead = self._ahead, None
         if ahead is None or stops or ahead != self._seen(jobs) or not self._plain():
@@ -454,7 +459,7 @@ class RunEngine:
             workers.wipe_reused(bool(stops) or workers.needs_wipe(self.program.listing.written()))
 
     def prepare_ahead(self) -> None:
-        """Prepare the first run before it is asked for."""
+        """Prepare the first run in advance."""
         if self._plain():
             jobs = self.workers.jobs(NO_LIMIT)
             self.workers.distribute(jobs)
@@ -463,12 +468,14 @@ class RunEngine:
             self.workers.wake_early()
 
     def _seen(self, jobs: int) -> tuple[object, ...]:
-        """What the preparation depends on: threads, allocations, quantum, code."""
+        """A key of everything the preparation depends on: threads, allocations, quantum, code."""
         launched = self.launched
         return jobs, launched.memory.changes, launched.schedule.quantum, self._addresses()
 
     def _plain(self) -> bool:
-        """Whether warps are as they were placed, without observers or a trap handler."""
+        """Whether warps are in the state in which they were placed, without observers or a trap
+        handler.
+        """
         launched = self.launched
         begun = launched.total or launched.residency.finished_ctas
         watched = launched.observed() or launched.traps.handler is not None

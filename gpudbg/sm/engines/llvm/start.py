@@ -31,24 +31,26 @@ if TYPE_CHECKING:
 COLD = 3000
 """Instructions of a kernel that the step engine takes before a launch waits for its code."""
 COLD_EACH = 16
-"""As many for each instruction of its code: that takes half as long as to compile it quickly, so
-that a launch which ends before it was not worth its code."""
+"""Additional such instructions for each instruction of code: stepping these takes half as long as
+compiling the code quickly, so that shorter launches gain nothing by it.
+"""
 COLD_BESIDE = 8000
 """Instructions before a copy of the process is made: it costs the launch 5 to 15 ms, most of them
 for pages that the host has to keep apart, and a launch that ends before its code is there shall not
 have lost more than a tenth."""
 PATIENCE = 3.0
-"""Seconds to wait for code that this process makes before the step engine goes on.  Both are
-Python: beside stepping, what takes 30 ms alone was not there after 400 (measured); code of a usual
-kernel takes less than a tenth of this."""
+"""Seconds to wait for code made in a thread of this process before stepping on. Both are Python:
+what takes 30 ms alone took over 400 ms beside stepping (measured); usual kernels take less than a
+tenth of this.
+"""
 POLL = 0.02
-"""Seconds between two looks for an interrupt meanwhile."""
+"""Seconds between two checks for an interrupt while waiting."""
 
 MISSING = "llvmlite is not installed: everything runs on the step engine"
 
 
 class FastEngine:
-    """Decides when a launch gets compiled code, and runs it.
+    """The engine of `auto` and `run`: decides when a launch gets compiled code, and runs it.
 
     Attributes:
         engine: the run engine, once there is one.
@@ -156,7 +158,7 @@ class FastEngine:
             while not program.collect():
                 yield
             engine = self._made()
-            # What a copy has not made is on disk, or is made now.
+            # What the copy did not make is loaded from disk, or made now.
             engine.program.version(True, QUICK)
             self.engine = engine
             self._compiled.add(self._entry)
@@ -168,7 +170,7 @@ class FastEngine:
         entry, total = self._entry, self._launched.total
         self._stepped[entry] += total - self._noted
         self._noted = total
-        # Code for another kind of launch says nothing about how long this one is.
+        # Code for another kind of launch says nothing about the length of this one.
         return total if entry in self._compiled else self._stepped[entry]
 
     def _cold(self) -> int:
@@ -197,7 +199,7 @@ class FastEngine:
         try:
             return self.engine.advance(request)
         except RefusedModuleError as error:
-            # What ran so far is in the records: the step engine goes on from there.
+            # The state is in the records: the step engine continues from there.
             self.engine, self.trouble = None, f"the compiler failed: {error}"
             return Pause.HAND_OVER
 
@@ -227,14 +229,14 @@ class FastEngine:
             engine = self._made()
             engine.program.version(True, GOOD if self._eager else QUICK)
             if self._eager:
-                # A launch on another engine may have left quick code.
+                # A launch on another engine may have left only quick code.
                 engine.program.improve()
             self.engine = engine
             self._compiled.add(self._entry)
         except (ImportError, OSError, RefusedModuleError) as error:
             self.trouble = f"the compiler failed: {error}"
         except RuntimeError:
-            # The process is ending, which starts no more threads: nobody needs the code.
+            # A process that is ending starts no more threads, and needs no code.
             if threading.main_thread().is_alive():
                 raise
         finally:

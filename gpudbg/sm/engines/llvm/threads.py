@@ -31,7 +31,7 @@ Function = Callable[[int], None]
 
 @cache
 def _functions() -> tuple[Function, Function, build.Library]:
-    """The leader's and the follower's function, and the library, which must stay loaded."""
+    """(leader function, follower function, library); the library must stay loaded."""
     library = build.library()
     kind = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
     return kind(library.address(stealing.LEAD)), kind(library.address(stealing.FOLLOW)), library
@@ -69,7 +69,7 @@ class ThreadPool:
 
     def __init__(self, most: int) -> None:
         """Args: most: followers at most; each is started when it first has work."""
-        # Its followers read it whatever becomes of the pool.
+        # Followers read it even after the pool is gone.
         memory = for_ever(
             zeroed(stealing.HEAD_BYTES + (1 + most) * stealing.BOX_BYTES + arena.LINE)
         )
@@ -77,9 +77,9 @@ class ThreadPool:
         self.moved = False
         self._at = address_of(memory)
         self._words = words = memory.data.cast("q")
-        # The library is kept: its code must stay.
+        # Keep the library: its code must stay loaded.
         self._lead, self._follow, self._library = _functions()
-        # The leader's first.
+        # The leader's box comes first.
         self._boxes = [stealing.HEAD_BYTES // 8]
         for place, name in (
             (stealing.READ, "read"),
@@ -142,7 +142,7 @@ _idle: dict[int, list[ThreadPool]] = {}
 """Pools without a run, by their size."""
 
 if hasattr(os, "register_at_fork"):
-    # The threads are not in the child.
+    # A forked child has none of the threads.
     os.register_at_fork(after_in_child=_idle.clear)
 
 
@@ -166,7 +166,7 @@ def release_pool(rested: ThreadPool) -> None:
 
 
 def _nothing() -> None:
-    """The request of a ticker whose run is over."""
+    """Placeholder request of a ticker whose run is over."""
 
 
 class Ticker:

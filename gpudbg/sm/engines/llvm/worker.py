@@ -69,7 +69,7 @@ class Worker:
         self._first = first
         self._ring = ISSUED + sms
         words = self._ring + sms * config.ctas_per_sm * config.warps
-        # The line behind belongs to no other thread.
+        # Pad by a cache line: the next one belongs to another thread.
         memory = zeroed(8 * words + 2 * arena.LINE)
         self.address = address_of(memory)
         self._fields = memory.data.cast("q")
@@ -160,7 +160,7 @@ class Worker:
         self.write_local_ranges()
 
     def _untouched(self) -> bool:
-        """Whether the descriptors that an arena is made with are right for this worker."""
+        """Whether an arena's initial descriptors are right for this worker."""
         launched = self.launched
         handler = launched.traps.handler is not None
         return self._first and not (launched.total or handler or launched.observed("barrier"))
@@ -263,7 +263,9 @@ class Worker:
     # ---- from compiled code ----------------------------------------------------------------
 
     def account(self) -> int:
-        """Add the counts of the last call to the launch's; the number of CTAs that ended in it."""
+        """Add the last call's counts to the launch's. Returns the number of CTAs that ended in
+        it.
+        """
         fields, issued, before = self._fields, self._issued, self._before
         for n, sm in enumerate(self.launched.sms):
             sm.issued += issued[n] - before[n]

@@ -39,13 +39,14 @@ MOST_SHORT = 32
 ALONE = 2_000_000
 
 _EPOCHS = itertools.count(arena.UNTOUCHED + 1)
-"""Numbers of periods in which only compiled code changes warps; each is used once."""
+"""Source of epoch numbers: periods in which only compiled code changes warps; each is used once."""
 
 
 @cache
 def _functions(called: frozenset[str], shared: bool) -> tuple[tuple[int, int], ...]:
-    """(Place in the environment's table, address) of library functions, which are built if need
-    be; `shared`: with atomics for memory that other threads access."""
+    """(Index in the environment's table, address) of library functions, built if need be; `shared`:
+    variants with atomics for memory that other threads access.
+    """
     library = build.library()
     return tuple(
         (
@@ -218,7 +219,7 @@ class Workers:
         return any(home is None or home.seen or home.local_seen for home in self._homes)
 
     def _local_may_be_modified(self) -> bool:
-        """The same for local memory alone."""
+        """Whether Python code may have written to local memory of resident warps."""
         return any(home is None or home.local_seen for home in self._homes)
 
     def needs_wipe(self, written: Access) -> bool:
@@ -264,7 +265,7 @@ class Workers:
             self._memory_changes, self._prepared = -1, len(self.workers)
         buffers = {} if launched.trace is None else launched.trace.buffers()
         heard = launched.observed("warp_end") or launched.observed("cta_end")
-        # Python places the blocks of a cluster, together, and has their barrier.
+        # Blocks of a cluster are placed together by Python, which also handles their barrier.
         clustered = launched.config.cluster_size > 1
         for worker in self.workers:
             for kind, buffer in buffers.items():
@@ -275,7 +276,7 @@ class Workers:
             worker.put("wipe", self._wipe)
             worker.set_numbers(residency.hand_out(), chunk, EVEN * jobs)
             worker.reset_turn()
-        # What comes later may wait for numbers that were given back, and must not take their room.
+        # Later CTAs may wait for numbers that were given back, and must not take their room.
         self._last = residency.started if residency.returned else launched.config.ctas
         for worker in self.workers:
             worker.put("ctas", self._last)
@@ -315,7 +316,9 @@ class Workers:
         return ctas
 
     def _link(self, worker: Worker, shared: bool) -> None:
-        """Fill its function table; `shared`: with atomics for memory that other threads access."""
+        """Fill a worker's function table; `shared`: variants with atomics for memory that other
+        threads access.
+        """
         wanted = self._called, shared
         if worker.linked != wanted:
             worker.linked = wanted
@@ -330,7 +333,7 @@ class Workers:
         self.refresh(worker)
 
     def refresh(self, worker: Worker) -> None:
-        """Write to the workers what a step of the present warp, a worker's, can have changed."""
+        """Update the workers after the step engine has executed for a worker's present warp."""
         worker.write_turn()
         epoch = next(_EPOCHS) if self._local_may_be_modified() else arena.UNTOUCHED
         for each in self.workers:
@@ -371,7 +374,7 @@ class Workers:
             if unused := worker.unused():
                 launched.residency.hand_back(unused)
         if len(self.workers) > 1:
-            # The place in the ring of all warps; turns of other threads end here.
+            # Position in the ring of all warps; turns of other threads end here.
             ring = launched.residency.ring
             places = (n for n, warp in enumerate(ring, 1) if warp is schedule.warp)
             schedule.position = next(places, 0)

@@ -8,15 +8,17 @@ from contextlib import contextmanager
 LANES = 32
 
 LIKELY, UNLIKELY = ", !prof !0", ", !prof !1"
-"""Odds of the first label of a branch, so that the other path does not cost registers."""
+"""Branch weights for the likely and unlikely label, so that the unlikely path costs no
+registers.
+"""
 ODDS = """
 !0 = !{!"branch_weights", i32 10000, i32 1}
 !1 = !{!"branch_weights", i32 1, i32 10000}
 !2 = !{}
 """
-"""What a module with odds and held values ends with."""
+"""Metadata at the end of a module that uses branch weights or `HELD`."""
 HELD = ", !held !2"
-"""Of a load of what the record holds until an exit stores something else."""
+"""Metadata of a load whose value the record holds until an exit stores another."""
 
 
 def vector(kind: str) -> str:
@@ -35,7 +37,7 @@ def signed(value: int, bits: int) -> int:
 
 
 class Pending:
-    """A number in a statement that is settled after others have been built."""
+    """A number in an emitted statement that is fixed only after later statements."""
 
     __slots__ = ("_lines", "_number", "_parts")
 
@@ -43,7 +45,7 @@ class Pending:
         self._lines, self._number, self._parts = lines, number, parts
 
     def settle(self, value: int) -> None:
-        """Give it a value, in place of an earlier one."""
+        """Set the number, replacing an earlier one."""
         before, after = self._parts
         self._lines[self._number] = f"{before}{value}{after}"
 

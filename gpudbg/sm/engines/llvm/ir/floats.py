@@ -47,7 +47,9 @@ _NAN = "0x7FFFFFFFE0000000"
 _LIFT = 2.0**64
 
 _UNLESS_NAN = 0x11111100
-"""VFIXUPIMMPS: the operand, unless it is a quiet or signalling NaN (the two low digits)."""
+"""VFIXUPIMMPS table: pass the operand unless it is a quiet or signalling NaN (the two low
+digits).
+"""
 
 ROUND = {"RN": "roundeven", "RM": "floor", "RP": "ceil", "RZ": "trunc"}
 
@@ -55,7 +57,7 @@ ROUND = {"RN": "roundeven", "RM": "floor", "RP": "ceil", "RZ": "trunc"}
 _ENOUGH = 0x4B000000
 """2**23: the smallest subnormal times this is the smallest normal number."""
 _TINY = 0x26
-"""VFPCLASSPS: zeros of both signs and subnormals."""
+"""VFPCLASSPS mask: zeros of both signs and subnormals."""
 
 
 def number(value: float) -> str:
@@ -70,7 +72,7 @@ def places(first: int, count: int) -> str:
 
 
 class Outlining(Protocol):
-    """What calls functions of the run-time library."""
+    """The interface that calls functions of the run-time library."""
 
     def outlined(self, name: str, operands: tuple[Num, ...]) -> Val:
         """The result of a library function."""
@@ -100,7 +102,7 @@ class Floats:
         """Value -> name of the same as floats, except that NaNs need not be canonical."""
 
     def single(self, a: Num) -> str:
-        """A Value as floats that are there already, or ""."""
+        """A Value's float vector if it exists already, else ""."""
         return self.singles.get(a, "") if isinstance(a, Val) else ""
 
     def f32(self, a: Num) -> str:
@@ -162,8 +164,9 @@ class Floats:
         return isinstance(a, Val) and a.ref in self._canonical
 
     def _numbers(self, ref: str) -> str:
-        """Floats with NaNs canonical, signalling ones too: the compiler may have left out the
-        operation that makes them quiet, such as a product with 1."""
+        """Make the NaNs of floats canonical, signalling ones included, which remain where the
+        compiler removed the quieting operation (a product with 1).
+        """
         kind, nan = "<16 x float>", f"<16 x float> splat (float {_NAN})"
         parts = []
         for half in range(2):
@@ -193,7 +196,7 @@ class Floats:
         return result
 
     def _as_normal(self, result: Num, a: Num) -> Num:
-        """A value with another sign: no more subnormal than it was."""
+        """Note that a value differs from `a` only in sign: its subnormals are those of `a`."""
         if self.subnormals.absent(a):
             self.subnormals.note_absent(result)
         return result
@@ -272,7 +275,7 @@ class Floats:
             if self.is_canonical(a):
                 value = self.canonical(ref)
             else:
-                # A NaN whose sign was changed keeps it; these bits cost nothing unless wanted.
+                # A sign-changed NaN keeps its sign; these bits cost nothing unless used.
                 value = self._flushed_bits(a)
                 if isinstance(value, Val):
                     self.singles[value] = ref

@@ -12,12 +12,11 @@ from gpudbg.sm.engines.llvm.ir.builder import Builder, signed, splat, vector
 from gpudbg.sm.engines.llvm.ir.values import FULL, ONES64, UNIFORM, Mask, Msk, Num, Val, Values
 
 _MOST_SCALE = 1 << 16
-"""Of an index in a sum that is remembered."""
+"""Largest scale of an index that is tracked in a sum."""
 
 
 class Linear(NamedTuple):
-    """What an address of 64 bits is computed from: an index times a number, and a sum of what is
-    the same in all lanes.
+    """A 64-bit address as base + index * scale, where the base is the same in all lanes.
 
     Attributes:
         number: a word of every lane, the index.
@@ -38,7 +37,7 @@ class Integers:
     def __init__(self, ir: Builder, values: Values) -> None:
         self.ir, self.values = ir, values
         self._halves: dict[str, tuple[Val, int]] = {}
-        """Word of an f64 result -> that result, and which word it is."""
+        """Word of an f64 result -> (result, which word)."""
         self._opposites: dict[str, str] = {}
         """Mask -> its complement, in both directions."""
         self._words: dict[Val, Val] = {}
@@ -46,7 +45,7 @@ class Integers:
         self._linears: dict[Val, Linear] = {}
         """Value of 64 bits -> what it is computed from."""
         self._linear_words: dict[str, tuple[Val, int]] = {}
-        """Name of a word -> such a value, and which word of it that is."""
+        """Name of a word -> (64-bit value of `_linears`, which word of it)."""
         self.origins: dict[Val, tuple[Val, int]] = {}
         """Value -> (value, constant) whose sum it is, for addresses with different offsets."""
         self.lane_numbers: dict[Val, tuple[int, ...]] = {}
@@ -59,11 +58,11 @@ class Integers:
         return self.origins.get(a) if isinstance(a, Val) else None
 
     def word(self, a: Num) -> Val | None:
-        """What a value is the sign extension of, if it is one."""
+        """The word that a value sign-extends; None where it is no sign extension."""
         return self._words.get(a) if isinstance(a, Val) else None
 
     def _word_of(self, w: Val, number: int) -> Val:
-        """The low or the high word of what an f64 operation gave."""
+        """The low or high word of an f64 result."""
         words = self.ir.op(f"bitcast {vector('i64')} {w.ref} to <64 x i32>")
         order = ", ".join(f"i32 {2 * n + number}" for n in range(32))
         what = f"shufflevector <64 x i32> {words}, <64 x i32> poison, <32 x i32> <{order}>"
@@ -90,7 +89,7 @@ class Integers:
         return self._two(what, a, b, bits) if lanes is None else self.lanes_of(lanes)
 
     def _by_lanes(self, a: Num, b: Num, known: Callable[[int, int], int]) -> tuple[int, ...] | None:
-        """An operation on what is known in every lane."""
+        """Fold an operation whose operands are known in every lane."""
         rows = [(v,) * 32 if isinstance(v, int) else self.lane_numbers.get(v) for v in (a, b)]
         if rows[0] is None or rows[1] is None:
             return None
@@ -165,10 +164,10 @@ class Integers:
         return Msk(self._opposite(a.lanes, "<32 x i1>", "splat (i1 true)"))
 
     def _opposite(self, ref: str, kind: str, ones: str) -> str:
-        """All bits turned round, once."""
+        """Emit the complement, once for each operand."""
         if ref not in self._opposites:
             turned = self.ir.op(f"xor {kind} {ref}, {ones}")
-            # What a name comes from is there wherever the name is.
+            # A complement's source is available wherever the complement is.
             self._opposites[turned] = ref
             return turned
         return self._opposites[ref]
@@ -284,7 +283,7 @@ class Integers:
         return self._pick(c, a, b, 32)
 
     def _one(self, what: str, a: Num, extra: str = "") -> Val:
-        """An intrinsic of one operand."""
+        """Emit an intrinsic of one operand."""
         if isinstance(a, Val) and a.shape is UNIFORM:
             what = f"call i32 @llvm.{what}.i32(i32 {self.values.scalar(a, 32)}{extra})"
             return Val(32, self.ir.op(what), UNIFORM)
@@ -358,14 +357,13 @@ class Integers:
         return self._noted(self.lo(self._two("lshr", Val(64, w.ref, w.shape), 32, 64)), w, 1)
 
     def _noted(self, word: Num, w: Val, number: int) -> Num:
-        """A word of a value; remembered where it is known what that is computed from."""
+        """A word of a value, recorded as such where the value's linear form is known."""
         if w in self._linears and isinstance(word, Val):
             self._linear_words[word.ref] = w, number
         return word
 
     def linear(self, w: Num) -> Linear | None:
-        """What a value of 64 bits is computed from, if that is known; without the constant of one
-        that is not joined."""
+        """The linear form of a 64-bit value, if known; without the constant of an unjoined pair."""
         if isinstance(w, int) or w.shape is UNIFORM:
             return None
         if w.pair is None:
@@ -379,7 +377,7 @@ class Integers:
         return self._linears[one[0]]
 
     def _linear_sum(self, total: Num, a: Num, b: Num) -> None:
-        """Remember what a sum is computed from."""
+        """Record the linear form of a sum."""
         for one, other in ((a, b), (b, a)):
             known = self.linear(one)
             if known is None or not self.values.uniform(other) or isinstance(total, int):
@@ -391,7 +389,7 @@ class Integers:
             return
 
     def _linear_product(self, total: Num, a: Num, b: Num) -> None:
-        """Remember what a product is computed from."""
+        """Record the linear form of a product."""
         for scale, other in ((a, b), (b, a)):
             if not isinstance(scale, int) or not 0 < scale <= _MOST_SCALE:
                 continue
@@ -447,7 +445,7 @@ class Integers:
         return self.wxor(a, ONES64)
 
     def _words_moved(self, what: str, a: Num, n: Num) -> Num:
-        """A shift of 64 bits; of words that are not joined by a number, one by one."""
+        """A 64-bit shift; of an unjoined pair by a known count, word by word."""
         words = a.pair if isinstance(a, Val) and not a.ref else None
         if words is None or isinstance(words[1], int) or words[2]:
             return self._shift(what, a, n, 64)
@@ -464,7 +462,7 @@ class Integers:
         return self.wide(self._funnel(high, low, 32 - n), move(high, n))
 
     def _funnel(self, high: Num, low: Num, n: int) -> Num:
-        """The high word of both moved to the left by less than 32."""
+        """The high word of a pair shifted left by `n` < 32."""
         values = self.values
         if values.uniform(high, low):
             words = f"i32 {values.scalar(high, 32)}, i32 {values.scalar(low, 32)}, i32 {n}"

@@ -1,4 +1,4 @@
-"""Where no subnormal is left, so that none need be flushed.
+"""Tracks values that hold no subnormal, so that flushing them can be left out.
 
 The vendor's compiler scales small operands of MUFU before it:
 
@@ -13,11 +13,11 @@ from gpudbg.sm.engines.llvm.ir.values import Mask, Msk, Num, Val
 
 
 class Subnormals:
-    """What is known of the subnormals in values; all tables are by names of IR values."""
+    """Facts about subnormals in values; all tables are keyed by names of IR values."""
 
     def __init__(self) -> None:
         self._normal: set[str] = set()
-        """Values without a subnormal."""
+        """Values known to hold no subnormal."""
         self._sizes: dict[str, tuple[str, str]] = {}
         """|x| -> x, and x as floats."""
         self._small: dict[str, str] = {}
@@ -26,11 +26,11 @@ class Subnormals:
         """x times a large number -> x."""
 
     def absent(self, a: Num) -> bool:
-        """Whether a value is known to hold none."""
+        """Whether a value is known to hold no subnormal."""
         return isinstance(a, Val) and a.ref in self._normal
 
     def note_absent(self, a: Num) -> None:
-        """A value holds none."""
+        """Record that a value holds no subnormal."""
         if isinstance(a, Val):
             self._normal.add(a.ref)
 

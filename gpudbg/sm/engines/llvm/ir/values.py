@@ -19,7 +19,7 @@ ONES64 = 0xFFFF_FFFF_FFFF_FFFF
 
 
 class Slow(Exception):  # noqa: N818 - not an error: the instruction is left to the step engine
-    """This form has no compiled version."""
+    """Raised where an instruction form has no compiled version."""
 
 
 class Shape(Enum):
@@ -88,12 +88,12 @@ def varying(a: Num) -> TypeGuard[Val]:
 
 
 def copy_of(mask: Mask) -> Mask:
-    """The mask in the forms it has now: later ones may not be known on this path."""
+    """The mask in its present forms: forms computed later may not be available on this path."""
     return mask if isinstance(mask, int) else Msk(mask.lanes, mask.bits, mask.truth)
 
 
 def alike(a: Mask, b: Mask) -> bool:
-    """Whether masks are known to be the same."""
+    """Whether two masks are known to be equal."""
     if isinstance(a, Msk) and isinstance(b, Msk):
         return bool(a.bits) and a.bits == b.bits
     return a == b
@@ -118,7 +118,7 @@ class Values:
         return self.whole(a, bits)[len(vector(f"i{bits}")) + 1 :]
 
     def spread(self, ref: str, bits: int) -> str:
-        """A scalar in all lanes."""
+        """Broadcast a scalar to all lanes."""
         kind = vector(f"i{bits}")
         first = self.ir.op(f"insertelement {kind} poison, i{bits} {ref}, i64 0")
         return self.ir.op(
@@ -133,7 +133,7 @@ class Values:
         return a.ref
 
     def joined(self, a: Val) -> None:
-        """Give an unjoined pair, or what is emitted late, its name."""
+        """Emit the joined form of a pair, or a late value, and name it."""
         ir = self.ir
         if a.ref:
             return
@@ -161,7 +161,7 @@ class Values:
         a.ref = joined
 
     def _interleaved(self, low: Num, high: Num) -> str:
-        """Words in all lanes as 64-bit lanes."""
+        """Combine two words per lane into 64-bit lanes."""
         order = ", ".join(f"i32 {n}, i32 {n + 32}" for n in range(32))
         pair = f"{self.whole(low, 32)}, {self.whole(high, 32)}"
         mixed = self.ir.op(f"shufflevector {pair}, <64 x i32> <{order}>")
@@ -169,7 +169,7 @@ class Values:
 
     @staticmethod
     def shape(*values: Num) -> Shape:
-        """Of a value that is made of others."""
+        """Shape of a value computed from others."""
         return UNIFORM if Values.uniform(*values) else VARYING
 
     @staticmethod

@@ -88,8 +88,9 @@ def apart_function(name: str, size: int, rows: str = "", results: Results = NOTH
 
 
 def _part(b: Body, address: Val, size: int, left: str) -> str:
-    """Those of the lanes left that are inside the first one's allocation, as bits; the site knows
-    it then.  Returns false from the function where there is none."""
+    """Emit: the lanes left that lie inside the first one's allocation, as bits; the site caches
+    that allocation.  Returns false from the function where no allocation holds it.
+    """
     ir = b.ir
     first = ir.op(f"call i32 @llvm.cttz.i32(i32 {left}, i1 false)")
     lowest = ir.op(f"extractelement {I64} {address.ref}, i32 {first}")

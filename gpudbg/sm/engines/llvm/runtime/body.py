@@ -15,7 +15,7 @@ I1 = "<32 x i1>"
 
 
 class _NoCalls:
-    """Library functions do not call one another's operations."""
+    """Outlining that is never used: library functions do not call one another's operations."""
 
     def outlined(self, name: str, operands: tuple[Num, ...]) -> Val:
         """Never wanted by the definitions of operations."""
@@ -52,13 +52,13 @@ class Body:
 
 
 def arguments(space: str) -> str:
-    """The parameters that accesses to a space begin with."""
+    """Parameters that begin every access function of a space."""
     wide = "ptr %lo, ptr %hi" if space in ("global", "generic") else "ptr %lo"
     return f"ptr %env, ptr %rec, ptr %site, {wide}, i64 %add, i32 %mask"
 
 
 def nothing_to_do(b: Body) -> None:
-    """Without executing lanes nothing happens."""
+    """Emit a return where no lane executes."""
     with b.ir.returning(b.ir.op("icmp eq i32 %mask, 0")):
         b.ir.line("ret i1 true")
 
@@ -127,7 +127,7 @@ def places_shared(b: Body, size: int) -> tuple[Val, str]:
     turn = size.bit_length() - 1
     turned = low
     if turn:
-        # Turned right by the bits that must be 0, an offset is huge unless they are.
+        # Rotate right by the bits that must be 0: a misaligned offset becomes huge.
         pair = f"{I32} {low.ref}, {I32} {low.ref}, {b.values.whole(turn, 32)}"
         turned = Val(32, ir.op(f"call {I32} @llvm.fshr.v32i32({pair})"))
     bytes_ = ir.op(f"trunc i64 {ir.get('i64', '%env', layout.SHARED_BYTES)} to i32")
@@ -145,7 +145,7 @@ def places_local(b: Body, size: int) -> tuple[Val, str]:
     low_bytes = Val(64, ir.get("i64", "%env", layout.LOCAL_LOW), UNIFORM)
     start = Val(64, ir.get("i64", "%env", layout.LOCAL_START), UNIFORM)
     moved = ints.wadd(ints.wsub(address, start), low_bytes)
-    # Between the ranges there is nothing.
+    # Between the two ranges there is no memory.
     moved = ints.wselect(ints.wult(address, start), NOWHERE, moved)
     place = ints.wselect(ints.wult(address, low_bytes), address, moved)
     limit = Val(64, ir.get("i64", "%env", layout.LOCAL_BYTES), UNIFORM)

@@ -166,7 +166,7 @@ class ControlFunction:
         return Warp(self.ir, self.slot(table, index).follow().ref)
 
     def clear(self, place: TypedPointer, count: Int, step: int = 16) -> None:
-        """Zero bytes, `step` at a time; there is room for the last ones."""
+        """Emit: zero bytes, `step` at a time; the memory must have room for a last full step."""
         n = self.variable(64, 0)
         with self.loop() as end:
             at = n.get()

@@ -85,7 +85,7 @@ class FloatBodies:
         return ints.select(below, up, bits)
 
     def _flushed(self, bits: Num, value: str, rnd: str) -> Num:
-        """Results that are tiny after rounding flushed; see `numeric._flushed`."""
+        """Flush results that are tiny after rounding; see `numeric._flushed`."""
         floats = self.floats
         size = floats.f64(floats.wand(floats.bits64(value), MAGNITUDE64))
         least = number(2.0**-126)

@@ -82,9 +82,9 @@ def _half(b: Body, kind: str, ref: str, half: int) -> str:
 
 
 def _regular(b: Body, inside: Val, size: int, half: int) -> tuple[str, str]:
-    """(i1: 16 lanes follow one another in memory, the first one's offset).
+    """(i1 whether 16 lanes access consecutive memory, the first lane's offset).
 
-    That one need not execute: its offset of 32 bits may be negative, and wrap around.
+    The first lane need not execute: its 32-bit offset may be negative and wrap around.
     """
     ir = b.ir
     one = f"i{inside.bits}"
@@ -98,7 +98,7 @@ def _regular(b: Body, inside: Val, size: int, half: int) -> tuple[str, str]:
     same = ir.op(f"icmp eq {kind} {part}, {goal}")
     bits = ir.op(f"bitcast <{CHUNK} x i1> {same} to i{CHUNK}")
     if inside.bits == 32:
-        # A lane that executes is at most 64 bytes further, below the 2 GiB that there may be.
+        # An executing lane's offset is at most 64 bytes more, below the limit of 2 GiB.
         first = ir.op(f"sext i32 {first} to i64")
     return ir.op(f"icmp eq i{CHUNK} {bits}, -1"), first
 
@@ -108,7 +108,7 @@ def _window(b: Body, base: str, inside: Val) -> None:
     vectors, from which lanes pick."""
     ir, ints = b.ir, b.ints
     lane = ir.op("call i32 @llvm.cttz.i32(i32 %mask, i1 false)")
-    # The lane's number is not known: from memory, where the caller has put the row.
+    # The lane is known only at run time: read its offset from the row that the caller stored.
     row = ir.op(f"getelementptr i32, ptr %lo, i32 {lane}")
     first = ir.op(f"add i32 {ir.get('i32', row)}, {ir.op('trunc i64 %add to i32')}")
     piece = ir.op(f"and i32 {first}, -256")
@@ -149,7 +149,7 @@ def _chunks(b: Body, size: int, base: str, inside: Val, values: str | None) -> N
         kind = f"<{CHUNK} x i32>"
         if values is None:
             ir.put(kind, "zeroinitializer", "%out", 64 * half, 64)
-        # A host takes very long over a vector without any lane where there is no memory.
+        # Hosts are very slow at a masked access to unmapped memory, even with an empty mask.
         none = ir.op(f"icmp eq i{CHUNK} {ir.op(f'bitcast <{CHUNK} x i1> {chosen} to i{CHUNK}')}, 0")
         ir.choose(none, after, some)
         ir.label(some)
@@ -312,7 +312,7 @@ def _otherwise(space: str, name: str, rows: str) -> str:
 
 
 def _mark(space: str, size: int) -> str:
-    """Note that bytes were written: what a store of all ones does, in the marks."""
+    """Emit: mark bytes as written, by a store of ones to the marks."""
     name = layout.symbol(f"mark.{space}.{size}")
     b = Body(otherwise=_otherwise(space, name, ""))
     ir = b.ir
@@ -389,7 +389,7 @@ def constant_functions() -> list[str]:
             inside = Val(64, b.values.bare(b.ints.zext(b.row(32, "%lo")), 64))
             limit = Val(64, b.ir.get("i64", "%bank", 8), UNIFORM)
             refuse(b, bad_lanes(b, inside, limit, size))
-            # Lanes that do not execute may point anywhere: the gathers are masked.
+            # Gathers are masked: lanes that do not execute may hold any address.
             _gather(b, size, signed, False, b.ir.get("ptr", "%bank"), inside)
             b.ir.line("ret i1 true")
             name = layout.symbol(f"load.const.{size}{'s' if signed else ''}")

@@ -23,10 +23,12 @@ from gpudbg.sm.engines.llvm.ir.integers import Integers
 from gpudbg.sm.engines.llvm.ir.values import Mask, Num, Val, Values
 
 _MIDDLE = 1 << 28
-"""Of the bits of a double that an f32 does not have: the middle between two f32."""
+"""Bits of a double beyond f32: the pattern of the middle between two f32."""
 
 _NEAR = 1 << 14
-"""Distance to it, in the double's last places, that the steps do not decide: 2**-38 of 1."""
+"""Distance from that middle, in last places of the double, within which the steps are undecided:
+2**-38 of 1.
+"""
 
 
 def _numbers(*texts: str) -> tuple[float, ...]:
@@ -96,13 +98,13 @@ _QUARTERS = 1.5 * 2.0**50
 
 
 class MufuSteps:
-    """Results and the lanes where they need not be right."""
+    """Each method returns the results, and the mask of lanes in which they may be wrong."""
 
     def __init__(self, ir: Builder, values: Values, ints: Integers, floats: Floats) -> None:
         self.ir, self.values, self.ints, self.floats = ir, values, ints, floats
 
     def _fused(self, what: str, a: str, b: str) -> str:
-        """An operation that may be fused with another one: the last bit is free."""
+        """An operation that may be fused with another; its last bit may vary."""
         return self.ir.op(f"{what} contract {F64} {a}, {b}")
 
     def _series(self, coefficients: tuple[float, ...], x: str) -> str:
@@ -112,15 +114,16 @@ class MufuSteps:
         return total
 
     def _rounded(self, value: str) -> tuple[Val, Mask]:
-        """To f32; where that is not decided."""
+        """Round to f32. Returns the result and the mask of undecided lanes."""
         low = self.ints.lo(self.floats.bits64(value))
         near = self.floats.and_(self.ints.add(low, _NEAR - _MIDDLE), 2 * _MIDDLE - 1)
         narrow = self.ir.op(f"fptrunc {F64} {value} to {F32}")
         return self.floats.bits32(narrow), self.ints.ult(near, 2 * _NEAR)
 
     def ex2(self, a: Num) -> tuple[Num, Mask]:
-        """Only a sum of exponents brings the integer part in; it is 128 for what is too large,
-        which makes infinity of 1, and -127 for what is too small, which makes 0 of it."""
+        """2**x. The integer part is added to the exponent: 128 for overflow turns 1 into infinity,
+        -127 for underflow turns it into 0.
+        """
         ir, floats = self.ir, self.floats
         x = floats.f32(a)
         bounded = x
@@ -136,7 +139,7 @@ class MufuSteps:
         return self.ints.select(floats.test("uno", F32, x, x), NAN32, result), odd
 
     def lg2(self, a: Num) -> tuple[Num, Mask]:
-        """Not of zeros, infinities, NaN and what is negative."""
+        """log2(x); undecided for zeros, infinities, NaN and negative operands."""
         ir, ints = self.ir, self.ints
         special = ints.mnot(ints.ult(ints.sub(a, MIN_NORMAL), INF32 - MIN_NORMAL))
         exponent = ints.sar(ints.sub(a, _SQRT_HALF), 23)
@@ -170,10 +173,10 @@ class MufuSteps:
         return floats.xor(result, minus), ints.mor(odd, ints.mor(large, coarse))
 
     def sin(self, a: Num) -> tuple[Num, Mask]:
-        """Not of large angles."""
+        """sin(x); undecided for large angles."""
         result, odd = self._circle(a, 0)
         return self.floats.xor(result, self.floats.and_(a, SIGN32)), odd
 
     def cos(self, a: Num) -> tuple[Num, Mask]:
-        """Not of large angles."""
+        """cos(x); undecided for large angles."""
         return self._circle(a, 1)

@@ -1,13 +1,15 @@
-"""Compiled code that reads rows of accesses (`gpudbg.sm.trace`, `ordered`) and says whether any of
-them could be a data race, read what nobody has written, or be a barrier that not all come to.
+"""Screening for checks: compiled code that reads rows of accesses (`gpudbg.sm.trace`, `ordered`)
+and tells whether one could be a data race, a read of unwritten memory, or a barrier that not all
+threads reach.
 
-It answers "cannot be" or "may be": an exact check of the same launch follows the latter.  So it
-knows few orders (program order, lanes that are active together, barriers of whole CTAs, lanes after
-`__syncwarp`), and forgets details of accesses rather than keep lists of them.
+The answer "may be" is conservative: an exact check of the same launch follows it.  So only few
+orders are known (program order, lanes that are active together, barriers of whole CTAs, lanes after
+`__syncwarp`), and shadow words summarise accesses rather than list them.
 
 Beside every four bytes of memory that is touched lie three words (`screening_words`): the last
-write, the last reads and the last strong accesses (atomics).  A later access that is not ordered
-after the earlier one, and does not conflict with it, widens who it was.
+write, the last reads and the last strong accesses (atomics).  A later access that is neither
+ordered after the earlier one nor in conflict with it widens the recorded accessor (lane, warp, CTA,
+several CTAs).
 """
 
 from __future__ import annotations
@@ -82,8 +84,10 @@ STRONG: Final = 1
 READ_ONLY: Final = 2
 WEAK: Final = 4
 ALL_LANES: Final = 8
-"""Flags of an instruction: its accesses are strong for the whole GPU; it reads through the path of
-memory that nobody writes; its atomics are not strong for the whole GPU; it asks for all lanes."""
+"""Flags of an instruction. STRONG: its accesses are strong at GPU scope; READ_ONLY: it reads
+through the read-only cache; WEAK: its atomics are not strong at GPU scope; ALL_LANES: it requires
+all lanes.
+"""
 
 WARP_BYTES: Final = 16
 CTA_BYTES: Final = 64 + 32 * WARP_BYTES
@@ -100,7 +104,7 @@ _SIZES: Final = (15 << MASK_SHIFT) - (1 << 64)
 
 @dataclass(slots=True)
 class _Row:
-    """What is known of the row that is looked at."""
+    """Fields of the row being examined, as IR values."""
 
     pc: Int
     lanes: Int
@@ -118,7 +122,7 @@ class _Row:
 
 @dataclass(slots=True)
 class _Made:
-    """What is the same for all lanes of an access, once its count is known.
+    """Values that are the same for all lanes of an access, computed once its count is known.
 
     Attributes:
         count, me: the CTA's count, and a word with it and the CTA.
@@ -162,7 +166,7 @@ class _Cell:
 
 
 class Screen:
-    """Emits the function."""
+    """Emits the screening function."""
 
     def __init__(self) -> None:
         self.ir = ir = Builder()
@@ -219,7 +223,7 @@ class Screen:
                 self._begin(state, cta, slot)
             own = state.at(warp * WARP_BYTES).at(_WARPS)
             with self._when((state.load(64, _ARRIVED) >> warp & 1).differs(0)):
-                # It goes on, and others have not come.
+                # This warp goes on while others of the CTA have not arrived.
                 state.store(64, 0, _ARRIVED)
                 with self._when(self._barriers | self._races):
                     self._found("barrier", pc)
@@ -241,7 +245,7 @@ class Screen:
                 strong & (size >= 4), kind.differs(KINDS.index("load")),
                 (flags & READ_ONLY).differs(0),
             )  # fmt: skip
-            # Where all of shared memory has been written, nothing undefined is read there.
+            # Where all shared memory has been written, no shared read can be undefined.
             shared = space.equals(SPACES.index("shared"))
             whole = state.load(64, _UNWRITTEN).equals(0) & ~self._races & shared
             ir.unless(str(whole.ref), after)
@@ -254,7 +258,7 @@ class Screen:
         return flags.at((pc - self._field("code")) >> 3).load(8)
 
     def _begin(self, state: TypedPointer, cta: Int, slot: Int) -> None:
-        """A CTA has come in the place of another."""
+        """Reset the state of a slot: a CTA has taken another's place."""
         ir = self.ir
         waits = state.load(64, _ARRIVED).differs(0)
         with self._when(waits & (self._barriers | self._races)):
@@ -280,7 +284,7 @@ class Screen:
             ir.line(f"call void @llvm.memset.p0.i64(ptr {at}, i8 0, i64 {bytes_.ref}, i1 false)")
 
     def _tick(self, state: TypedPointer, pc: Int) -> Int:
-        """A new count of the CTA."""
+        """Advance the CTA's count. Returns the new value."""
         count = state.load(64, _COUNT) + 1
         state.store(64, count, _COUNT)
         with self._when(count >= LATEST):
@@ -472,7 +476,7 @@ class Screen:
             slot.store(64, slot.load(64) | 1 << what)
 
     def _uniform(self, row: _Row, rows: TypedPointer) -> tuple[Int, Int]:
-        """Whether lanes read one place, and the lanes that are judged: then the first of them."""
+        """(i1 whether all lanes read one place, lanes to examine: then only the first)."""
         ir = self.ir
         first = row.lanes & (Int(ir, 32, 0) - row.lanes)
         lane = Int(ir, 32, ir.op(f"call i32 @llvm.cttz.i32(i32 {first.ref}, i1 true)"))
@@ -498,7 +502,7 @@ class Screen:
         )  # fmt: skip
 
     def _lanes_of(self, row: _Row) -> None:
-        """What the lanes of an access say of the warp: they have parted, or are together."""
+        """Update from an access's lanes whether the warp has diverged or is together."""
         ir, own = self.ir, row.own
         last = own.load(32, _LAST)
         whole, part, after = ir.fresh("whole"), ir.fresh("part"), ir.fresh("known")
@@ -518,7 +522,7 @@ class Screen:
         ir.label(after)
 
     def _local(self, row: _Row, address: Int, lane: Int, reads: Int) -> None:
-        """Bytes of a lane's local memory."""
+        """Examine an access to a lane's local memory: undefined reads, written bytes."""
         ir = self.ir
         low, start = self._field("local_low"), self._field("local_start")
         place = (address < low).select(address, address - start + low)
@@ -541,20 +545,20 @@ class Screen:
                     cell.store(8, written | bits.trunc(8))
 
     def _slot(self, row: _Row) -> Int:
-        """A number of the warp among the resident ones."""
+        """Number of the row's warp among the resident warps."""
         ir = self.ir
         state = ir.op(f"ptrtoint ptr {row.state.ref} to i64")
         return (Int(ir, 64, state) - self._field("ctas")) // CTA_BYTES + row.warp
 
     def _bits(self, size: Int, address: Int) -> Int:
-        """Which bytes of a word are meant."""
+        """Mask of the bytes of a four-byte word that an access of `size` at `address` touches."""
         small = ((Int(self.ir, 64, 1) << size) - 1) << (address & 3)
         return (size >= 4).select(Int(self.ir, 64, 15), small)
 
     def _granules(
         self, row: _Row, shared: Int, offset: Int, lane: Int, reads: Int, at: Variable
     ) -> None:
-        """The words of four bytes each that a lane touches."""
+        """Loop over the four-byte granules that a lane's access touches."""
         ir = self.ir
         bits = self._bits(row.size, offset)
         begin, end = Variable(ir, 64, offset >> 2), (offset + row.size + 3) >> 2
@@ -593,7 +597,7 @@ class Screen:
         self, row: _Row, cell: _Cell, bits: Int, lane: Int, shared: Int, number: Int,
         reads: Int,
     ) -> None:  # fmt: skip
-        """Hold an access against those before it, and keep it."""
+        """Examine an access to one granule against the earlier ones, then record it."""
         ir, made = self.ir, row.made
         assert made is not None
         mine = made.whole.select(made.many, (row.warp << 5) + lane)
@@ -609,7 +613,7 @@ class Screen:
     def _define(
         self, row: _Row, cell: _Cell, bits: Int, shared: Int, number: Int, reads: Int
     ) -> None:  # fmt: skip
-        """Of an access, whether it reads unwritten memory, and which bytes it writes."""
+        """Check whether the access reads unwritten bytes, and record the bytes it writes."""
         write = self._held(cell.load(WRITE), row, shared)
         missing = bits & ~(write >> MASK_SHIFT)
         with self._when(missing.differs(0)):
@@ -628,7 +632,7 @@ class Screen:
         self, row: _Row, cell: _Cell, bits: Int, lane: Int, shared: Int, number: Int,
         reads: Int, mine: Int, known: str,
     ) -> None:  # fmt: skip
-        """Look for a race, too."""
+        """Check the access for a race against earlier ones, then record it."""
         ir, made = self.ir, row.made
         assert made is not None
         raw = cell.load(READ)
@@ -653,7 +657,8 @@ class Screen:
         strong, plain, after = ir.fresh("strong"), ir.fresh("plain"), ir.fresh("kept")
         ir.choose(str(row.strong.ref), strong, plain)
         ir.label(strong)
-        # Two atomics of one size are not ordered, so that what was before says nothing of others.
+        # Two atomics of one size are no race but not ordered: earlier accesses remain relevant for
+        # others.
         sized = (atomic & _SIZES).equals(made.code) | atomic.equals(0)
         size = sized.select(made.code, Int(ir, 64, _SIZES))
         cell.store(self._joined(atomic, row, lane, mine) | size, ATOMIC)
@@ -676,35 +681,35 @@ class Screen:
     def _conflicts(
         self, row: _Row, words: tuple[Int, Int, Int], bits: Int, lane: Int, number: Int
     ) -> None:
-        """Hold an access against the last write, reads and strong accesses."""
+        """Compare an access with the last write, reads and strong accesses of its granule."""
         write, read, atomic = words
         meets = (write >> MASK_SHIFT & bits).differs(0)
         self._race_unless(meets, write, row, lane, number)
-        # Strong accesses of another size, or to the same bytes as plain ones.
+        # Strong accesses conflict where sizes differ, or where they overlap plain accesses.
         assert row.made is not None
         sized = row.strong & (atomic >> MASK_SHIFT).equals(row.made.code >> MASK_SHIFT)
         self._race_unless(atomic.differs(0) & ~sized, atomic, row, lane, number)
         read_meets = row.writes & (read >> MASK_SHIFT & bits).differs(0)
         self._race_unless(read_meets, read, row, lane, number)
-        # Through the path of memory that nobody writes: no order helps.
+        # Reads through the read-only cache conflict with any write, whatever the order.
         path = row.read_only & (meets | atomic.differs(0))
         path = path | (read_meets & (read >> RO_BIT & 1).differs(0))
         with self._when(path & self._races):
             self._found("race", row.pc, number << 2)
 
     def _race_unless(self, meets: Int, word: Int, row: _Row, lane: Int, number: Int) -> None:
-        """A race, where bytes meet, unless the earlier accesses happen before."""
+        """Report a race where bytes overlap, unless the earlier accesses happen before this one."""
         maybe = meets & self._races & ~self._before_barrier(word, row)
         with self._when(maybe), self._when(~self._ordered(word, row, lane)):
             self._found("race", row.pc, number << 2)
 
     def _held(self, word: Int, row: _Row, shared: Int) -> Int:
-        """What a word says; nothing where it is of a CTA that was there before."""
+        """A shadow word; 0 where it belongs to a CTA that was in this slot before."""
         other = (word >> CTA_SHIFT & 0xFFFFFF).differs(row.cta)
         return (shared & other).select(Int(self.ir, 64, 0), word)
 
     def _code(self, size: Int) -> Int:
-        """The size of a strong access in four bits."""
+        """A strong access's size encoded in four bits."""
         return size >> 2
 
     def _same_cta(self, word: Int, row: _Row) -> Int:
@@ -712,12 +717,12 @@ class Screen:
         return (word >> CTA_SHIFT & 0xFFFFFF).equals(row.cta) & who.differs(CTAS_MANY)
 
     def _before_barrier(self, word: Int, row: _Row) -> Int:
-        """i1: the CTA has met at a barrier since."""
+        """i1: the CTA has met at a barrier since the word was written."""
         assert row.made is not None
         return self._same_cta(word, row) & ((word & 0xFFFFFF) < row.made.barrier)
 
     def _ordered(self, word: Int, row: _Row, lane: Int) -> Int:
-        """i1: the accesses of a word happen before this one."""
+        """i1: the accesses recorded in a word happen before this one."""
         made = row.made
         assert made is not None
         count = word & 0xFFFFFF
@@ -726,7 +731,7 @@ class Screen:
         single = who < LANES
         warp = single.select(who >> 5, who - LANES)
         same_warp = (who < WARPS_MANY) & warp.equals(row.warp)
-        # Lanes that are together are ordered after all that the warp has done before.
+        # Lanes that execute together are ordered after all earlier accesses of their warp.
         earlier = ~(row.writes & count.equals(made.count))
         phases = (
             row.together
@@ -740,7 +745,7 @@ class Screen:
         return before | (self._same_cta(word, row) & (one | in_warp))
 
     def _joined(self, old: Int, row: _Row, lane: Int, mine: Int) -> Int:
-        """Who made the accesses of a word, with this one."""
+        """The recorded accessor after adding this access to those of `old`."""
         ir, made = self.ir, row.made
         assert made is not None
         result = Variable(ir, 64, mine)
@@ -761,7 +766,7 @@ class Screen:
         return made.me | result.get() << WHO_SHIFT
 
     def _undefined(self, row: _Row, shared: Int, number: Int, bits: Int) -> None:
-        """Bytes that this launch has not written."""
+        """Report a read of bytes that this launch has not written."""
         ir = self.ir
         with self._when(shared):
             self._found("undefined", row.pc, number << 2)
@@ -805,7 +810,7 @@ def drain_text() -> str:
 
 
 def screen_text() -> str:
-    """The module."""
+    """IR of the screening module."""
     return "\n".join(
         [
             "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)",

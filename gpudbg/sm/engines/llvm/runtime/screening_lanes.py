@@ -116,13 +116,13 @@ class _Words:
         return self._op("icmp ne", value, 1)
 
     def select(self, yes: _Words | Int | int, no: _Words) -> _Words:
-        """By these i1."""
+        """Select by these eight i1."""
         given = f"{no.kind} {no.operand(yes)}, {no.kind} {no.ref}"
         found = self.ir.op(f"select {self.kind} {self.ref}, {given}")
         return _Words(self.ir, found, self.width)
 
     def mask(self) -> Int:
-        """These i1 as the low bits of 32."""
+        """These eight i1 as the low bits of an i32."""
         width = self.width
         bits = Int(self.ir, width, self.ir.op(f"bitcast {self.kind} {self.ref} to i{width}"))
         return bits if width == LANES_OF_WARP else bits.zext(32)
@@ -240,7 +240,7 @@ class _Line(_Places):
 
 
 _Found = tuple[_Words, _Words, _Words]
-"""The last writes, reads and strong accesses."""
+"""Shadow words of eight granules: last writes, last reads, last strong accesses."""
 
 
 class LaneWords:
@@ -403,7 +403,7 @@ class LaneWords:
         ok = self._ordered(write, mine) & self._ordered(atomic, mine)
         ok = ok & self._joins(read, before)
         ok = ok & ((write >> MASK_SHIFT).equals(15) | about.defined)
-        # Through the path of memory that nobody writes: no order helps.
+        # Reads through the read-only cache conflict with any write, whatever the order.
         ok = ok & ((write | atomic).equals(0) | (about.read_only ^ 1))
         path = (read & 1 << RO_BIT) | about.read_only.zext(64) << RO_BIT
         return ok, self._joined(read, before, mine) | _ALL_BYTES | path
@@ -419,7 +419,7 @@ class LaneWords:
         about, before = self.about, self._ordered(atomic, mine)
         ok = ((read >> RO_BIT) & 1).equals(0) & self._joins(atomic, before)
         ok = ok & self._ordered(write, mine) & self._ordered(read, mine)
-        # One after the other, if they are of one size.
+        # One strong access after another, if their sizes are equal.
         first, size = atomic.equals(0), 4 >> 2
         ok = ok & (first | (atomic >> MASK_SHIFT).equals(size))
         ok = ok & ((write >> MASK_SHIFT).equals(15) | about.defined | ~first)
@@ -430,7 +430,7 @@ class LaneWords:
         return before | ~self._same_warp(old) | self.about.wide
 
     def _joined(self, old: _Words, before: _Words, mine: _Words) -> _Words:
-        """Who made the accesses of a word, with this one, which follows them or is of others."""
+        """The recorded accessors with this access added, which follows them or is by others."""
         wider = _Words(self.ir, old.operand(CTAS_MANY), self.width)
         wider = self._same_cta(old).select(WARPS_MANY, wider)
         wider = self._same_warp(old).select(self.about.many, wider)
@@ -451,7 +451,9 @@ class LaneWords:
         return self._of_cta(word) & self._who(word).differs(CTAS_MANY)
 
     def _held(self, word: _Words) -> _Words:
-        """Nothing, where a word of shared memory is of a CTA that was there before."""
+        """Shadow words; 0 where one in shared memory belongs to a CTA that was in this slot
+        before.
+        """
         kept = self._of_cta(word) | (self.about.shared ^ 1)
         return kept.select(word, _Words(self.ir, "zeroinitializer", self.width))
 
@@ -465,7 +467,7 @@ class LaneWords:
         return word.equals(0) | (self._same_cta(word) & ((word & 0xFFFFFF) < self.about.barrier))
 
     def _ordered(self, word: _Words, mine: _Words) -> _Words:
-        """i1: nothing, or what happens before this access."""
+        """i1: the word is empty, or its accesses happen before this one."""
         about, count = self.about, word & 0xFFFFFF
         earlier = (count.differs(about.count) | (about.writes ^ 1)) & (count < about.until)
         who = self._who(word)

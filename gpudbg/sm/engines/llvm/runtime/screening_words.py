@@ -1,4 +1,4 @@
-"""The words that `screening` keeps beside memory, three for every four bytes that are touched.
+"""Shadow words of `screening`: three for each four-byte granule that is touched.
 
 A word holds, from the lowest bit, when (24 bits: a count of the CTA), the CTA (24), who (11: a lane
 of a warp; many lanes of a warp; many warps; many CTAs), whether it read through the path of memory
@@ -25,4 +25,6 @@ CTA_SHIFT, WHO_SHIFT, RO_BIT, MASK_SHIFT = 24, 48, 59, 60
 MOMENT: Final = (1 << WHO_SHIFT) - 1
 WHO_MASK: Final = (1 << 11) - 1
 LANES, WARPS_MANY, CTAS_MANY = 1024, 1056, 1057
-"""The first number of who is many lanes of a warp; many warps of a CTA; many CTAs."""
+"""Accessor numbers: first one for "many lanes of a warp"; for "many warps of a CTA"; for "many
+CTAs".
+"""

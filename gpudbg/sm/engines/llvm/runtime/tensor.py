@@ -25,12 +25,12 @@ CHUNK: Final = 8
 vectors of a host with AVX-512."""
 I32, F64, I64 = (f"<{CHUNK} x {kind}>" for kind in ("i32", "double", "i64"))
 _LEAST = 57 << 23
-"""An f32 addend other than zero that is at least 2**-70: what is less is left."""
+"""Least magnitude of a nonzero f32 addend, 2**-70; smaller ones are left to the step engine."""
 _MOST = (127 + 100) << 23
-"""What an addend must be less than, so that no sum overflows."""
+"""Limit of an addend's magnitude, so that no sum overflows."""
 _INFINITE = 0x7F80_0000
 _TOWARD_ZERO, _CONTROL = 0x7F80, "i32"
-"""MXCSR with nothing unmasked and rounding toward zero."""
+"""MXCSR value: all exceptions masked, rounding toward zero."""
 
 
 class Element(NamedTuple):
@@ -152,7 +152,7 @@ class Chunked:
         return self.ir.op(f"{what} {kind} {a}, {b}")
 
     def _with(self, kind: str, what: str, a: str, number: int) -> str:
-        """An operation with the same number in all lanes."""
+        """Emit an operation with one number as second operand in all lanes."""
         scalar = kind[1:-1].split(" x ")[1]
         return self._map(kind, what, a, splat(scalar, number))
 
@@ -166,8 +166,9 @@ class Chunked:
         return self.ir.op(f"shufflevector {kind} {a}, {kind} {b}, <{len(lanes)} x i32> <{picks}>")
 
     def _strided(self, chunks: list[str], kind: str) -> list[str]:
-        """Of a whole vector in two or four parts, for each j the lanes j, j + 8, j + 16, j + 24,
-        again and again."""
+        """For each j the lanes j, j + 8, j + 16, j + 24, repeated, of a vector given in two or four
+        parts.
+        """
         if self.lanes == 2 * CHUNK:
             places = [[j, j + 8, j + 16, j + 24] * 4 for j in range(8)]
             return [self._picked(kind, chunks[0], chunks[1], lanes) for lanes in places]
@@ -202,7 +203,9 @@ class _Product(Chunked):
     # ---- exponents -----------------------------------------------------------------------
 
     def _exponents(self, row: str, element: str) -> list[str]:
-        """Biased exponents of a register's elements, 32 lanes each; notes what is to be left."""
+        """Biased exponents of a register's elements, 32 lanes each; notes elements that this code
+        does not handle.
+        """
         ir, about = self.ir, ELEMENTS[element]
         bits, count = 32 // about.each, 32 * about.each
         kind = f"<{count} x i{bits}>"
@@ -237,7 +240,7 @@ class _Product(Chunked):
         ]
 
     def _leave_odd(self) -> None:
-        """Leave where an element is not for this code."""
+        """Return "not done" where an element is one that this code does not handle."""
         words: dict[str, str] = {}
         for odd, kind in self._bad:
             words[kind] = self._map(kind, "or", words[kind], odd) if kind in words else odd
@@ -352,7 +355,9 @@ class _Product(Chunked):
         return ir.op(f"bitcast {self.i32} {self._map(self.i32, 'or', bits, sign)} to {self.f32}")
 
     def _beside(self, row: str) -> list[list[str]]:
-        """Of each half of a register of B, for each j the lanes j, j + 8, j + 16, j + 24, twice."""
+        """For each half of a register of B, and each j, the lanes j, j + 8, j + 16, j + 24,
+        twice.
+        """
         other, places = self.shape.elements[1], range(0, 128, 4 * self.lanes)
         chunks = [self._values(self.ir.at(row, at), other) for at in places]
         return [
@@ -363,11 +368,11 @@ class _Product(Chunked):
     # ---- sums ----------------------------------------------------------------------------
 
     def _note(self, part: str) -> None:
-        """Remember an addend's size, which may be one that this code is not for."""
+        """Note an addend's size: it may be outside the range this code handles."""
         biggest, least = self._seen
         biggest = self._choose(self.i32, "umax", biggest, part) if biggest else part
         if not self.half:
-            # A zero is the largest of all.
+            # Minus 1, a zero becomes the largest unsigned number.
             below = self._with(self.i32, "add", part, -1)
             least = self._choose(self.i32, "umin", least, below) if least else below
         self._seen = biggest, least
@@ -562,7 +567,7 @@ class _Product(Chunked):
         return self._half(ir.op(f"trunc {self.i32} {raw} to {self.shorts}"))
 
     def _leave_noted(self, bad: str) -> None:
-        """Leave where an addend is not for this code."""
+        """Return "not done" where an addend is one that this code does not handle."""
         biggest, least = self._seen
         odd = self._with(self.i32, "icmp uge", biggest, _INFINITE if self.half else _MOST)
         if least:

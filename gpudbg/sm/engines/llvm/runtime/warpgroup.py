@@ -82,7 +82,7 @@ class _Rows:
         return self._op("lshr", "%first", 3)
 
     def _across(self, width: str, bits: str) -> list[str]:
-        """Where the chunks, each of eight rows at one k, are by k."""
+        """Addresses by k of the 16-byte chunks, each of eight rows at one k."""
         ir = self.ir
         place = self._op("shl", "%first", 1)
         inside = self._op("and", place, self._op("sub", width, 1))
@@ -98,17 +98,17 @@ class _Rows:
         ]
 
     def _swizzled(self, at: str) -> str:
-        """An address with its pattern."""
+        """Apply the swizzle pattern to an address."""
         line = self._op("sub", self._op("lshr", at, 7), self.base)
         return self._op("xor", at, self._op("shl", self._op("and", line, self.mask), 4))
 
     def _put(self, chunk: str, register: int, row: int) -> None:
-        """Four lanes of a register."""
+        """Store four lanes of a register."""
         value = self.ir.op(f"xor {_CHUNK} {chunk}, {self.flip}")
         self.ir.put(_CHUNK, value, f"%r{register}", 16 * row, 16)
 
     def _turned(self, found: list[str]) -> None:
-        """Chunks of one k each to words of two k's of one row."""
+        """Transpose chunks of one k each into words of two k's of one row."""
         ir, halves, words = self.ir, "<8 x i16>", "<8 x i32>"
         raw = [ir.op(f"bitcast {_CHUNK} {chunk} to {halves}") for chunk in found]
         for register in range(2):

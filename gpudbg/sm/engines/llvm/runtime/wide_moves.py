@@ -15,7 +15,7 @@ from gpudbg.sm.engines.llvm.runtime.body import (
 )
 
 GROUP = 8
-"""Lanes whose words are turned into vectors at once."""
+"""Lanes whose words are transposed at once."""
 
 
 def _lane_places(ir: Builder, base: str, inside: Val, lanes: Sequence[int]) -> list[str]:
@@ -39,7 +39,7 @@ def _joined(ir: Builder, width: int, a: str, b: str) -> str:
 
 
 def _turned(ir: Builder, rows: list[str]) -> list[str]:
-    """Four vectors of two times four words as columns: word w of row r becomes word r of w."""
+    """Transpose: four vectors of two times four words; word w of row r becomes word r of row w."""
     kind = "<8 x i32>"
     low, high = [0, 8, 1, 9, 4, 12, 5, 13], [2, 10, 3, 11, 6, 14, 7, 15]
     first, second = [0, 1, 8, 9, 4, 5, 12, 13], [2, 3, 10, 11, 6, 7, 14, 15]
@@ -59,7 +59,7 @@ def load_whole(b: Body, size: int, base: str, inside: Val) -> None:
         places = _lane_places(ir, base, inside, range(first, first + GROUP))
         rows = [ir.get(f"<{words} x i32>", place, 0, 4) for place in places]
         if words == 2:
-            # Lanes n and n + 2 lie beside each other, as if they were one of 16 bytes.
+            # Lanes n and n + 2 are treated as one vector of 16 bytes.
             pairs = [_joined(ir, 2, rows[n], rows[n + 2]) for n in (0, 1, 4, 5)]
             halves = [_joined(ir, 4, pairs[n], pairs[n + 2]) for n in (0, 1)]
             orders = ([0, 8, 2, 10, 4, 12, 6, 14], [1, 9, 3, 11, 5, 13, 7, 15])

@@ -66,11 +66,11 @@ class _Member(ControlFunction):
         return self.pool.at(HEAD_BYTES).at(behind)
 
     def change(self, box: TypedPointer, state: int) -> Int:
-        """Exchange the state of a box; the state before."""
+        """Set the state of a box atomically. Returns the state before."""
         return self.integer(64, self.ir.op(f"atomicrmw xchg ptr {box.ref}, i64 {state} acq_rel"))
 
     def signal(self, direction: int, end: Int) -> Int:
-        """Read or write a word; how many bytes there were."""
+        """Read or write one word on a pipe. Returns the number of bytes."""
         function = self.pool.follow(direction)
         if direction == WRITE:
             self.ir.put("i64", 1, "%word")
@@ -98,7 +98,7 @@ class _Member(ControlFunction):
             on = self.ir.fresh("on")
             self.ir.line(f"switch i64 {state.ref}, label %{on} [ {cases} ]")
             self.ir.label(on)
-            # The other one may be waiting for this processor.
+            # The other thread may be waiting for this processor.
             self.yield_processor()
             count = spins.get() + 1
             spins.set(count)
@@ -220,7 +220,7 @@ def _await(f: _Member, box: TypedPointer) -> None:
     f.exchange(box, WORKS, WAITED, wait, done)
     ir.label(wait)
     got = f.signal(READ, f.pool.load(64, DONE_PIPE))
-    # A signal interrupts it.
+    # Retry where a signal interrupted it.
     f.choose(got.compare("slt", 0), wait, done)
     ir.label(done)
 
@@ -334,7 +334,7 @@ def _bring_first(f: _Member, ring: TypedPointer, count: Int, warps: Int) -> None
 
 
 def _steal() -> str:
-    """Ask the other members for CTAs, one after another; whether one gave some."""
+    """Ask the other members for CTAs, one after another. Returns whether one gave some."""
     f = _Member()
     ir, box = f.ir, TypedPointer(f.ir, "%box")
     mine = Environment(ir, box.follow(ENVIRONMENT).ref)
@@ -357,7 +357,7 @@ def _steal() -> str:
         ir.label(asked)
         f.exchange(theirs.at(layout.STOP), 0, GIVE, wait, stop)
         ir.label(stop)
-        # It stops for another reason.
+        # The victim stops for another reason.
         f.exchange(question, me, 0, next_, answered)
         ir.label(wait)
         f.leave(answered, question.load_atomic().differs(me))
