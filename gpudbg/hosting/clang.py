@@ -6,6 +6,7 @@ no wheel; the program is linked with the library of `gpudbg exec`.
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -70,6 +71,7 @@ template <class Element, int Kind, cudaTextureReadMode Mode> struct texture;
 """clang's header of texture functions names a class that went with CUDA 12; it has no surfaces."""
 _SURFACES = "surfaces.cuh"
 _UNKNOWN_ARCH = re.compile(r"unsupported CUDA gpu architecture|CUDA version .* does not support")
+_SPLIT, _SPLIT_END = re.compile(r"<<[ \t]+<(?!<)"), re.compile(r">>[ \t]+>(?!>)")
 _SHOWN = 20
 """Lines of clang's words that are shown."""
 
@@ -111,6 +113,7 @@ def build_program(source: str, out: Path, arch: str, options: CompileOptions) ->
             "-lcudart",
             "-lcuda",
         ]
+        words += _closed(source, Path(place))
         done = _run(words, arch, place)
         if done.returncode and _UNKNOWN_ARCH.search(done.stderr):
             done = _run(words, LARGEST_ARCH, place)
@@ -118,6 +121,24 @@ def build_program(source: str, out: Path, arch: str, options: CompileOptions) ->
         lines = [x for x in done.stderr.splitlines() if not x.startswith("In file included")]
         more = [f"… {len(lines) - _SHOWN} more lines"] * (len(lines) > _SHOWN)
         raise CompileError("\n".join([f"{source} is not built", *lines[:_SHOWN], *more]))
+
+
+def _closed(source: str, place: Path) -> list[str]:
+    """Flags that have clang read a source whose launches are written `<< <4, 32 >> >`, as some
+    formatters do and nvcc takes: the same file by its name, without these blanks."""
+    try:
+        text = Path(source).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        return []
+    if not _SPLIT.search(text):
+        return []
+    file, overlay = place / "source.cu", place / "overlay.json"
+    file.write_text(_SPLIT_END.sub(">>>", _SPLIT.sub("<<<", text)), encoding="utf-8")
+    path = Path(source).absolute()
+    entry = {"type": "file", "name": path.name, "external-contents": str(file)}
+    root = {"type": "directory", "name": str(path.parent), "contents": [entry]}
+    overlay.write_text(json.dumps({"version": 0, "use-external-names": False, "roots": [root]}))
+    return ["-ivfsoverlay", str(overlay)]
 
 
 def _run(words: Sequence[str], arch: str, place: str) -> subprocess.CompletedProcess[str]:

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from gpudbg.formats.program import Kernel, Program
     from gpudbg.sm.events import StopEvent, StopKind, WarpFault
     from gpudbg.sm.on_fault import DroppedAccess
+    from gpudbg.sm.state import WarpState
 
 
 BY_EVENT: Final[dict[StopKind, type[Stop]]] = {
@@ -52,7 +53,12 @@ BY_EVENT: Final[dict[StopKind, type[Stop]]] = {
 
 def entry_stop(inferior: Inferior) -> Stop:
     """The stop before the first instruction."""
-    return _located(inferior, EntryStop, f"{AT_ENTRY} {inferior.symbols.kernel_name}")
+    message = f"{AT_ENTRY} {inferior.symbols.kernel_name}"
+    if inferior.focus is None:
+        return EntryStop(message, kernel=inferior.kernel.name)
+    # Nothing has run: all lanes stand where the warp does.
+    warp = inferior.focused()
+    return _at(inferior, warp, inferior.symbols.layout.first(warp.pc), EntryStop, message)
 
 
 def opened_stop(inferior: Inferior, trouble: UsageError | None) -> Stop:
@@ -145,8 +151,15 @@ def _located(inferior: Inferior, made: type[Stop], message: str, **extra: Any) -
     if inferior.focus is None:
         return made(message, kernel=inferior.kernel.name, **extra)
     warp = inferior.focused()
-    lane = inferior.focus.lane
     pc = standing_pc(inferior, warp, issubclass(made, DeadlockStop))
+    return _at(inferior, warp, pc, made, message, **extra)
+
+
+def _at(
+    inferior: Inferior, warp: WarpState, pc: int, made: type[Stop], message: str, **extra: Any
+) -> Stop:
+    """A stop at a pc of the focused warp."""
+    lane = inferior.lane
     return made(
         message,
         sm=warp.sm,

@@ -20,7 +20,7 @@ int main(int argc, char **argv) {
     cudaMalloc(&dy, n * sizeof(float));
     cudaMemcpy(dx, x.data(), n * sizeof(float), cudaMemcpyHostToDevice);
     cudaMemcpy(dy, y.data(), n * sizeof(float), cudaMemcpyHostToDevice);
-    axpy<float><<<(n + 63) / 64, 64>>>(SCALE, dx, dy, n);
+    axpy<float><< <(n + 63) / 64, 64>> >(SCALE, dx, dy, n);
     cudaMemcpy(y.data(), dy, n * sizeof(float), cudaMemcpyDeviceToHost);
     printf("%s: %g\n", cudaGetErrorString(cudaGetLastError()), y[n - 1]);
     return y[n - 1] == 2 * SCALE + 1 ? 7 : 1;
