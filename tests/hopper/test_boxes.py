@@ -8,8 +8,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
+from numpy.lib.stride_tricks import as_strided
 
 import gpudbg
+from gpudbg.formats.tensor_map import TensorMap
+from gpudbg.sm.asynchronous import box
 
 CUBIN = Path(__file__).resolve().parent / "cubin"
 Array = npt.NDArray[Any]
@@ -234,3 +237,31 @@ def test_multicast_by_a_function_of_the_driver(kernel: str, engine: str) -> None
     assert stop.kind == "exited", stop.message
     for block in session.buffer(1):
         np.testing.assert_array_equal(block, expected)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_box_inside_its_tensor_is_the_same_as_strided_bytes(seed: int) -> None:
+    """Where a box is copied row by row its bytes are those of its elements, one by one; it is so
+    exactly where all of its elements are inside."""
+    rng, met = np.random.default_rng(seed), set[bool]()
+    memory = rng.integers(0, 256, 1 << 16).astype(np.uint8)
+    for _ in range(60):
+        rank = int(rng.integers(1, 5))
+        sizes = tuple(int(n) for n in rng.integers(1, 12, rank))
+        strides, unit = [], 16 * (-(-2 * sizes[0] // 16))
+        for n in range(1, rank):
+            strides.append(unit)
+            unit *= sizes[n]
+        counts = tuple(int(n) for n in rng.integers(1, 5, rank))
+        steps = tuple(int(n) for n in rng.integers(1, 3, rank))
+        given = TensorMap(0, 1, sizes, tuple(strides), counts, steps)
+        corner = [int(rng.integers(-1, size)) for size in sizes]
+        found, inside = box.tile(given, corner), box.whole(given, corner)
+        assert (inside is not None) == bool(found.inside.all())
+        met.add(inside is not None)
+        if inside is not None:
+            held = memory[inside.first : inside.first + inside.size]
+            made = as_strided(held, inside.shape, inside.strides).reshape(-1)
+            wanted = memory[found.offsets[:, None] + np.arange(2)].reshape(-1)
+            np.testing.assert_array_equal(made, wanted)
+    assert met == {True, False}

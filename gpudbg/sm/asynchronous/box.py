@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -41,6 +42,40 @@ def tile(given: TensorMap, corner: Sequence[int]) -> Box:
         for start, step, count in zip(corner, steps, given.counts, strict=True)
     ]
     return _of_axes(given, axes)
+
+
+class Whole(NamedTuple):
+    """A box inside its tensor, as strided bytes of global memory.
+
+    Attributes:
+        first: bytes from the tensor's first element to the box's.
+        shape, strides: in bytes, outermost dimension first.
+        size: bytes from its first one to behind its last one.
+    """
+
+    first: int
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    size: int
+
+
+def whole(given: TensorMap, corner: Sequence[int]) -> Whole | None:
+    """The box of `tile` where all of it is inside the tensor; None: some is not, or elements do not
+    follow one another, or are not delivered as they are."""
+    name = TYPES[given.type]
+    if given.interleave or name.startswith("tf32") or name.endswith("ftz"):
+        return None
+    counts, steps = given.counts, (1, *given.steps[1:])
+    for start, step, count, size in zip(corner, steps, counts, given.sizes, strict=True):
+        if start < 0 or start + step * (count - 1) >= size:
+            return None
+    apart = [_stride(given, n) for n in range(given.rank)]
+    first = sum(start * stride for start, stride in zip(corner, apart, strict=True))
+    row = counts[0] * given.element_bytes
+    shape = (*counts[:0:-1], row)
+    strides = (*(steps[n] * apart[n] for n in range(given.rank - 1, 0, -1)), 1)
+    last = sum((count - 1) * stride for count, stride in zip(shape, strides, strict=True))
+    return Whole(first, shape, strides, last + 1)
 
 
 def rows(given: TensorMap, column: int, chosen: Sequence[int]) -> Box:

@@ -5,12 +5,14 @@ A copy happens when its instruction executes; then its bytes count on its mbarri
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
+from numpy.lib.stride_tricks import as_strided
 
 from gpudbg.bits import lanes_of
 from gpudbg.formats.tensor_map import SIZE as MAP_BYTES
@@ -398,31 +400,58 @@ class AsyncOps(MemoryOps):
         if given is None:
             self._complete_rest(at)
             return
-        found = self._box(given, corner, shift, rows)
+        inside = None
+        if shift is None and not rows and self.observers is None:
+            inside = box.whole(given, self._starts(corner))
+        if inside is None:
+            found = self._box(given, corner, shift, rows)
+            box_bytes = len(found.inside) * given.element_bytes
+        else:
+            box_bytes = math.prod(inside.shape)
         ranks = [to >> RANK_SHIFT]
         if mask is not None:
             bits = int(lanes32(mask)[first]) >> 16
             ranks = [rank for rank in range(16) if bits >> rank & 1]
-        box_bytes = len(found.inside) * given.element_bytes
         self._tell_map(place, given, to, box_bytes)
         try:
             check_unit(to, "shared", f"{what} target", BOX_UNIT)
-            data = box.delivered(self._elements(given, found, what), given).reshape(-1)
+            if inside is None:
+                data = box.delivered(self._elements(given, found, what), given).reshape(-1)
+            else:
+                data = self._strided(given, inside, what)
             for rank in ranks:
                 shared_place(self.warp.cta, _at(rank, to), len(data), f"{what} target", own=False)
-            if self._observed:
+            if inside is None and self._observed:
                 self._tell_box(given, found, ranks, to, at, mask is not None)
             for rank in ranks:
                 address = _at(rank, to)
                 cta, offset = shared_place(self.warp.cta, address, len(data), what, own=False)
                 self._tell_range(cta, "store", offset, len(data))
-                spots = box.swizzled(offset + np.arange(len(data)), given.swizzle)
-                self._in_reach(cta, spots, what)
-                cta.shared.writable()[spots] = data
+                self._put(cta, offset, data, given.swizzle, what)
                 self._mark_shared(cta, offset, len(data))
                 self._complete(at if mask is None else _at(rank, at), len(data), what)
         except MemoryFault as fault:
             self._refuse(fault, given.element_bytes, [at], box_bytes)
+
+    def _strided(self, given: TensorMap, inside: box.Whole, what: str) -> Bytes:
+        """The bytes of a box inside its tensor."""
+        at = given.address + inside.first
+        found, start = global_place(self.memory, at, inside.size, f"{what} source")
+        held = found.data[start : start + inside.size]
+        return as_strided(held, inside.shape, inside.strides).reshape(-1).copy()
+
+    def _put(self, cta: Cta, offset: int, data: Bytes, swizzle: int, what: str) -> None:
+        """Write a box to shared memory; a swizzle moves units of 16 bytes."""
+        if len(data) % transfer.UNIT:
+            spots = box.swizzled(offset + np.arange(len(data)), swizzle)
+            self._in_reach(cta, spots, what)
+            cta.shared.writable()[spots] = data
+            return
+        spots = box.swizzled(offset + np.arange(0, len(data), transfer.UNIT), swizzle)
+        self._in_reach(cta, spots + (transfer.UNIT - 1), what)
+        held = cta.shared.writable()
+        units = held[: len(held) // transfer.UNIT * transfer.UNIT].view(np.uint64).reshape(-1, 2)
+        units[spots // transfer.UNIT] = data.view(np.uint64).reshape(-1, 2)
 
     def _tell_box(
         self, given: TensorMap, found: box.Box, ranks: Sequence[int], to: int, at: int, many: bool
@@ -541,8 +570,7 @@ class AsyncOps(MemoryOps):
         self, given: TensorMap, corner: Sequence[Value], shift: Sequence[Value] | None, rows: bool
     ) -> box.Box:
         """The elements of a copy."""
-        first = first_lane(self.exec)
-        start = [int(lanes32(value).view(np.int32)[first]) for value in corner]
+        first, start = first_lane(self.exec), self._starts(corner)
         if rows:
             return box.rows(given, start[0], start[1:])
         if shift is None:
@@ -551,6 +579,11 @@ class AsyncOps(MemoryOps):
             self._no_columns()
         offsets = [int(lanes32(value)[first]) for value in shift]
         return box.columns(given, start, offsets)
+
+    def _starts(self, corner: Sequence[Value]) -> list[int]:
+        """The coordinates of a copy."""
+        first = first_lane(self.exec)
+        return [int(lanes32(value).view(np.int32)[first]) for value in corner]
 
     def _no_columns(self) -> None:
         text = "an im2col copy with a tensor map that was made for tiles, or by a driver"
