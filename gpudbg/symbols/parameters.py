@@ -44,17 +44,25 @@ _HEAD = re.compile(r"\.(?:entry|func)\s+(?:\(.*\)\s*)?([\w$]+)\s*\(?\s*$")
 
 
 def _bodies(text: tuple[str, ...]) -> Iterator[tuple[str, range]]:
-    """Each function's name and the lines of the PTX from its first statement to its end."""
-    name, statement = "", 0
+    """Each function's name and the lines of the PTX from its first statement to its end.
+
+    Newer compilers have a label behind the load of each parameter; a statement has a `.loc` line
+    before it, which is empty in what a program keeps.
+    """
+    name, statement, loading = "", 0, False
     for number, line in enumerate(text, 1):
         if head := _HEAD.search(line):
             name = head[1]
         elif line.startswith(_BEGIN):
             statement = 0
         elif line.startswith(_STATEMENT):
-            statement = statement or number
-        elif line.startswith(_END) and statement:
-            yield name, range(statement, number)
+            statement, loading = statement or number, loading or not statement
+        elif loading and line.lstrip().startswith("ld.param"):
+            statement = number + 1
+        else:
+            loading = False
+            if line.startswith(_END) and statement:
+                yield name, range(statement, number)
 
 
 def begin_of_body(program: Program, section: str, offset: int, end: int) -> int:

@@ -231,14 +231,14 @@ class _Walk:
         """Whether the instruction that an entry begins at moves the value there from where it is:
         its other pieces may still be on the way."""
         insn = self._flow.instructions.get(offset)
-        source = _moved(insn) if insn is not None else None
+        sources = () if insn is None else _moved(insn).values()
         parts = {
             row.part
             for row in self._rows[register]
             if insn is not None and row.low == offset and _overwritten(home_of(row), insn)
         }
         homes = (p for p in places if not isinstance(p, str) and p[1] != PREDICATE)
-        return any(p[0] in parts and _register(p[1], p[2]) == source for p in homes)
+        return any(p[0] in parts and _register(p[1], p[2]) in sources for p in homes)
 
     def _alone(self, target: int) -> bool:
         """Whether what stands in front of a place goes elsewhere: an entry there is the place's."""
@@ -270,9 +270,7 @@ class _Walk:
         if not written.registers and not written.predicates:
             return before
         kept = {p for p in before if isinstance(p, str) or not self._lost(p, offset, insn)}
-        source = _moved(insn)
-        if source is not None:
-            target = min(written.registers)
+        for target, source in _moved(insn).items():
             homes = (p for p in before if not isinstance(p, str))
             kept |= {
                 (part, kind, _at(kind, number, target))
@@ -329,11 +327,12 @@ def _at(kind: int, number: int, target: int) -> int:
     return 2 * target + number % 2 if kind == HALF else target
 
 
-def _moved(insn: Instruction) -> int | None:
-    """The register that an instruction copies to another one, in all lanes; None of others."""
+def _moved(insn: Instruction) -> dict[int, int]:
+    """Registers that an instruction gives what others hold, in all lanes, and those others."""
     sources, targets = insn.reads().registers, insn.writes().registers
-    if len(sources) != 1 or len(targets) != 1 or not insn.unconditional:
-        return None
+    if not sources or len(sources) != len(targets) or not insn.unconditional:
+        return {}
     nothing = [o for o in insn.operands if isinstance(o, Reg) and o.index == RZ]
-    copies = insn.op == "MOV" or (insn.op == "IMAD" and len(nothing) == 2)
-    return min(sources) if copies else None
+    # A single one, or a pair: `MOV.64`.
+    copies = insn.op == "MOV" or (insn.op == "IMAD" and len(nothing) == 2 and len(sources) == 1)
+    return dict(zip(sorted(targets), sorted(sources), strict=True)) if copies else {}

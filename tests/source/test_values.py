@@ -6,15 +6,21 @@ import pytest
 
 from tests.source.cases import ARCHS, SAMPLES, document, reach, wrong
 
-CASES = [*((sample, arch) for sample in SAMPLES for arch in ARCHS), ("inline_levels", "sm_90")]
-"""From sm_90 on the addends of relocations alone say where things are in the code."""
+CASES = [
+    *((sample, arch) for sample in SAMPLES for arch in ARCHS),
+    ("inline_levels", "sm_90"),
+    ("nested_struct", "sm_120"),
+]
+"""From sm_90 on the addends of relocations alone say where things are in the code; code of sm_120
+moves pairs of registers at once."""
 
 BEYOND = ("constants", "print table[t]")
 """Reads behind an array: what lies there is not the host's."""
 
 
 @pytest.mark.in_turn(
-    take="closures-sm_80 references-sm_80 bases-sm_52 recursion_depth-sm_52 inline_levels-sm_90"
+    take="closures-sm_80 references-sm_80 bases-sm_52 recursion_depth-sm_52 inline_levels-sm_90 "
+    "nested_struct-sm_120"
 )
 @pytest.mark.parametrize(("sample", "arch"), CASES)
 def test_values(sample: str, arch: str) -> None:

@@ -121,6 +121,16 @@ def test_a_function_stops_behind_its_prologue() -> None:
     assert session.command("bt").text.startswith("#0  scale (d=2.5, k=136, c=65 'A', flag=false)")
 
 
+def test_a_kernel_has_its_parameters_where_each_has_a_label() -> None:
+    """As PTX for sm_120 is written; that of sm_52 has one label behind all of them."""
+    session = gpudbg.load(str(cubin("nested_struct", "sm_120"))).launch(
+        "nested_struct", grid=1, block=32, args=[np.zeros(32, np.float32), np.float32(2.5)]
+    )
+    session.break_at("nested_struct")
+    assert session.cont().kind == "breakpoint"
+    assert session.execute("print s")["value"] == 2.5
+
+
 def test_a_line_of_an_inlined_function_stops_at_every_copy() -> None:
     session = gpudbg.load(str(cubin("inline_levels", "sm_52"))).launch(
         "inline_levels", grid=1, block=32, args=[np.zeros(32, np.int32)] * 2
@@ -233,7 +243,7 @@ def ask(content: bytes) -> None:
 def test_sources_belong_to_builds() -> None:
     names = {path.name for path in (DATA / "cubin").iterdir()}
     sources = {path.stem for path in DATA.glob("*.cu")}
-    assert names - {"inline_levels.sm_90-G.cubin"} == {
+    assert names - {"inline_levels.sm_90-G.cubin", "nested_struct.sm_120-G.cubin"} == {
         f"{name}.{arch}-G.cubin" for name in sources for arch in ARCHS
     }
 
