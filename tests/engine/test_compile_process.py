@@ -71,6 +71,9 @@ def test_a_launch_goes_on_and_takes_the_code(monkeypatch: pytest.MonkeyPatch) ->
     assert first.run().kind == "exited"
     fast = first.grid.fast
     assert fast._worker is None
+    if fast.engine is None:
+        words = "stepped while its code is made beside it"
+        assert first.execute("info engine")["why"] == words
     end = time.monotonic() + 60
     while fast.engine is None and time.monotonic() < end:
         assert not fast.compiling(), "waits for a copy"

@@ -40,7 +40,7 @@ def info_engine(session: DebugSession, argument: str) -> Card:
     report = grid.fast.report()
     if report is not None:
         return Card(_compiled(session, report), _lines)
-    why = grid.fast.trouble or stepped_now(grid) or "nothing is compiled yet"
+    why = grid.fast.trouble or stepped_now(grid) or grid.fast.waits()
     return Card(EngineState(name, False, (), why), _lines)
 
 

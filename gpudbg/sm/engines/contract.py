@@ -99,6 +99,9 @@ class WarpEngine(Protocol):
     def report(self) -> EngineReport | None:
         """Statistics of the launch in compiled code; None where nothing is compiled."""
 
+    def waits(self) -> str:
+        """In words: why nothing is compiled where nothing is wrong."""
+
     def compiling(self) -> bool:
         """Whether it is worth waiting for code; waits for a moment itself."""
 

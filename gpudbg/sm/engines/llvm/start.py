@@ -125,6 +125,11 @@ class FastEngine:
             return False
         return time.monotonic() < self._end and not self._decided.wait(POLL)
 
+    def waits(self) -> str:
+        if self._beside is not None or self._worker is not None:
+            return "stepped while its code is made beside it"
+        return "nothing is compiled yet: a launch is stepped until it proves long"
+
     def _begins(self) -> bool:
         """Begin to compile where that pays; whether the launch waits for the code."""
         spent = self._spent()
