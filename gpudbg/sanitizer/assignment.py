@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from gpudbg.formats.program import CodeImage, Program
 
 _PREDICATE: Final = 256
-"""Bit of predicate 0 behind those of the registers."""
+"""First predicate bit of a set: bits 0 to 255 are registers."""
 _ALL: Final = (1 << _PREDICATE + 8) - 1
 _GIVEN: Final = 1 << RZ | 1 << _PREDICATE + PT
 _CONDITIONS: Final = tuple((index, negated) for index in range(PT) for negated in (False, True))
@@ -29,7 +29,7 @@ MOST_INSTRUCTIONS: Final = 20000
 
 @dataclass(slots=True)
 class _Known:
-    """What is written for sure.
+    """What has been written on every path to a point of the code.
 
     Attributes:
         always: registers, and predicates from bit 256.
@@ -45,7 +45,7 @@ class _Known:
         return _Known(self.always, dict(self.where))
 
     def holds(self, condition: tuple[int, bool]) -> None:
-        """A condition is known to hold: under its opposite anything is true."""
+        """Assume a condition: facts recorded under its opposite become true of anything."""
         index, negated = condition
         self.always |= self.where[condition]
         for other in _CONDITIONS:
@@ -53,7 +53,7 @@ class _Known:
         self.where[index, not negated] = _ALL
 
     def meets(self, other: _Known) -> bool:
-        """Keep what another path has, too; whether anything has changed."""
+        """Keep only what another path has as well. Returns whether anything changed."""
         always = self.always & other.always
         where = {c: self.where[c] & other.where[c] for c in _CONDITIONS}
         changed = always != self.always or where != self.where
@@ -61,7 +61,7 @@ class _Known:
         return changed
 
     def passes(self, insn: Any) -> bool:
-        """Over an instruction; whether it reads nothing that may be unwritten."""
+        """Step over an instruction. Returns whether it reads nothing that may be unwritten."""
         guard = _guard(insn)
         known = self.always if guard is None else self.where[guard]
         reads, writes = insn.reads(), insn.writes()
@@ -77,7 +77,7 @@ class _Known:
             self.always |= self.where[guard] & self.where[index, not negated]
         for index in writes.predicates:
             if index < PT:
-                # What held where the old predicate did says nothing of the new one.
+                # The predicate changes: facts recorded under its old value no longer hold.
                 for negated in (False, True):
                     self.where[index, negated] = self.always
         return not needed & ~known
@@ -100,7 +100,7 @@ def _mask(registers: Iterable[int], predicates: Iterable[int]) -> int:
 
 
 def reads_unwritten(program: Program, image: CodeImage, section: str) -> bool:
-    """Whether a kernel's code may read what it has not written; true where that is not known."""
+    """Whether a kernel's code may read a register it has not written; True where unknown."""
     place = next((p for p in image.placements if p.section == section), None)
     kernel = next((k for k in program.kernels.values() if k.section == section), None)
     if place is None or kernel is None:
@@ -142,7 +142,7 @@ class _Walk:
         return False
 
     def _block(self, function: int, start: int) -> bool:
-        """Follow a block; whether all is well with it."""
+        """Follow a block. Returns whether it reads only written registers."""
         block = self._blocks.get(start)
         if block is None:
             return False

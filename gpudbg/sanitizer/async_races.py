@@ -1,10 +1,10 @@
-"""Races with what runs beside the threads: copies, products of warp groups, clusters.
+"""Races with asynchronous operations: copies, warp-group products, remote stores in clusters.
 
 A copy or a product is an agent of its own: what it reads and writes begins when its instruction is
 issued and is over for an observer when that knows so, by a wait for its group or by the end of an
-mbarrier's phase (PTX ISA, asynchronous operations).  When the machine really moved the bytes means
-nothing.  A pair is *pending* where the issue is ordered and the end is not, and lacks a *proxy*
-fence where both are but generic accesses come before such of the async proxy.
+mbarrier's phase (PTX ISA, asynchronous operations).  The tick at which the machine moved the bytes
+plays no role.  A pair is *pending* where the issue is ordered and the end is not, and lacks a
+*proxy* fence where both are but generic accesses come before such of the async proxy.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class AsyncRaceCheck(RaceCheck):
 
     Args:
         races: whether races are reported.
-        sync: what reports mistakes with mbarriers; None: nobody wants to know.
+        sync: what reports mistakes with mbarriers; None: they are not reported.
         handed: accesses that are strong although their instructions do not say so.
         before: of launches that may still run when this one begins, the latest last.
     """
@@ -103,7 +103,7 @@ class AsyncRaceCheck(RaceCheck):
 
     # ---- agents ------------------------------------------------------------------------
     def _number(self, *key: Any) -> int:
-        """The number of an agent's rows in clocks."""
+        """The clock-row number of an asynchronous agent."""
         return self._numbers.setdefault(key, -1 - len(self._numbers))
 
     def _copies(self, clock: WarpClock) -> CopyGroups:
@@ -156,12 +156,12 @@ class AsyncRaceCheck(RaceCheck):
         for event in step.events:
             _EVENTS[type(event)](self, clock, step, event)
         if op in _PRODUCTS and "gsb0" in step.insn.text():
-            # It closes a group, which a product that does nothing may be alone in.
+            # It closes a group, which may consist of a product without effect alone.
             self._products[clock.number] = self._products.get(clock.number, 0) + 1
 
     def _fence(self, clock: WarpClock, step: ExecutedInstruction, scope: int) -> None:
         for group in clock.parts(step.lanes):
-            # It publishes the lanes' work, and orders nothing between them.
+            # It publishes the lanes' work without ordering them.
             fenced = clock.published(group, group.lanes).fenced(scope >= GPU)
             seen = group.knowledge.fenced(scope >= GPU).seen
             clock.learn(group, replace(fenced, seen=seen))
@@ -176,11 +176,13 @@ class AsyncRaceCheck(RaceCheck):
 
     # ---- groups of copies, fences --------------------------------------------------------
     def _closes(self, clock: WarpClock, step: ExecutedInstruction) -> None:
-        """LDGDEPBAR, UTMACMDFLUSH: what was issued since the last one is a group."""
+        """LDGDEPBAR, UTMACMDFLUSH: close a group of the copies issued since the last one."""
         self._copies(clock).close(step.lanes)
 
     def _waits_for_groups(self, clock: WarpClock, step: ExecutedInstruction) -> None:
-        """DEPBAR.LE SB0, n: all but the newest n groups are over (stores: have read)."""
+        """DEPBAR.LE SB0, n: wait until at most the newest n groups are pending (for stores:
+        unread).
+        """
         found = _COUNT.search(step.insn.text())
         if found is None:
             return
@@ -192,7 +194,9 @@ class AsyncRaceCheck(RaceCheck):
         self._group_waits[clock.number] = (clock.tick, step.lanes, pending)
 
     def _empties_caches(self, clock: WarpClock, step: ExecutedInstruction) -> None:
-        """CCTL.IVALL: after a wait for groups the stores are whole; strong reads acquire."""
+        """CCTL.IVALL: after a wait for groups their stores are complete; earlier strong reads
+        acquire.
+        """
         if "IVALL" not in step.insn.text():
             return
         tick, lanes, pending = self._group_waits.get(clock.number, (0, 0, 0))
@@ -204,7 +208,7 @@ class AsyncRaceCheck(RaceCheck):
         clock.tidy()
 
     def _proxy_fence(self, clock: WarpClock, step: ExecutedInstruction) -> None:
-        """FENCE.VIEW.ASYNC: generic accesses that are known become visible to the async proxy."""
+        """FENCE.VIEW.ASYNC: make known generic accesses visible to the async proxy."""
         text = step.insn.text()
         if "ASYNC" not in text:
             return
@@ -215,7 +219,7 @@ class AsyncRaceCheck(RaceCheck):
             group.knowledge = group.knowledge.brought(known, shared, shared and device)
 
     def phase_at(self, home: Cta, offset: int) -> MbarrierPhase | None:
-        """Who came in the phase of an mbarrier that goes on."""
+        """The present phase of an mbarrier: who has arrived; None where it is not known."""
         found = self._mbarriers.find(home, offset)
         return None if found is None else found.present()
 
@@ -224,7 +228,7 @@ class AsyncRaceCheck(RaceCheck):
         self, clock: WarpClock, step: ExecutedInstruction, touch: Touch, facts: Facts
     ) -> None:
         if step.pc in self._handed.strong and not facts.strong:
-            # Of a cluster's blocks, too: what is around them says no more.
+            # In a cluster, accesses of its blocks too: the code around them tells no scope.
             facts = replace(facts, strong=GPU if len(step.warp.cta.cluster.ctas) > 1 else CTA)
         for home, part in self._homes(step, touch):
             if home is not None:
@@ -286,7 +290,7 @@ class AsyncRaceCheck(RaceCheck):
         self, clock: WarpClock, step: ExecutedInstruction, home: Cta | None, touch: Touch,
         facts: Facts, held: RangeRecord, met: dict[int, int], addresses: Any,
     ) -> None:  # fmt: skip
-        """Lanes of an access meet a range."""
+        """Compare an access of some lanes with a range that a copy reads or writes."""
         mask = sum(1 << lane for lane in met)
         for group, part in clock.of(mask):
             for lanes, agent in self._agents(clock, step, part):
@@ -316,14 +320,14 @@ class AsyncRaceCheck(RaceCheck):
                         self._across(held.record, made, group, number)
 
     def _unfinished(self, group: ClockGroup) -> list[AsyncRaceCheck]:
-        """Checks of earlier launches whose end lanes have not waited for."""
+        """Checks of earlier launches whose end the lanes have not waited for."""
         known = group.knowledge.seen
         return [b for b in self._before if self._number("grid", b._base) not in known]
 
     def _across(
         self, old: AccessRecord, made: AccessRecord, group: ClockGroup, number: int
     ) -> None:
-        """An access meets one of an earlier launch."""
+        """Compare an access with one of an earlier launch that may still run."""
         if not (old.writes or made.writes) or (old.strong and made.strong):
             return
         known = group.knowledge.seen
@@ -333,7 +337,7 @@ class AsyncRaceCheck(RaceCheck):
             self._reports.add(old, made, verdict, "global", number)
 
     def _waits_for_grid(self, clock: WarpClock, step: ExecutedInstruction) -> None:
-        """ACQBULK: the launch before this one has ended; those before that where it waited."""
+        """ACQBULK: wait for the previous launch, and so for those that it waited for."""
         self._waited_for_grid = True
         rows: dict[int, Row] = {}
         for earlier in reversed(self._before):
@@ -345,12 +349,12 @@ class AsyncRaceCheck(RaceCheck):
         clock.tidy()
 
     def _lets_dependents_begin(self, clock: WarpClock, step: ExecutedInstruction) -> None:
-        """PREEXIT: what a fence has published is there when the next launch begins."""
+        """PREEXIT: what a fence has published is visible when the next launch begins."""
         for group, _ in clock.of(step.lanes):
             self._published = joined(self._published, group.knowledge.released[1])
 
     def finished(self) -> None:
-        """The launch has ended."""
+        """End of the launch: report what was left pending."""
         if self._before and not self._waited_for_grid and self._sync is not None:
             self._sync.no_grid_wait(next(iter(self._exits.values()), None))
 
@@ -367,7 +371,7 @@ class AsyncRaceCheck(RaceCheck):
         self, old: AccessRecord, made: AccessRecord, known: Knowledge, row: Row, space: str
     ) -> Verdict | None:
         if old.strong and made.strong and not (old.bytes and made.bytes):
-            # A reduction of elements: each is whole.
+            # Elements are reduced atomically, each as a whole.
             return None
         if old.kind in _USES and made.kind in _USES and "init" not in (old.kind, made.kind):
             return None
@@ -377,12 +381,12 @@ class AsyncRaceCheck(RaceCheck):
                 return None
             if verdict is not None and verdict.cause == "mixed_size" and space == "shared":
                 if old.strong == made.strong == CTA and old.bytes == made.bytes:
-                    # Compilers join a release store with one before it.
+                    # Compilers merge a release store with the store before it.
                     return None
             if verdict is not None and old.block != made.block and space == "shared":
                 return self._scoped(old, made, known, row)
             if verdict is None and space == "global" and (old.read_only or made.read_only):
-                # No order helps on that path.
+                # Reads on this path are not ordered by anything.
                 return Verdict("read_only_path", "warning", _PLAIN_PATH)
             return verdict
         late = self._late(old, made, known, row)
@@ -391,7 +395,9 @@ class AsyncRaceCheck(RaceCheck):
         return self._without_fence(old, made, known, row, space)
 
     def _in_time(self, old: AccessRecord, made: AccessRecord, known: Knowledge, row: Row) -> bool:
-        """The begin of an mbarrier is visible to whatever comes after it in time."""
+        """Whether a race is excluded since an mbarrier's initialisation is visible to everything
+        later in time.
+        """
         if old.kind != "init" or made.kind not in _USES:
             return False
         return not unordered(old, made, ordered(known), row)
@@ -399,12 +405,14 @@ class AsyncRaceCheck(RaceCheck):
     def _late(
         self, old: AccessRecord, made: AccessRecord, known: Knowledge, row: Row
     ) -> Verdict | None:
-        """Where the end of an earlier access is not known."""
+        """The verdict where the end of an earlier asynchronous access is unknown to the later one;
+        None: no race.
+        """
         agent = old.agent
         seen = known.seen
         if made.agent is not None and (not old.writes or agent is not None):
-            # A copy that comes after another block's arrival, which a wait of CTA scope has seen:
-            # it only follows what was read and what was copied (policy).
+            # A copy after another block's arrival, seen by a wait of CTA scope: ordered only after
+            # earlier reads and copies (policy).
             seen = joined(seen, known.acquired[1])
         issue = unordered(old, made, seen, row)
         if agent is None:
@@ -415,7 +423,7 @@ class AsyncRaceCheck(RaceCheck):
         own = old.lanes & made.lanes if old.warp == made.warp else 0
         waited = self._waited(agent, made) if own else None
         if waited is not None:
-            # What its thread has waited for is complete for that thread.
+            # What its own thread has waited for is complete for that thread.
             left = agent.pending(waited)
             if not left & own and not pending & ~made.lanes and not made.lanes & ~old.lanes:
                 return None
@@ -425,20 +433,22 @@ class AsyncRaceCheck(RaceCheck):
         return Verdict("pending", "error", _WAITS[agent.kind], self._state_of(old))
 
     def _waited(self, agent: Agent, made: AccessRecord) -> Row | None:
-        """By lane, up to which of its own copies each has waited; None: of other agents."""
+        """By lane, the last of its own copies that it has waited for; None for other kinds of
+        agent.
+        """
         clock = self._warps.get(made.warp)
         if clock is None or clock.copies is None:
             return None
         return clock.copies.waited.get(agent.number)
 
     def _scoped(self, old: AccessRecord, made: AccessRecord, known: Knowledge, row: Row) -> Verdict:
-        """An access in no order; the cause says so where there is one of too small a scope."""
+        """The verdict for unordered accesses; the cause names an order whose scope is too small."""
         if known.narrow and not unordered(old, made, known.narrow, row):
             return Verdict("scope")
         return Verdict.of(old, made)
 
     def _state_of(self, old: AccessRecord) -> str:
-        """What a copy waits for, in words."""
+        """What completes a copy, in words, for reports."""
         agent = old.agent
         assert agent is not None
         clock = self._warps.get(old.warp)
@@ -453,7 +463,9 @@ class AsyncRaceCheck(RaceCheck):
     def _without_fence(
         self, old: AccessRecord, made: AccessRecord, known: Knowledge, row: Row, space: str
     ) -> Verdict | None:
-        """Where a generic access comes before one of the async proxy without a fence."""
+        """The verdict where a generic access precedes an async-proxy access without a proxy fence;
+        None: no race.
+        """
         if made.agent is None or not made.agent.proxied or old.kind in _USES:
             return None
         if old.agent is not None and old.agent.proxied:
@@ -467,7 +479,9 @@ class AsyncRaceCheck(RaceCheck):
     def _range(
         self, clock: WarpClock, step: ExecutedInstruction, extent: ByteRuns, record: AccessRecord
     ) -> None:
-        """A range is read or written by a copy or a product."""
+        """Record a range that a copy or product reads or writes, and compare it with earlier
+        accesses.
+        """
         if not len(extent.starts):
             return
         home = extent.home
@@ -516,7 +530,7 @@ class AsyncRaceCheck(RaceCheck):
         )  # fmt: skip
 
     def _copy(self, clock: WarpClock, step: ExecutedInstruction, event: BytesCopied) -> None:
-        """A bulk or tensor copy, a store to another CTA."""
+        """Handle a bulk or tensor copy, or a store to another CTA."""
         self._operands(clock, step, event)
         lanes, copies = 1 << event.lane, self._copies(clock)
         written = "atomic" if event.reduces else "store"
@@ -539,7 +553,7 @@ class AsyncRaceCheck(RaceCheck):
             self._range(clock, step, extent, record)
 
     def _operands(self, clock: WarpClock, step: ExecutedInstruction, event: BytesCopied) -> None:
-        """Places that an operation cannot have."""
+        """Report operands that an operation does not allow."""
         cta, text = step.warp.cta, ""
         if event.remote and len(cta.cluster.ctas) == 1:
             text = "a store to the cluster's shared memory in a block without a cluster"
@@ -553,7 +567,7 @@ class AsyncRaceCheck(RaceCheck):
         self, clock: WarpClock, step: ExecutedInstruction, event: BytesCopied,
         bar: tuple[Cta, int] | None, kind: str,
     ) -> Agent:  # fmt: skip
-        """The agent of a copy that an mbarrier counts."""
+        """The agent of a copy that is counted by an mbarrier."""
         assert bar is not None
         found = self._use(clock, step, bar[0], bar[1], event.lane, "arrive")
         what = f"counted in phase {found.phase} of the mbarrier at shared 0x{bar[1]:x}"
@@ -564,7 +578,7 @@ class AsyncRaceCheck(RaceCheck):
 
     # ---- tensor maps -----------------------------------------------------------------------
     def _map_fence(self, clock: WarpClock, step: ExecutedInstruction) -> None:
-        """UTMACCTL.IV: what the thread knows of is there for copies that read maps after it."""
+        """UTMACCTL.IV: what the thread knows becomes visible to later reads of tensor maps."""
         if "IV" not in step.insn.m:
             return
         for group in clock.parts(step.lanes):
@@ -572,7 +586,7 @@ class AsyncRaceCheck(RaceCheck):
             group.knowledge = group.knowledge.mapped(known)
 
     def _map(self, clock: WarpClock, step: ExecutedInstruction, event: TensorMapUsed) -> None:
-        """A copy reads its map, through a proxy of its own."""
+        """Handle a copy's read of its tensor map, which goes through a proxy of its own."""
         record = self._made(clock, step, 1 << event.lane, "load", None)
         record = replace(record, size=MAP_BYTES, agent=Agent("bulk", 0, 1, 0, True))
         group = self._of_lane(clock, record.lanes)
@@ -600,7 +614,9 @@ class AsyncRaceCheck(RaceCheck):
             self._range(clock, step, extent, self._made(clock, step, step.lanes, "load", agent))
 
     def _warp_group(self, clock: WarpClock, step: ExecutedInstruction) -> None:
-        """WARPGROUP.DEPBAR.LE gsb0, n: all but the newest n groups of products are over."""
+        """WARPGROUP.DEPBAR.LE gsb0, n: wait until at most the newest n groups of products are
+        pending.
+        """
         found = _COUNT.search(step.insn.text())
         if found is None:
             return
@@ -618,7 +634,9 @@ class AsyncRaceCheck(RaceCheck):
         self, clock: WarpClock, step: ExecutedInstruction, home: Cta, offset: int, lane: int,
         kind: str,
     ) -> Mbarrier:  # fmt: skip
-        """The mbarrier that an operation is on, whose begin must come before."""
+        """The mbarrier an operation uses; reports it where its initialisation is not ordered
+        before.
+        """
         found = self._mbarriers.find(home, offset)
         record = self._mbarrier_record(clock, step, 1 << lane, kind)
         if found is None:
@@ -694,19 +712,20 @@ class AsyncRaceCheck(RaceCheck):
             found.advance()
 
     def _group_number(self, warp: int) -> int:
-        """A number for the warp group of a warp that multiplies with it: a product that is over
-        was begun by all of its warps.  Of other warps one below 0."""
+        """Number of a warp's group, for a warp that multiplies with it: a completed product was
+        issued by all its warps. Below 0 for other warps.
+        """
         return warp >> 2 if warp in self._products else -1 - warp
 
     def _arrival(
         self, clock: WarpClock, step: ExecutedInstruction, event: MbarrierChanged, found: Mbarrier,
         knows: Knowledge,
     ) -> None:  # fmt: skip
-        """What an arrival publishes."""
+        """The knowledge that an arrival publishes."""
         present = found.present()
         present.arrived += event.arrivals
         if step.insn.op == "ARRIVES":
-            # The copies alone, not what the thread did.
+            # Only its copies, not the thread's own work.
             copies = self._copies(clock)
             row = np.zeros(32, np.int64)
             row[event.lane] = copies.issued[event.lane]
@@ -742,7 +761,7 @@ class AsyncRaceCheck(RaceCheck):
     def _passed(
         self, clock: WarpClock, step: ExecutedInstruction, found: Mbarrier, lanes: int
     ) -> None:
-        """Lanes have learned that a phase is over."""
+        """Let lanes acquire what a completed phase has published."""
         row = np.zeros(32, np.int64)
         row[0] = found.phase
         last = found.last()
@@ -751,7 +770,7 @@ class AsyncRaceCheck(RaceCheck):
             if last is not None:
                 knowledge = knowledge.join(last.near).heard({}, last.far.seen)
                 narrow = joined(last.far.narrow, last.far.seen)
-                # In time it follows all that arrived, whatever that published.
+                # In time it follows every arrival, whatever these published.
                 timed = joined(last.far.timed, last.order)
                 apart = Knowledge({}, proxied=last.far.proxied, timed=timed, narrow=narrow)
                 knowledge = knowledge.join(apart)
@@ -759,7 +778,7 @@ class AsyncRaceCheck(RaceCheck):
         clock.tidy()
         found.waited.add(found.phase - 1)
         if not found.modern:
-            # A load of the word, of which is not known what it is compared with.
+            # A plain load of the word: what it is compared with is unknown.
             return
         record = self._mbarrier_record(clock, step, lanes, "wait")
         found.tests[clock.number, lanes] = (found.phase - 1, record)
@@ -767,7 +786,7 @@ class AsyncRaceCheck(RaceCheck):
     def _on_mbarriers(
         self, clock: WarpClock, step: ExecutedInstruction, home: Cta, touch: Touch
     ) -> Touch:
-        """An ordinary access that meets mbarriers; before sm_90 that is how they are used."""
+        """Handle an ordinary access that touches mbarriers, by which they are used before sm_90."""
         held = self._mbarriers.of(home)
         if not held:
             return touch
@@ -818,7 +837,9 @@ class AsyncRaceCheck(RaceCheck):
     def _reaches(
         self, clock: WarpClock, step: ExecutedInstruction, home: Cta, lanes: int, keep: bool = True
     ) -> None:
-        """An access to another CTA's shared memory: that must have begun, and must not end."""
+        """Check an access to another CTA's shared memory: that CTA must have begun, and must not
+        end before.
+        """
         record = self._mbarrier_record(clock, step, lanes, "load")
         first = self._first_of(home)
         for group, part in clock.of(lanes):
@@ -879,7 +900,7 @@ class AsyncRaceCheck(RaceCheck):
         super().cta_end(cta)
 
     def _left_copies(self, cta: Cta, known: Knowledge) -> None:
-        """Report copies that no thread has waited for when their CTA ends."""
+        """Report copies for which no thread has waited when their CTA ends."""
         first = self._first_of(cta)
         for (pc, warp), (record, issued) in list(self._last_copies.items()):
             if not first <= warp < first + len(cta.warps):
@@ -907,12 +928,12 @@ class AsyncRaceCheck(RaceCheck):
 
 
 def _behind(row: Row, issued: Row) -> int:
-    """Lanes whose row is less than what they have issued."""
+    """Mask of lanes whose row is below what they have issued."""
     return pack(row < issued)
 
 
 class _Home(str):
-    """The space of a touch whose CTA is known."""
+    """A space name that carries its CTA."""
 
     cta: Cta | None
 
@@ -929,7 +950,7 @@ def replace_kind(touch: Touch, kind: str) -> Touch:
 
 
 def _not_brought(old: AccessRecord, brought: Rows) -> int:
-    """Lanes of an access that no proxy fence has brought to another proxy."""
+    """Mask of an access's lanes that no proxy fence has made visible to another proxy."""
     if old.agent is not None:
         return old.agent.pending(brought.get(old.agent.number))
     ticks = brought.get(old.warp)
@@ -937,13 +958,13 @@ def _not_brought(old: AccessRecord, brought: Rows) -> int:
 
 
 def _unused(insn: Any) -> bool:
-    """Whether nothing takes the result of a test: what it found is not known to its thread."""
+    """Whether the result of a test is unused, so that its thread does not know it."""
     target = insn.o.get("p")
     return isinstance(target, Pred) and target.is_true
 
 
 def _one_by_one(a: AccessRecord, b: AccessRecord) -> bool:
-    """Warps of a group record the same product."""
+    """Whether both records come from the same warp-group product, which each warp records."""
     return (
         a.agent is not None
         and b.agent is not None
@@ -968,7 +989,7 @@ _MAP_FENCE: Final = (
     "fence.proxy.tensormap::generic.acquire of the map between its change and the copy"
 )
 _LAUNCH: Final = 1 << 40
-"""Numbers of warps of one launch."""
+"""Warp numbers reserved for each launch."""
 _GRID: Final = "griddepcontrol.wait (cudaGridDependencySynchronize) before the access"
 _CLUSTER: Final = "barrier.cluster between the two"
 

@@ -1,4 +1,4 @@
-"""Barriers and shuffles that not every lane takes part in as they ask for."""
+"""Barriers and shuffles in which not all required lanes take part."""
 
 from __future__ import annotations
 
@@ -46,16 +46,16 @@ _WORDS: Final = {
 _SEEN: Final = (
     "LDG", "STG", "LDS", "STS", "LD.", "ST.", "ATOM", "RED", "SHFL", "VOTE", "MATCH", "BAR",
 )  # fmt: skip
-"""Beginnings of the names of instructions that lanes do not execute on their way to the end."""
+"""Prefixes of mnemonics that lanes do not execute on their way to EXIT."""
 _BYTES: Final = 16
-"""Of an instruction where lanes have pcs of their own."""
+"""Bytes of an instruction of sm_70 and later."""
 _NEAR: Final = 128
-"""Bytes of code within which a WARPSYNC belongs to the barrier behind it."""
+"""Most bytes of code between a WARPSYNC and the barrier it belongs to."""
 _NAMES: Final = {
     "split_barrier": "divergent_barrier", "guarded_barrier": "divergent_barrier",
     "passed_by": "divergent_barrier", "came_twice": "wrong_count", "absent": "mask",
 }  # fmt: skip
-"""What a cause is called in findings, where that is not its key in `_WORDS`."""
+"""Cause -> its name in findings, where that differs from the key in `_WORDS`."""
 _FIXES: Final = {
     "divergent_barrier": "move the barrier out of the branch, so that every thread comes to it",
     "missing_threads": "let every thread of the block come to the barrier before it returns",
@@ -109,7 +109,7 @@ class BarrierCheck(RunCheck):
         if count is not None and count % WARP_SIZE:
             self._add(step, "error", "wrong_count", lanes=f"{count} is no multiple of 32")
         if self._for_whole_warps(step):
-            # The WARPSYNC is the barrier's: what is missing there is missing here.
+            # Treat the WARPSYNC as part of the barrier: lanes missing at it are missing here.
             self._passing.came(warp, self._gathered[cta.number, warp.index][0], FULL)
         key = (cta.number, arrival.barrier)
         phase = self._phases.setdefault(key, _Phase())
@@ -144,14 +144,14 @@ class BarrierCheck(RunCheck):
         cta = step.warp.cta
         for number, lanes in self._waits.get((cta.number, step.warp.index), ()):
             if lanes & step.active or not step.warp.has_groups:
-                # They go on: the barrier let them.
+                # They continue: the barrier has released them.
                 self._complete(cta, number)
                 break
         if step.warp.has_groups:
             self._passing.executed(step)
 
     def _gone_round(self, step: ExecutedInstruction, lanes: int, mask: int) -> None:
-        """Lanes went round a barrier or WARPSYNC that others came to."""
+        """Report lanes that went round a barrier or WARPSYNC at which others wait."""
         cause = "absent" if mask else "passed_by"
         self._add(step, "error", cause, lanes=_ranges(lanes), live=mask)
 
@@ -206,7 +206,7 @@ class BarrierCheck(RunCheck):
                 self._add(step, "error", "inactive_lane", lane, lanes=lane, live=source)
 
     def _absent(self, warp: WarpState, lanes: int) -> None:
-        """Lanes do something else while others wait for them in a WARPSYNC."""
+        """Note that lanes execute elsewhere while others wait for them in a WARPSYNC."""
         warp.groups.passed &= ~lanes
         for group in warp.groups.parked:
             if group.state == SYNCING and group.place & lanes:
@@ -216,7 +216,7 @@ class BarrierCheck(RunCheck):
                 self._add(step, "error", "absent", lanes=missing, live=group.place)
 
     def _lanes_named(self, warp: WarpState, pc: int, insn: Any, lanes: int) -> None:
-        """Lanes at a WARPSYNC whose mask may name others that never come to it."""
+        """Check a WARPSYNC whose mask may name lanes that never reach it."""
         visits = self._visits.setdefault((warp.cta.number, warp.index), {})
         came = visits[pc] = visits.get(pc, 0) | lanes
         self._passing.came(warp, pc, lanes)
@@ -229,7 +229,7 @@ class BarrierCheck(RunCheck):
                 self._passing.missed(step, mask & others, mask)
 
     def _masked(self, warp: WarpState, pc: int, insn: Any, lanes: int) -> None:
-        """Lanes at a WARPSYNC, which is what the mask of `__syncwarp` and others becomes."""
+        """Check lanes at a WARPSYNC, the instruction of `__syncwarp` with a mask."""
         masks = _values(warp, insn.o.get("a"))
         if masks is None:
             return
@@ -284,7 +284,7 @@ def shuffle_sources(warp: WarpState, insn: Any) -> npt.NDArray[np.int64] | None:
 
 
 def sync_masks(warp: WarpState, insn: Any) -> list[int] | None:
-    """The masks of a WARPSYNC by lane; None: it is another instruction, or they are not known."""
+    """The mask of a WARPSYNC in each lane; None for other instructions, or where unknown."""
     if insn.op != "WARPSYNC" or "COLLECTIVE" in insn.text():
         return None
     found = _values(warp, insn.o.get("a"))

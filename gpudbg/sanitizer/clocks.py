@@ -22,13 +22,13 @@ from gpudbg.dataclass import dataclass
 
 Row = npt.NDArray[np.int64]
 Rows = Mapping[int, Row]
-"""Warp number in the grid (or an agent's number) -> ticks by lane."""
+"""Warp number in the grid (or agent number) -> ticks by lane."""
 
 EMPTY: Rows = {}
 
 
 def joined(a: Rows, b: Rows) -> Rows:
-    """What is known where both are."""
+    """The join of two clocks: for each lane the later tick."""
     if a is b or not b:
         return a
     if not a:
@@ -66,7 +66,7 @@ def _both(a: tuple[Rows, Rows], b: tuple[Rows, Rows]) -> tuple[Rows, Rows]:
 
 @dataclass(slots=True)
 class Knowledge:
-    """What lanes of a warp that know the same know.
+    """The knowledge shared by a group of a warp's lanes.
 
     Attributes:
         seen: what happens before them.
@@ -75,7 +75,7 @@ class Knowledge:
         proxied: of generic accesses to shared and to global memory, what a proxy fence has brought
             to the async proxy; of those to tensor maps, what one has brought to their proxy.
         timed: what has happened before them without its memory being visible (relaxed arrivals).
-        narrow: what they heard of with too small a scope.
+        narrow: what was released with too small a scope for them.
     """
 
     seen: Rows
@@ -86,7 +86,7 @@ class Knowledge:
     narrow: Rows = field(default_factory=lambda: EMPTY)
 
     def join(self, other: Knowledge) -> Knowledge:
-        """What both know."""
+        """The union of two knowledges."""
         if other is self:
             return self
         return Knowledge(
@@ -99,32 +99,33 @@ class Knowledge:
         )
 
     def fenced(self, device: bool) -> Knowledge:
-        """After a fence of CTA or (`device`) wider scope."""
+        """The knowledge after a fence of CTA or (`device`) wider scope."""
         seen = joined(self.seen, self.acquired[0])
         if device:
             seen = joined(seen, self.acquired[1])
         return replace(self, seen=seen, released=(seen, seen if device else self.released[1]))
 
     def taken(self, near: bool = False) -> Knowledge:
-        """After what makes strong reads acquire (`near`: of the block's scope): their caches have
-        been emptied."""
+        """The knowledge after an operation that makes earlier strong reads acquire; `near`: of CTA
+        scope.
+        """
         seen = joined(self.seen, self.acquired[0])
         if not near:
             seen = joined(seen, self.acquired[1])
         return self if seen is self.seen else replace(self, seen=seen)
 
     def heard(self, in_block: Rows, anywhere: Rows) -> Knowledge:
-        """After a strong read of something that was released."""
+        """The knowledge after a strong read of released data."""
         first, second = self.acquired
         return replace(self, acquired=(joined(first, in_block), joined(second, anywhere)))
 
     def learned(self, rows: Rows) -> Knowledge:
-        """Knowing more."""
+        """The knowledge extended by some rows."""
         seen = joined(self.seen, rows)
         return self if seen is self.seen else replace(self, seen=seen)
 
     def brought(self, known: Rows, shared: bool, everywhere: bool) -> Knowledge:
-        """After a proxy fence for shared memory, global memory or both."""
+        """The knowledge after a proxy fence for shared memory, global memory or both."""
         first, second, maps = self.proxied
         return replace(
             self,
@@ -136,6 +137,6 @@ class Knowledge:
         )
 
     def mapped(self, known: Rows) -> Knowledge:
-        """After a fence of the proxy that reads tensor maps."""
+        """The knowledge after a fence of the tensor-map proxy."""
         first, second, maps = self.proxied
         return replace(self, proxied=(first, second, joined(maps, known)))

@@ -27,7 +27,7 @@ class FindingCollector:
         return len(self._found) >= self.most
 
     def seen(self, key: Hashable, count: int = 1, amount: int = 0) -> bool:
-        """Count one more of a known finding; False: it is new."""
+        """Count another occurrence of a known finding. Returns False where it is new."""
         held = self._found.get(key)
         if held is None:
             return self.full
@@ -35,12 +35,12 @@ class FindingCollector:
         return True
 
     def add(self, key: Hashable, make: Callable[[], CheckFinding], count: int = 1) -> None:
-        """A finding, made where it is new."""
+        """Count a finding, making it on its first occurrence."""
         if not self.seen(key, count):
             self._found[key] = replace(make(), count=count, launch=self.launch)
 
     def worsen(self, key: Hashable, make: Callable[[], CheckFinding]) -> None:
-        """Replace a finding by a more severe one, its count kept."""
+        """Replace a finding by a more severe one; its count stays."""
         held = self._found[key]
         self._found[key] = replace(make(), count=held.count, launch=held.launch)
 

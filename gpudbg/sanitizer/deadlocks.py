@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from gpudbg.sm.state import Cta, WarpState
 
 MOST_SIDES: Final = 8
-"""Groups of waiting warps that a finding has."""
+"""Most groups of waiting warps in one finding."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class DeadlockFindings:
         self._phase_at = phase_at
 
     def add(self, stop: DeadlockStop) -> None:
-        """The stop that says so."""
+        """Make the finding of a deadlock stop."""
         waits = self._waits()
         first = (stop.pc or 0) + self._places.base
         sides = [self._side(wait, warps) for wait, warps in waits.items()]
@@ -99,7 +99,7 @@ class DeadlockFindings:
         return _Wait(pc, "wait", words)
 
     def _came(self, cta: Cta, offset: int) -> Iterator[str]:
-        """What came at an mbarrier in its present phase, by place."""
+        """Lines about arrivals at an mbarrier in its present phase, by place."""
         phase = self._phase_at(cta, offset)
         if phase is None:
             return
@@ -125,7 +125,7 @@ class DeadlockFindings:
         return self._places.access(wait.kind, wait.pc, warp, lane, **more)
 
     def _apart(self) -> Iterator[str]:
-        """Groups of lanes that wait while others of their warp do something else."""
+        """Lines about groups of lanes that wait while others of their warp execute elsewhere."""
         symbols = self._inferior.symbols
         for warp in self._inferior.grid.warps():
             groups = lane_groups(warp)
@@ -136,7 +136,9 @@ class DeadlockFindings:
                     yield f"{lanes} at {place}: {group.words}"
 
     def _exited(self) -> Iterator[str]:
-        """Warps of blocks that go on which have ended: they arrive at nothing any more."""
+        """Lines about warps that have exited in blocks that still run: they arrive at nothing any
+        more.
+        """
         for cta in self._inferior.grid.ctas():
             gone = len(cta.warps) - len(cta.live)
             if gone:

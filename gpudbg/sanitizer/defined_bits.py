@@ -1,4 +1,4 @@
-"""Which bits of a result are undefined: instructions that move bits, and those that add them.
+"""Undefined bits of results, exact for instructions that move or add bits.
 
 A bit of a sum depends on the same bits of its operands and on lower ones: what is below the lowest
 undefined bit is defined.  So a counter in the low half of a register whose other half nobody has
@@ -35,7 +35,7 @@ SUMS: Final = frozenset(
      "XMAD")
 )  # fmt: skip
 _NOT_LOW: Final = frozenset(("HI", "WIDE", "X", "XHI", "PSL", "MRG", "CBCC", "CHI", "CLO"))
-"""Words of the names of sums whose low bits do not depend on low bits alone."""
+"""Modifiers of additions whose low result bits depend on more than low operand bits."""
 
 
 @dataclass(slots=True)
@@ -61,7 +61,7 @@ class Shadow:
 
 
 def lanes_with(bits: U32) -> int:
-    """Lanes in which any bit is set."""
+    """Mask of the lanes in which any bit is set."""
     return int.from_bytes(np.packbits(bits != 0, bitorder="little").tobytes(), "little")
 
 
@@ -75,7 +75,9 @@ def exact_bits(
     lanes: int,
     constants: ConstantBanks | None = None,
 ) -> Rows | None:
-    """What is undefined of the results, by register; None: any undefined bit spoils all."""
+    """Undefined bits of each result register; None: any undefined operand bit makes all bits
+    undefined.
+    """
     destination = insn.o.get("d")
     if not isinstance(destination, Reg) or destination.count != 1 or destination.file != "R":
         return None
@@ -132,7 +134,7 @@ def _shuffle(shadow: Shadow, warp: WarpState, insn: Any, index: int, lanes: int)
     bits, derived, origin = _of(shadow, insn.o.get("a"))
     if isinstance(bits, int):
         return {index: (0, 0, 0)}
-    # What a lane that does not take part gives is another check's finding.
+    # A value read from an inactive lane is another check's finding.
     part = bools(lanes)[sources]
     moved = bools(derived)[sources] & part
     return {
@@ -179,7 +181,7 @@ def _bitwise(
     origin = np.where(np.asarray(ua[0]) != 0, ua[2], ub[2])
     made = np.asarray(ua[0] & ub[0], np.uint32)
     for known, undefined, slot in ((b, ua[0], slots[0]), (a, ub[0], slots[1])):
-        # The other value of a bit is made, not moved.
+        # An inverted bit is computed, not moved.
         turned = np.asarray(known, np.uint32) if ".XOR" in text else np.zeros(32, np.uint32)
         made = made | (undefined & (~turned if insn.o[slot].inv else turned))
     derived = lanes_with(np.asarray(bits & made, np.uint32))
@@ -189,7 +191,9 @@ def _bitwise(
 def _lookup(
     shadow: Shadow, warp: WarpState, insn: Any, index: int, constants: ConstantBanks | None
 ) -> Rows | None:
-    """LOP3: a bit is undefined where the table gives another one for other undefined bits."""
+    """LOP3: a result bit is undefined where the table's output depends on an undefined input
+    bit.
+    """
     table, given = insn.o.get("imm"), [insn.o.get(s) for s in ("a", "b", "c")]
     if not isinstance(table, Imm) or _spoilt_uniform(shadow, given):
         return None
@@ -198,7 +202,7 @@ def _lookup(
         return None
     undefined = [_of(shadow, operand) for operand in given]
     found, first = np.zeros(32, np.uint32), None
-    # An operand that stands twice has one value.
+    # Equal operands have one value.
     first_of = [given.index(operand) for operand in given]
     for choice in range(8):
         chosen = [
@@ -215,7 +219,7 @@ def _lookup(
     moved = np.zeros(32, np.uint32)
     spoilt = [np.zeros(32, np.uint32) | np.asarray(d[0], np.uint32) for d in undefined]
     for n in set(first_of):
-        # Of an operand alone, and as it is: not the other value, nor one of two operands.
+        # Depends on one operand alone, uninverted.
         alone = spoilt[n]
         for other in set(first_of) - {n}:
             alone = alone & ~spoilt[other]
@@ -231,7 +235,7 @@ def _lookup(
 
 
 def _looked_up(table: int, given: Iterable[U32]) -> U32:
-    """What the table of a LOP3 makes of three words."""
+    """Evaluate the table of a LOP3 on three words."""
     words, made = list(given), np.zeros(32, np.uint32)
     for row in range(8):
         if table >> row & 1:
@@ -274,7 +278,7 @@ def _permute(shadow: Shadow, insn: Any, index: int) -> Rows | None:
 
 
 def _spoilt_uniform(shadow: Shadow, operands: Iterable[Any]) -> bool:
-    """Whether one of the operands is a uniform register that is undefined."""
+    """Whether a uniform register among the operands is undefined."""
     return any(
         isinstance(o, Reg) and o.file == "UR" and o.index in shadow.uniform for o in operands
     )
@@ -287,7 +291,7 @@ def _name(insn: Any) -> list[str]:
 
 
 def _part(bits: Any, part: str) -> Any:
-    """The undefined bits of a piece of a register, shifted down."""
+    """The undefined bits of a piece of a register, shifted to bit 0."""
     if part in ("", "H1_H0"):
         return bits
     kind, number = part[:1], int(part[1:2])
@@ -296,7 +300,7 @@ def _part(bits: Any, part: str) -> Any:
 
 
 def _sum(shadow: Shadow, insn: Any, index: int) -> Rows | None:
-    """Undefined from the lowest undefined bit on."""
+    """Addition: undefined from the lowest undefined operand bit upwards."""
     given = [insn.o.get(slot) for slot in ("a", "b", "c")]
     if _NOT_LOW & set(_name(insn)) or _spoilt_uniform(shadow, given):
         return None
@@ -317,7 +321,7 @@ def _sum(shadow: Shadow, insn: Any, index: int) -> Rows | None:
 
 
 def _funnel(shadow: Shadow, insn: Any, index: int) -> Rows | None:
-    """SHF by a number: a word of the pair (c, a) that is shifted."""
+    """SHF by a constant: undefined bits of the shifted word of the pair (c, a)."""
     count, name = insn.o.get("b"), _name(insn)
     if not isinstance(count, Imm) or not 0 < int(count.value) < 32:
         return None
@@ -339,7 +343,9 @@ def _funnel(shadow: Shadow, insn: Any, index: int) -> Rows | None:
 
 
 def _multiplied(made: Any, count: int) -> int:
-    """Lanes for which a shift to the left is a product: `x * 2`; by whole bytes it packs them."""
+    """Mask of lanes in which a left shift acts as a product (`x * 2`); shifts by whole bytes pack
+    data instead.
+    """
     return lanes_with(made) if count % 8 else 0
 
 
@@ -376,11 +382,11 @@ def _convert(shadow: Shadow, insn: Any, index: int) -> Rows | None:
 
 
 _PIECES: Final = {"U8": "B0", "S8": "B0", "U16": "H0", "S16": "H0"}
-"""Of conversions whose operand names no piece: what is read of it."""
+"""Source type -> the piece that a conversion reads where its operand names none."""
 
 
 def _halves(shadow: Shadow, insn: Any, index: int) -> Rows | None:
-    """Arithmetic on two halves of a register, apart."""
+    """Packed half arithmetic: each half by itself."""
     name = _name(insn)
     operands = [insn.o.get(slot) for slot in ("a", "b", "c")]
     if any("MRG" in word for word in name) or _spoilt_uniform(shadow, operands):

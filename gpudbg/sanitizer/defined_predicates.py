@@ -25,7 +25,7 @@ _COMPARISONS: Final[dict[str, Callable[[Any, Any], Any]]] = {
 _SETS: Final = frozenset(("ISETP", "FSETP", "DSETP"))
 
 Undefined = tuple[int, int]
-"""Lanes in which the first and the second result are undefined."""
+"""Lane masks: first result undefined, second result undefined."""
 
 
 def undefined_results(
@@ -49,7 +49,7 @@ def undefined_results(
 
 
 def _state(warp: WarpState, operand: Any, predicates: Any) -> tuple[int, int]:
-    """A predicate operand's value by lane, and where that is undefined."""
+    """(value, undefined lanes) of a predicate operand, as lane masks."""
     if not isinstance(operand, Pred) or operand.file != "P":
         return FULL, 0
     held = FULL if operand.index == PT else int(warp.predicates[operand.index])
@@ -88,7 +88,7 @@ def _compared(
 def _result(
     warp: WarpState, insn: Any, name: Sequence[str], constants: ConstantBanks | None
 ) -> int | None:
-    """What a comparison of integers gives, by lane; None: not known here."""
+    """Result of an integer comparison as a lane mask; None where it is unknown."""
     compare = next((_COMPARISONS[word] for word in name if word in _COMPARISONS), None)
     if insn.op != "ISETP" or compare is None or {"X", "EX"} & set(name):
         return None
@@ -100,7 +100,7 @@ def _result(
 
 
 def word_of(warp: WarpState, operand: Any, constants: ConstantBanks | None) -> Any:
-    """An operand's value by lane; None: not known here."""
+    """An operand's value by lane; None where it is unknown."""
     if isinstance(operand, Imm):
         return np.full(32, int(operand.value) & 0xFFFFFFFF, np.uint32)
     if getattr(operand, "neg", True) or getattr(operand, "abs", True):
@@ -121,7 +121,7 @@ def word_of(warp: WarpState, operand: Any, constants: ConstantBanks | None) -> A
 
 
 def _combined(warp: WarpState, insn: Any, predicates: Any) -> Undefined:
-    """PSETP, PLOP3: undefined where another value of an undefined side gives another result."""
+    """PSETP, PLOP3: undefined where the result depends on an undefined input."""
     sides = [_state(warp, insn.o.get(slot), predicates) for slot in ("pa", "pb", "pc")]
     found, first = [0, 0], None
     for choice in range(8):

@@ -26,8 +26,9 @@ PRODUCTS: Final = fragments.MULTIPLIES | fragments.WARPGROUP
 
 
 def product_bits(shadow: Shadow, warp: WarpState, insn: Any) -> Rows | None:
-    """What is undefined of a product's results because of its registers; None: all, where any is
-    (its form has no layout)."""
+    """Undefined bits of a product's results that come from its registers; None: all, if any operand
+    is undefined (layout unknown).
+    """
     shape = fragments.multiplication(insn, warp.index)
     if shape is None or shape.d.layout is None or shape.d.register == RZ:
         return None
@@ -133,7 +134,7 @@ def turned_bits(shadow: Shadow, insn: Any) -> Rows | None:
 
 
 def _accumulates(warp: WarpState, insn: Any) -> bool:
-    """Whether C counts: a predicate may say that it does not."""
+    """Whether C is added: a predicate operand may switch that off."""
     test = insn.o.get("pa")
     if not isinstance(test, Pred) or test.index == PT:
         return test is None or test.is_true
@@ -147,7 +148,7 @@ def _registers(operand: Operand) -> range:
 
 
 def _undefined(shadow: Shadow, operand: Operand) -> Marks | None:
-    """Which elements are undefined; None: none."""
+    """Mask of the undefined elements; None where there is none."""
     layout: Layout | None = operand.layout
     if layout is None or operand.register == RZ:
         return None

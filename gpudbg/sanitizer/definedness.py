@@ -55,7 +55,7 @@ _FLOW: Final = frozenset(
     ("BRA", "BRX", "JMP", "JMX", "EXIT", "SYNC", "BRK", "CONT", "RET", "BREAK")
 )
 _EFFECTS: Final = ("STG", "STS", "ST.", "ATOM", "RED", "SUST", "SURED", "SUATOM", "BAR")
-"""Beginnings of the names of instructions that others see the effect of."""
+"""Prefixes of mnemonics whose effect other threads can see."""
 _DERIVED: Final = 2
 """Beside 1 in the mark of an undefined byte: arithmetic made what was stored there."""
 _WORDS: Final = {
@@ -68,7 +68,7 @@ _WORDS: Final = {
 
 @dataclass(slots=True)
 class ValueOrigin:
-    """Where an undefined value came into a register: a load, or the register itself."""
+    """Where an undefined value entered a register: at a load, or in the register itself."""
 
     pc: int
     space: str
@@ -84,7 +84,7 @@ class GlobalShadow:
         self._rows: dict[Allocation, U8 | None] = {}
 
     def row(self, allocation: Allocation) -> U8 | None:
-        """1 where a byte is undefined; None: all are defined."""
+        """One element a byte, 1 where undefined; None: all bytes are defined."""
         if allocation not in self._rows:
             made: U8 | None = None
             if allocation.uninitialized:
@@ -95,13 +95,14 @@ class GlobalShadow:
         return self._rows[allocation]
 
     def begin(self) -> None:
-        """Look at what there is before anything more is written: an atomic both reads and
-        writes."""
+        """Catch up with marks before further stores: an atomic both reads and writes."""
         for allocation in self._memory.allocations():
             self.row(allocation)
 
     def rows(self) -> list[tuple[Allocation, U8]] | None:
-        """Allocations with undefined bytes and their rows; None: of some it is not known."""
+        """Allocations with undefined bytes, each with its row; None where marks are unknown for
+        some.
+        """
         found = []
         for allocation in self._memory.allocations():
             if allocation.uninitialized and allocation.marks is None:
@@ -112,7 +113,7 @@ class GlobalShadow:
         return found
 
     def written(self) -> None:
-        """Take what compiled code has marked as written."""
+        """Take over marks written by compiled code."""
         for allocation, row in self._rows.items():
             if row is not None and allocation.marks is not None:
                 row[allocation.marks[: allocation.size] != 0] = 0
@@ -178,7 +179,7 @@ class DefinednessCheck(RunCheck):
         shadow = self._shadow(warp)
         op = insn.op
         if op == "SYSCALL":
-            # The driver's functions read their arguments and write their results.
+            # Driver functions read their arguments and write their results.
             shadow.bits[4:6] = 0
             return
         guard, _ = insn.guard
@@ -201,7 +202,7 @@ class DefinednessCheck(RunCheck):
 
     @staticmethod
     def _chosen(shadow: Shadow, insn: Any, held: int) -> None:
-        """Nobody knows in some lanes whether an instruction writes its results: old or new."""
+        """Merge old and new: whether the instruction writes is undefined in some lanes."""
         chosen, source = bools(held), shadow.sources[insn.guard[0]]
         for index in insn.writes().registers:
             _put(shadow, index, ALL, held, source, chosen, held)
@@ -241,8 +242,8 @@ class DefinednessCheck(RunCheck):
             for index, (moved, derived, source) in exact.items():
                 _put(shadow, index, moved, derived, source, chosen, lanes)
                 tested = tested | np.asarray(moved, np.uint32)
-            # The predicate of a bitwise operation tests its result, a sum's is its carry, a
-            # shuffle's tells of lanes.
+            # The predicate of a bitwise operation tests its result; a sum's is its carry; a
+            # shuffle's tells about lanes.
             bad = lanes_with(tested) if insn.op in BITWISE or insn.op in SUMS else 0
             _put_predicates(shadow, writes.predicates, bad, source, lanes)
             return
@@ -303,7 +304,7 @@ class DefinednessCheck(RunCheck):
             self._copied_by_lane(step)
             return
         if step.insn.op == "SYSCALL":
-            # What it has allocated.
+            # Take over what it has allocated.
             self._global.begin()
         for touch in step.touches:
             if step.insn.op == "LDSM" and self._load_matrices(step, touch):
@@ -319,7 +320,7 @@ class DefinednessCheck(RunCheck):
 
     # ---- matrices ------------------------------------------------------------------------
     def _multiplied(self, step: ExecutedInstruction, event: MatricesRead) -> None:
-        """A product of a warp group has read matrices in shared memory."""
+        """Propagate through a warp-group product that has read shared memory."""
         found = matrices_bits(step.warp, step.insn, event, self._cta(step.warp.cta))
         if found is None:
             return
@@ -333,7 +334,7 @@ class DefinednessCheck(RunCheck):
             self._decides("load", step.warp, step.pc, step.lanes, origin)
 
     def _load_matrices(self, step: ExecutedInstruction, touch: Touch) -> bool:
-        """LDSM: a lane names 16 bytes that eight lanes load; whether it was that."""
+        """LDSM: each named row of 16 bytes is loaded by eight lanes. Returns whether it was one."""
         marks, rows = self._cta(step.warp.cta), np.zeros((32, 16), np.uint8)
         for lane, address in touch.by_lane():
             rows[lane] = marks[address : address + 16]
@@ -356,7 +357,7 @@ class DefinednessCheck(RunCheck):
         return True
 
     def _store_matrices(self, step: ExecutedInstruction, touch: Touch) -> bool:
-        """STSM: the other way."""
+        """STSM: the inverse of LDSM. Returns whether it was one."""
         rows = stored_bits(self._shadow(step.warp), step.insn)
         if rows is None:
             return False
@@ -369,7 +370,7 @@ class DefinednessCheck(RunCheck):
         return True
 
     def _first_origin(self, warp: WarpState, insn: Any) -> int:
-        """Where the first undefined register that an instruction reads comes from."""
+        """Origin of the first undefined register that an instruction reads."""
         shadow = self._shadow(warp)
         for index in sorted(insn.reads().registers):
             if index < RZ and shadow.derived[index]:
@@ -378,7 +379,7 @@ class DefinednessCheck(RunCheck):
         return 0
 
     def _copied(self, step: ExecutedInstruction, event: BytesCopied) -> None:
-        """A copy moves what is undefined of its bytes, where it moves a range to a range."""
+        """Propagate marks through a copy of one range to another."""
         source = event.reads[0] if len(event.reads) == 1 else None
         if event.reduces and not event.remote:
             for extent in (*event.reads, *(target for target, _ in event.writes)):
@@ -393,7 +394,7 @@ class DefinednessCheck(RunCheck):
             alike = source is not None and len(source.starts) == len(target.starts) == 1
             if source is not None and alike and event.reduces:
                 continue
-            # A box that leaves its tensor is filled there: all of it is written.
+            # A box beyond the tensor's edge is filled: all of it is written.
             if source is not None and alike and _bytes_of(source) == _bytes_of(target):
                 marks, at = self._bytes(source)
                 size = _bytes_of(target)
@@ -406,7 +407,7 @@ class DefinednessCheck(RunCheck):
                 row[start - base : end - base] = 0
 
     def _leaves(self, step: ExecutedInstruction, extent: ByteRuns, lane: int) -> None:
-        """A copy to global memory takes results of arithmetic out of shared memory."""
+        """Report computed undefined values that a copy takes from shared to global memory."""
         if extent.home is None:
             return
         marks = self._cta(extent.home)
@@ -419,7 +420,7 @@ class DefinednessCheck(RunCheck):
                 return
 
     def _combined(self, step: ExecutedInstruction, extent: ByteRuns, lane: int) -> None:
-        """A reduction takes bytes: of shared memory, or what is at its destination."""
+        """Report undefined bytes that a reduction combines, in its source or destination."""
         marks, base = self._bytes(extent)
         if marks is None:
             return
@@ -439,7 +440,9 @@ class DefinednessCheck(RunCheck):
         return (None, 0) if found is None else (self._global.row(found), found.base)
 
     def _copied_by_lane(self, step: ExecutedInstruction) -> None:
-        """Each lane copies a few bytes from global to shared memory, zeros where it reads none."""
+        """Propagate copies of a few bytes per lane from global to shared memory; unread bytes
+        become zero.
+        """
         loads = [t for t in step.touches if t.kind == "load"]
         for store in (t for t in step.touches if t.kind == "store"):
             source = loads[0] if len(loads) == 1 and loads[0].size == store.size else None
@@ -461,7 +464,7 @@ class DefinednessCheck(RunCheck):
         words = max(1, touch.size // 4)
         place = self._place(step, touch)
         if place is not None and not (place[0] is not None and place[0][place[1]].any()):
-            # Nothing of it is undefined.
+            # Zero-filled: defined.
             chosen = bools(touch.lanes)
             for index in range(destination.index, min(destination.index + words, RZ)):
                 np.copyto(shadow.bits[index], 0, where=chosen)
@@ -488,8 +491,9 @@ class DefinednessCheck(RunCheck):
     def _place(
         self, step: ExecutedInstruction, touch: Touch
     ) -> tuple[U8 | None, npt.NDArray[np.int64]] | None:
-        """The marks that all lanes' bytes are in (None: all are defined), and where; None: that is
-        not one row."""
+        """(marks covering all lanes' bytes, or None where all are defined; indices); None where
+        they are not in one row.
+        """
         if touch.space not in ("shared", "global"):
             return None
         addresses = touch.addresses[bools(touch.lanes)].astype(np.int64)
@@ -510,7 +514,7 @@ class DefinednessCheck(RunCheck):
     def _bits(
         self, step: ExecutedInstruction, touch: Touch, lane: int, address: int, size: int
     ) -> int:
-        """Undefined bits of a word that a lane loads."""
+        """Undefined bits of the word that a lane loads."""
         row, at = self._row(step, touch, lane, address)
         if row is None:
             return 0
@@ -523,7 +527,7 @@ class DefinednessCheck(RunCheck):
     def _row(
         self, step: ExecutedInstruction, touch: Touch, lane: int, address: int
     ) -> tuple[U8 | None, int]:
-        """Where the marks of an access are, and at which index."""
+        """(marks of an access's memory, index in them)."""
         if touch.space == "shared":
             return self._cta(step.warp.cta), address
         if touch.space == "cluster":
@@ -544,7 +548,7 @@ class DefinednessCheck(RunCheck):
 
     @staticmethod
     def _word(step: ExecutedInstruction, touch: Touch, lane: int, address: int) -> tuple[int, ...]:
-        """A name for a word of shared or local memory."""
+        """A key that identifies a word of shared or local memory."""
         if touch.space == "local":
             return step.warp.cta.number, step.warp.index, lane, address
         return step.warp.cta.number, address
@@ -647,7 +651,7 @@ class DefinednessCheck(RunCheck):
 
 
 def _bytes_of(runs: ByteRuns) -> int:
-    """From the first byte to the last."""
+    """Bytes from the first one to the last."""
     return runs.high - runs.low
 
 
@@ -656,7 +660,7 @@ def _wanted(bits: int, size: int) -> bool:
 
 
 def _define(shadow: Shadow, writes: Access, chosen: Any, lanes: int) -> None:
-    """All results are defined."""
+    """Mark all results as defined."""
     for index in writes.uniform:
         shadow.uniform.pop(index, None)
     for index in writes.registers:

@@ -79,12 +79,12 @@ def _facts(op: str, suffixes: tuple[str, ...]) -> Facts:
 
 
 def data_of(insn: Any) -> Any:
-    """The operand that a store or atomic takes its data from, None where there is none."""
+    """The operand with the data of a store or atomic; None where there is none."""
     # The first register beside the address: `b` on sm_50 to sm_62, `a` from sm_70 on.
     return next((insn.o[s] for s in ("a", "b") if isinstance(insn.o.get(s), Reg)), None)
 
 
 def result_unused(insn: Any) -> bool:
-    """Whether nothing takes what an atomic returns."""
+    """Whether an atomic's result is discarded."""
     target = insn.o.get("d")
     return not isinstance(target, Reg) or target.index == RZ

@@ -214,7 +214,7 @@ class CheckFinding:
 
 
 def _of_a_side(line: str, accesses: tuple[FindingAccess, ...]) -> bool:
-    """Whether a line of `explain` says what the table of accesses says."""
+    """Whether a line of `explain` repeats the table of accesses."""
     return any(
         f"  {a.place}  by {a.who}" in line or (a.state and line.strip() == a.state)
         for a in accesses

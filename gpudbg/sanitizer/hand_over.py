@@ -1,4 +1,5 @@
-"""Accesses that machine code of sm_70 and later does not mark as strong, by what is around them.
+"""Finds strong accesses that machine code of sm_70 and later does not mark, by the code around
+them.
 
 Stores and loads of shared memory carry no scope.  Measured (NVRTC 12.9): a release store or atomic
 follows a MEMBAR, as a volatile store behind a fence does, with nothing but arithmetic between; an
@@ -25,7 +26,7 @@ _LOADS: Final = frozenset(("LDS", "ATOMS", "LDG", "ATOMG", "LD", "ATOM"))
 _ACCESSES: Final = _LOADS | frozenset(("STS", "STG", "ST", "RED", "REDG", "BAR", "LDGSTS", "SYNCS"))
 _FLOW: Final = FLOW_WIDE | frozenset(("BSSY", "NOP"))
 _NEAR: Final = 6
-"""Instructions behind a load among which what belongs to it is looked for."""
+"""Instructions after a load that are searched for its companions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +67,7 @@ def hand_overs(instructions: Sequence[tuple[int, Any]], arch: str) -> HandOvers:
 
 
 def _after_fence(instructions: Sequence[tuple[int, Any]], n: int) -> bool:
-    """Whether a MEMBAR is before an instruction, with nothing but arithmetic between."""
+    """Whether a MEMBAR precedes an instruction, with nothing but arithmetic between."""
     for _, insn in reversed(instructions[max(n - _NEAR, 0) : n]):
         if insn.op == "MEMBAR":
             return True

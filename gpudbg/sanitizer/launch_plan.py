@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from gpudbg.debug.session import DebugSession
 
 Begin = Callable[[LoadedProgram], "DebugSession"]
-"""Makes the session of one launch."""
+"""Function that makes the session of one launch."""
 
 
 @dataclass(frozen=True, slots=True)

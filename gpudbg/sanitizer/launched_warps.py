@@ -1,4 +1,4 @@
-"""Warps of a launch by their numbers, for who keeps no more of them."""
+"""Identity of a launch's warps by number, for records that must not keep the warps alive."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class WarpPlace:
 
     @property
     def index(self) -> int:
-        """In its CTA."""
+        """Number of the warp in its CTA."""
         return (self.number - self.launched.base) % MOST_WARPS
 
     @property

@@ -69,26 +69,28 @@ class MbarrierFindings:
         self._findings.add(key, make)
 
     def uninitialised(self, one: Mbarrier, use: AccessRecord) -> None:
-        """Used before it begins, or after it has ended."""
+        """Report a use before initialisation or after invalidation."""
         text = f"the mbarrier at shared 0x{one.offset:x} has not been initialised"
         self._add("mbarrier_uninitialised", "error", text, use)
 
     def begun_again(self, one: Mbarrier, begin: AccessRecord) -> None:
-        """Initialised while it lives."""
+        """Report an initialisation of a live mbarrier."""
         text = f"the mbarrier at shared 0x{one.offset:x} is initialised while it lives"
         self._add("mbarrier_reinit", "error", text, one.begun, begin)
 
     def touched(self, one: Mbarrier, access: AccessRecord) -> None:
-        """An ordinary access, a copy or a product on its bytes."""
+        """Report an ordinary access, a copy or a product on its bytes."""
         verb = "written" if access.writes else "read"
         text = f"the mbarrier at shared 0x{one.offset:x} is {verb} as ordinary memory"
         severity: Severity = "error" if access.writes else "warning"
         self._add("mbarrier_access", severity, text, one.begun, access)
 
     def arrives(self, one: Mbarrier, event: MbarrierChanged, arrival: AccessRecord) -> None:
-        """Arrivals: too many, out of range, of a phase whose predecessor no thread waited for."""
+        """Report arrivals that are too many, out of range, or of a phase whose predecessor no
+        thread waited for.
+        """
         if one.modern and one.begun is None:
-            # Never initialised, which is reported: its word means nothing.
+            # Never initialised, which is reported elsewhere: its word has no meaning.
             return
         state = (mbarrier.read if one.modern else mbarrier.read_early)(event.before)
         where = f"the mbarrier at shared 0x{one.offset:x}"
@@ -110,7 +112,7 @@ class MbarrierFindings:
             self._add("phase_skipped", "warning", text, arrival)
 
     def ambiguous(self, one: Mbarrier, test: AccessRecord) -> None:
-        """A test that may come when the phase after the one it means is over, too."""
+        """Report a test that may run after the following phase is complete as well."""
         text = (
             f"the test of the mbarrier at shared 0x{one.offset:x} may come after the next phase, "
             "too: then it seems incomplete again"
@@ -118,21 +120,23 @@ class MbarrierFindings:
         self._add("ambiguous_phase", "warning", text, test)
 
     def ignored(self, one: Mbarrier, test: AccessRecord) -> None:
-        """A test of an mbarrier whose result is not used."""
+        """Report a test whose result is unused."""
         text = f"nothing takes the result of the test of the mbarrier at shared 0x{one.offset:x}"
         self._add("ignored_wait", "note", text, test)
 
     def bad_operand(self, record: AccessRecord, what: str) -> None:
-        """A place that the operation cannot have."""
+        """Report a place that the operation does not allow."""
         self._add("bad_operand", "error", what, record)
 
     def mixed_groups(self, wait: AccessRecord) -> None:
-        """A wait with copies of threads and bulk copies pending, which count apart in PTX."""
+        """Report a wait with both thread copies and bulk copies pending, which PTX counts
+        separately.
+        """
         text = "cp.async groups and bulk groups are pending: the machine has one count for both"
         self._add("mixed_groups", "note", text, wait)
 
     def swizzle(self, copy: AccessRecord, event: TensorMapUsed) -> None:
-        """A box that does not lie where its swizzle's pattern begins."""
+        """Report a box that does not begin at a repetition of its swizzle pattern."""
         text = (
             f"the box at shared 0x{event.offset:x} is swizzled by a pattern of {event.boundary} "
             f"bytes, which begins at multiples of that"
@@ -140,13 +144,13 @@ class MbarrierFindings:
         self._add("", "warning", text, copy, kind="misaligned", space="shared")
 
     def no_grid_wait(self, end: AccessRecord | None) -> None:
-        """A dependent launch that never waits for the one before it."""
+        """Report a dependent launch that never waits for the one before it."""
         text = "the launch may overlap the one before it, and never waits for that: launches that "
         text += "depend on this one cannot rely on it"
         self._add("missing_grid_wait", "warning", text, end)
 
     def left(self, one: Mbarrier, end: AccessRecord | None) -> None:
-        """The CTA has ended with bytes to come."""
+        """Report bytes still expected when the CTA ends."""
         if not one.modern or not one.word:
             return
         state = mbarrier.read(one.word)
@@ -155,7 +159,9 @@ class MbarrierFindings:
             self._add("pending_at_exit", "warning", text, one.begun, end)
 
     def pending_copy(self, copy: AccessRecord) -> None:
-        """The CTA has ended before anybody knew that a copy of its memory is complete."""
+        """Report a copy into a CTA's memory of whose completion no thread knew when the CTA
+        ended.
+        """
         bulk = copy.agent is not None and copy.agent.kind != "copy"
         text = "the block may end while the copy still reads or writes its shared memory"
         self._add("pending_at_exit", "error" if bulk else "note", text, copy)

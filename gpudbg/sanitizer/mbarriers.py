@@ -19,13 +19,13 @@ MOST_TX = (1 << 20) - 1
 
 
 def nothing() -> Knowledge:
-    """Knowledge of nothing."""
+    """Empty knowledge."""
     return Knowledge(EMPTY)
 
 
 @dataclass(slots=True)
 class MbarrierPhase:
-    """What a phase publishes to who learns that it is over.
+    """The knowledge that a phase publishes to threads that see it complete.
 
     Attributes:
         near: what threads of its own CTA knew that arrived; `far`: those of other CTAs.
@@ -42,7 +42,7 @@ class MbarrierPhase:
     delivered: dict[int, int] = field(default_factory=dict)
 
     def note(self, pc: int, event: MbarrierChanged) -> None:
-        """Keep who arrived and which copy brought how much: what a deadlock is explained by."""
+        """Record who arrived and how many bytes each copy brought, to explain deadlocks."""
         if event.by_copy and event.bytes < 0:
             self.delivered[pc] = self.delivered.get(pc, 0) - event.bytes
         elif event.arrivals:
@@ -76,20 +76,20 @@ class Mbarrier:
     word: int = 0
 
     def present(self) -> MbarrierPhase:
-        """The phase that goes on."""
+        """The phase in progress."""
         return self.phases.setdefault(self.phase, MbarrierPhase())
 
     def last(self) -> MbarrierPhase | None:
-        """The phase that has just ended."""
+        """The phase that ended last."""
         return self.phases.get(self.phase - 1)
 
     def advance(self) -> None:
-        """The present phase is over."""
+        """Complete the present phase and begin the next."""
         self.phases.pop(self.phase - 1, None)
         self.phase += 1
 
     def unsafe_tests(self, group_of: Callable[[int], int]) -> list[AccessRecord]:
-        """Tests of the phase before the present one that its end does not come after.
+        """Tests of the previous phase that are not ordered before the end of the present one.
 
         Args:
             group_of: the number of a warp's group, of which one warp's test is known with
@@ -117,26 +117,26 @@ class MbarrierTable:
     _live: dict[int, dict[int, Mbarrier]] = field(default_factory=dict)
 
     def of(self, home: Cta) -> dict[int, Mbarrier]:
-        """Those of a CTA, by offset."""
+        """The live mbarriers of a CTA, by offset."""
         return self._live.get(home.number, {})
 
     def find(self, home: Cta, offset: int) -> Mbarrier | None:
-        """The one at an offset."""
+        """The mbarrier at an offset; None without one."""
         return self.of(home).get(offset)
 
     def begin(self, made: Mbarrier) -> None:
-        """A new one."""
+        """Enter a new mbarrier."""
         self._live.setdefault(made.home.number, {})[made.offset] = made
 
     def end(self, home: Cta, offset: int) -> Mbarrier | None:
-        """One is no more."""
+        """Remove and return the mbarrier at an offset."""
         return self._live.get(home.number, {}).pop(offset, None)
 
     def drop(self, home: Cta) -> None:
-        """The CTA has ended."""
+        """Remove the mbarriers of a CTA that has ended."""
         self._live.pop(home.number, None)
 
 
 def ordered(a: Knowledge) -> Rows:
-    """Everything that has happened before, visible or not."""
+    """Everything that happened before, whether its effects are visible or not."""
     return joined(a.seen, a.timed)

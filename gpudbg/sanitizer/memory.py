@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _FREES: Final = {True: "double_free", False: "invalid_free"}
 _FAR: Final = 1 << 19
-"""An address so far from every allocation was not meant for any."""
+"""Distance from every allocation beyond which an address is attributed to none."""
 _FIXES: Final = {
     "past_end": "compare the index with the number of elements before the access",
     "before_start": "an index below 0: compare it with 0 before the access",
@@ -62,7 +62,7 @@ class MemoryCheck(RunCheck):
                     self._below(step, touch, below)
 
     def _below(self, step: ExecutedInstruction, touch: Touch, lanes: int) -> None:
-        """Lanes touch what is before the kernel's shared memory."""
+        """Report lanes that access bytes before the kernel's own shared memory."""
         lane = next(iter(lanes_of(lanes)))
         address = int(touch.addresses[lane])
 
@@ -87,7 +87,7 @@ class MemoryCheck(RunCheck):
         self, step: ExecutedInstruction, fault: MemoryFault, access: str, size: int
     ) -> None:
         if "which has ended" in fault.detail:
-            # A race with the end of a block: another check's.
+            # A race with the block's end is another check's finding.
             return
         if access == "free":
             self._freed(step, fault)
@@ -116,7 +116,7 @@ class MemoryCheck(RunCheck):
         self._findings.add((kind, cause, step.pc), make, count)
 
     def _maker(self, address: int) -> str:
-        """Who allocated the block of the heap that an address is in, or beside; or ""."""
+        """Where the heap block at or beside an address was allocated; "" where there is none."""
         block = self._memory.find_freed(address) or self._memory.nearest(address)
         if block is None or not block.base - _FAR <= address <= block.end + _FAR:
             return ""
@@ -124,7 +124,7 @@ class MemoryCheck(RunCheck):
         return f", allocated at {site.place} by {site.who}" if site is not None else ""
 
     def _freed(self, step: ExecutedInstruction, fault: MemoryFault) -> None:
-        """A call of free with what it cannot free."""
+        """Report a call of `free` with a pointer that cannot be freed."""
         again = self._memory.find_freed(fault.address) is not None
         kind, site = _FREES[again], self._heap.call(step.warp, step.pc)
 
@@ -203,7 +203,7 @@ class HeapSites(RunCheck):
         return self._last.get(id(warp), pc)
 
     def _blocks(self, warp: WarpState, lanes: int) -> list[tuple[int, Allocation]]:
-        """What R4 and R5 point at, by lane."""
+        """(lane, block) for each pointer in R4 and R5."""
         low, high = warp.R[FIRST_ARGUMENT], warp.R[FIRST_ARGUMENT + 1]
         found = []
         for lane in lanes_of(lanes):

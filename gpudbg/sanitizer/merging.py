@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from gpudbg.sanitizer.report import CheckReport
 
 _UNORDERED: Final = ("pending", "read_write", "write_write", "atomic_plain", "same_value")
-"""Causes of races of two accesses of which neither comes first."""
+"""Causes of races whose accesses are unordered in either direction."""
 _LOOP: Final = 0x80
-"""Bytes of code that a loop around a test of an mbarrier has at most."""
+"""Most bytes of code of a loop around a test of an mbarrier."""
 
 
 def merged(reports: Sequence[CheckReport]) -> CheckReport:
@@ -52,7 +52,7 @@ def _findings(reports: Sequence[CheckReport]) -> tuple[CheckFinding, ...]:
     found: dict[Hashable, CheckFinding] = {}
     for report in reports:
         for finding in report.findings:
-            # Which side of a race came first is the schedule's.
+            # Which side of a race comes first depends on the schedule.
             places = tuple(sorted(a.pc for a in finding.accesses))
             key = finding.kind, finding.cause, finding.space, finding.relation, places
             held = found.get(key)
@@ -64,7 +64,7 @@ def _findings(reports: Sequence[CheckReport]) -> tuple[CheckFinding, ...]:
 
 
 def one_per_defect(found: Sequence[CheckFinding]) -> tuple[CheckFinding, ...]:
-    """Findings less those that follow from another one, each source place once."""
+    """Drop findings that follow from another one, and merge repetitions of a source place."""
     racing = {
         access.pc
         for finding in found
@@ -100,7 +100,7 @@ def _follows_from_race(finding: CheckFinding, found: Sequence[CheckFinding]) -> 
 
 
 def _with_cause(finding: CheckFinding, found: Sequence[CheckFinding]) -> CheckFinding:
-    """A deadlock with what went wrong at its mbarrier before, where that is known."""
+    """A deadlock, with the earlier mistake at its mbarrier added where one is known."""
     if finding.cause != "deadlock":
         return finding
     tests = [f for f in found if _explains(f, finding)]
@@ -111,8 +111,9 @@ def _with_cause(finding: CheckFinding, found: Sequence[CheckFinding]) -> CheckFi
 
 
 def _explains(finding: CheckFinding, hang: CheckFinding) -> bool:
-    """Whether a deadlock is what a finding of an mbarrier leads to: a test that is not to be
-    relied on, or a phase that nobody waited for."""
+    """Whether a finding explains a deadlock: an unreliable test of its mbarrier, or a phase that no
+    thread waited for.
+    """
     if finding.cause == "phase_skipped" and finding.accesses:
         address = finding.accesses[0].address
         return address is not None and f"shared 0x{address:x}:" in hang.where
@@ -120,7 +121,7 @@ def _explains(finding: CheckFinding, hang: CheckFinding) -> bool:
 
 
 def _same_wait(test: CheckFinding, hang: CheckFinding) -> bool:
-    """Whether a test of an mbarrier is of the loop in which a deadlock was found."""
+    """Whether a test belongs to the loop in which the deadlock was found."""
     one, other = test.accesses[0], hang.accesses[0]
     if one.function != other.function:
         return False
@@ -130,7 +131,7 @@ def _same_wait(test: CheckFinding, hang: CheckFinding) -> bool:
 
 
 def _by_place(found: Sequence[CheckFinding]) -> tuple[CheckFinding, ...]:
-    """Instructions that a compiler made of the same lines (a loop taken apart) as one finding."""
+    """Merge findings of instructions that a compiler made from the same lines (unrolled loops)."""
     kept: dict[Hashable, CheckFinding] = {}
     for number, finding in enumerate(found):
         key: Hashable = number

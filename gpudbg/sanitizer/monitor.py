@@ -71,7 +71,7 @@ class ExecutedInstruction:
 
 
 class RunCheck:
-    """Base of checks: what they are notified of."""
+    """Base of checks: the hooks by which they are notified of the machine."""
 
     def before(self, warp: WarpState, pc: int, insn: Any, lanes: int) -> None:
         """An instruction is about to execute: registers hold its operands."""
@@ -82,7 +82,7 @@ class RunCheck:
     def refused(
         self, step: ExecutedInstruction, fault: MemoryFault, access: str, size: int
     ) -> None:
-        """Lanes of an access were left out."""
+        """Called when lanes of an access were skipped because it faults."""
 
     def barrier(
         self, step: ExecutedInstruction, arrival: Arrival, released: Sequence[WarpState]
@@ -127,17 +127,17 @@ class RefusedMonitor(Observer):
             check.refused(step, fault, access, size)
 
     def finish(self) -> None:
-        """Nothing is kept back."""
+        """End of the run: nothing is buffered here."""
 
 
 def _hooks(checks: Sequence[RunCheck], name: str) -> tuple[Any, ...]:
-    """Methods of the checks that do something."""
+    """The checks' overridden methods of a name."""
     base = getattr(RunCheck, name)
     return tuple(getattr(c, name) for c in checks if getattr(type(c), name) is not base)
 
 
 class Monitor(Observer):
-    """Tells checks of what a run does."""
+    """Groups the machine's events by instruction and hands them to the checks."""
 
     looks_only = True
 
@@ -182,7 +182,7 @@ class Monitor(Observer):
         step = self._step
         if step is None:
             return
-        # The access is made again without the guilty lanes.
+        # The access is repeated without the guilty lanes.
         step.touches.clear()
         step.events.clear()
         for check in self._checks:
@@ -193,7 +193,7 @@ class Monitor(Observer):
             self._step.events.append(event)
 
     def finish(self) -> None:
-        """The last instruction has taken effect."""
+        """End of the run: hand over the last instruction."""
         step, self._step = self._step, None
         if step is not None:
             for hook in self._executed:
@@ -208,7 +208,7 @@ class Monitor(Observer):
                 check.barrier(step, arrival, released)
 
     def fault(self, warp: WarpState, fault: WarpFault) -> None:
-        # The instruction had no effect.
+        # The instruction was abandoned without effect.
         self._step = None
 
     def warp_begin(self, warp: WarpState) -> None:

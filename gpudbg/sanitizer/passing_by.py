@@ -1,4 +1,4 @@
-"""Lanes that have ended without coming to where others of their warp waited for them.
+"""Finds lanes that bypass a place where others of their warp wait for them.
 
 Those that returned early may do so: a barrier, shuffle or vote waits for lanes that are there.  An
 error is code that goes round the place and then on with the others (`if (x) __syncthreads();`),
@@ -38,7 +38,7 @@ class LanesMissed:
 
 
 class PassingBy:
-    """Sees which of the lanes that did not come went round the place.
+    """Decides which of the missing lanes bypassed the place.
 
     Args:
         report: is called with a step, the lanes that went round it, and the mask they are in.
@@ -50,13 +50,15 @@ class PassingBy:
         self._missed: dict[tuple[int, int], list[LanesMissed]] = {}
 
     def missed(self, step: ExecutedInstruction, lanes: int, mask: int = 0) -> None:
-        """Others wait for lanes in `step`, or have waited until these had ended."""
+        """Called when lanes are missing at `step`: others wait for them, or waited until they had
+        exited.
+        """
         rows = self._missed.setdefault(_key(step.warp), [])
         if lanes and not any(row.step.pc == step.pc and row.mask == mask for row in rows):
             rows.append(LanesMissed(step, lanes, mask))
 
     def came(self, warp: WarpState, pc: int, lanes: int) -> None:
-        """Lanes have come to a place after all."""
+        """Called when lanes reach a place after all."""
         for row in self._missed.get(_key(warp), ()):
             if row.step.pc == pc:
                 row.lanes &= ~lanes
@@ -78,12 +80,12 @@ class PassingBy:
         places[bools(step.lanes)] = step.pc
 
     def drop_warp(self, warp: WarpState) -> list[LanesMissed]:
-        """A warp has ended: what is left."""
+        """Called when a warp has ended. Returns its undecided cases."""
         self._latest.pop(_key(warp), None)
         return [row for row in self._missed.pop(_key(warp), ()) if row.lanes]
 
     def forget(self, cta: Cta) -> None:
-        """A CTA has ended."""
+        """Forget a CTA that has ended."""
         gone = {key for key in (*self._latest, *self._missed) if key[0] == cta.number}
         for key in gone:
             self._latest.pop(key, None)

@@ -25,7 +25,7 @@ _BRANCHES: Final = frozenset(("BRA", "BRX", "JMP", "JMX"))
 
 @dataclass(slots=True)
 class _Sums:
-    """What a site has cost so far."""
+    """Accumulated cost figures of one site."""
 
     access: str
     executions: int = 0
@@ -96,7 +96,7 @@ class PerformanceCheck(RunCheck):
 
 
 def conflicts(touch: Touch) -> tuple[list[int], int]:
-    """Ways of each pass of a shared access, and the passes that its bytes need."""
+    """(accesses per bank of each pass, passes that the bytes need) of a shared access."""
     passes = max(1, touch.size // 4)
     groups: list[set[int]] = [set() for _ in range(passes)]
     atomic: list[dict[int, int]] = [{} for _ in range(passes)]
@@ -122,7 +122,7 @@ def conflicts(touch: Touch) -> tuple[list[int], int]:
 
 
 def sectors_of(touch: Touch) -> tuple[int, int]:
-    """Sectors of 32 bytes that a request touches, and as many as its bytes would fill."""
+    """(sectors fetched, least sectors that would hold the bytes) of a request."""
     sectors: set[int] = set()
     spans: set[tuple[int, int]] = set()
     for _, address in touch.by_lane():

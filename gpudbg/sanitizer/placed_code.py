@@ -1,4 +1,4 @@
-"""What checks ask of a program's code, found once for all its launches."""
+"""Facts about a program's code that checks need, computed once for all its launches."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class PlacedCode:
     Attributes:
         instructions: (pc, instruction) of everything that can be decoded.
         by_pc: the same, by pc.
-        by_symbol: of each kernel that was asked for; None: it is not known which.
+        by_symbol: of each kernel that was asked for; None where it is unknown.
     """
 
     instructions: list[tuple[int, Any]]
@@ -40,7 +40,7 @@ class PlacedCode:
 
     @classmethod
     def of(cls, session: DebugSession) -> PlacedCode:
-        """That of a launch's program."""
+        """The placed code of a launch's program."""
         image = session.launch.image
         found = _KNOWN.get(image)
         if found is None:

@@ -1,4 +1,4 @@
-"""Who an access is by and where in the source: accesses of findings."""
+"""Makes the accesses of findings: who, and where in the source."""
 
 from __future__ import annotations
 

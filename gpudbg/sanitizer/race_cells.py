@@ -1,8 +1,8 @@
-"""What a race check keeps of memory, packed: 64 bits for each access that a granule keeps.
+"""Packed race records: 64 bits for each access that a granule of memory keeps.
 
-Records of plain accesses are packed while nobody looks at them, and made again when their granule
-is accessed.  Those with more to them (strong ones, of agents beside the threads, of unusual sets of
-lanes) stay as they are, with all of their granule.
+Records of plain accesses are stored packed and unpacked when their granule is accessed.  A granule
+with any other record (strong, of an asynchronous agent, of an unusual set of lanes) is kept
+unpacked.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from gpudbg.sm.asynchronous.events import ByteRuns
 
 _PAGE_SHIFT: Final = 8
 _PAGE: Final = 1 << _PAGE_SHIFT
-"""Granules whose words lie together."""
+"""Granules whose words are stored together."""
 _PLANES: Final = 8
-"""Words of a granule at most."""
+"""Most packed words of a granule."""
 _OPEN: Final = 64
-"""Granules that were put and are packed together: an access has several parts of one."""
+"""Granules collected before packing: several parts of one access are packed together."""
 _GROUPS: Final = (
     *(1 << n for n in range(32)),
     *(0xF << n for n in range(0, 32, 4)),
@@ -45,7 +45,9 @@ _SPREAD: Final = {
 have each its part of a granule: bytes or halves."""
 _SPREAD_FROM: Final = {code: first for first, code in _SPREAD.items()}
 _BYTES_AT, _SITE_AT, _TICK_AT, _WARP_AT, _END = 7, 11, 20, 40, 64
-"""Where a word has the granule's bytes, the site, the tick and the warp; from 0 on the lanes."""
+"""Bit positions in a packed word of the granule's bytes, the site, the tick and the warp; lanes are
+at bit 0.
+"""
 _LANES: Final = (1 << _BYTES_AT) - 1
 _SITES: Final = 1 << _TICK_AT - _SITE_AT
 _TICKS: Final = 1 << _WARP_AT - _TICK_AT
@@ -108,7 +110,7 @@ class Cells:
         return len(self._rich) + self._packed
 
     def numbers(self) -> Iterator[int]:
-        """Of all granules."""
+        """Numbers of all granules."""
         self._close()
         yield from self._rich
         for number, page in self._pages.items():
@@ -132,13 +134,13 @@ class Cells:
         return made
 
     def put(self, number: int, cell: Cell) -> None:
-        """Keep a granule as it is now."""
+        """Store a granule's present state."""
         if len(self._open) >= _OPEN and number not in self._open:
             self._close()
         self._open[number] = cell
 
     def _close(self) -> None:
-        """Pack what was put."""
+        """Pack the collected granules."""
         given, self._open = self._open, {}
         for number, cell in given.items():
             self._keep(number, cell)
@@ -162,7 +164,7 @@ class Cells:
 
     # ---- records -----------------------------------------------------------------------
     def _words(self, cell: Cell) -> list[tuple[int, int]] | None:
-        """What a granule keeps, packed; None: it cannot be."""
+        """The packed words of a granule; None where it cannot be packed."""
         records, at = [*cell.writes, *cell.reads], 0
         found: list[tuple[int, int]] = []
         while at < len(records):
@@ -181,7 +183,7 @@ class Cells:
         return found or None
 
     def _word(self, record: AccessRecord, code: int | None) -> int:
-        """A record, packed; 0: it cannot be."""
+        """The packed word of a record; 0 where it cannot be packed."""
         warp = record.warp - self._launched.base
         if code is None or record.strong or record.agent is not None or record.tick >= _TICKS:
             return 0
@@ -226,7 +228,7 @@ def _parts(lanes: int, bytes_: int) -> list[tuple[int, int]]:
 
 
 def _are_of_one(records: list[AccessRecord], parts: list[tuple[int, int]]) -> bool:
-    """Whether records are these parts of one access."""
+    """Whether records are exactly these parts of one access."""
     if [(r.lanes, r.bytes) for r in records] != parts:
         return False
     first = records[0]
@@ -266,6 +268,6 @@ def cells_of(extent: ByteRuns, cells: Cells) -> list[tuple[int, int, Cell]]:
 
 
 def _mask(number: int, start: int, end: int) -> int:
-    """Bytes of a granule that a run has."""
+    """Mask of the granule's bytes that a run covers."""
     low, high = max(start, 4 * number), min(end, 4 * number + 4)
     return ((1 << high - low) - 1) << (low & 3) if high > low else 0

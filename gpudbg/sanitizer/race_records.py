@@ -1,4 +1,4 @@
-"""What a race check keeps of accesses: records by granule of four bytes, and ranges of copies."""
+"""Race records: accesses by granule of four bytes, and ranges of asynchronous operations."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from gpudbg.sanitizer.monitor import Touch
 
 MOST_RECORDS = 24
-"""Records of writes that a granule keeps beside those that are not ordered."""
+"""Most write records of a granule, not counting unordered ones."""
 
 
 @dataclass(frozen=True, slots=True)
 class Agent:
-    """Who makes an access beside the threads, and when it is known to be complete.
+    """The agent of an asynchronous access, and what makes its completion known.
 
     Attributes:
         kind: copy (of a thread, to shared memory), bulk, gmma, remote.
@@ -40,7 +40,7 @@ class Agent:
     what: str = ""
 
     def pending(self, known: Row | None) -> int:
-        """Lanes of the copy whose end the reader of `known` has not waited for."""
+        """Mask of the copy's lanes whose completion is unknown to the owner of `known`."""
         if known is None:
             return self.lanes
         if not self.lanes & self.lanes - 1:
@@ -87,13 +87,13 @@ class AccessRecord:
 
     @property
     def writes(self) -> bool:
-        """Whether it changes what is there."""
+        """Whether it writes memory."""
         return self.kind in ("store", "atomic", "init")
 
 
 @dataclass(slots=True)
 class Cell:
-    """What is kept of four bytes."""
+    """The records of four bytes of memory."""
 
     writes: list[AccessRecord] = field(default_factory=list)
     reads: list[AccessRecord] = field(default_factory=list)
@@ -101,18 +101,18 @@ class Cell:
     chain: int = 0
 
     def counted(self, made: AccessRecord) -> None:
-        """Give an access its place in the order and in the chain of writes."""
+        """Number an access and assign it to a chain of writes."""
         self.number += 1
         self.chain += made.kind == "store"
         made.number, made.chain = self.number, self.chain
 
     def observed(self, old: AccessRecord, made: AccessRecord, known: Rows, row: Row) -> bool:
-        """Whether an access comes after a strong write since it comes after a read of it.
+        """Whether an access is ordered after a strong write through a read of that write.
 
         The PTX model's observation order: a strong write comes before what is after a strong read
-        of its value, or of what a chain of atomics made of it.  It alone does: what its thread did
-        before asks for fences.  An atomic whose result nothing takes is no such read: the
-        program cannot know what it read, so that another schedule has another order.
+        of its value, or of what a chain of atomics made of it.  Only the write itself is ordered:
+        earlier work of its thread needs fences.  An atomic whose result nothing takes is no such
+        read: the program cannot know what it read, so that another schedule has another order.
         """
         if not old.strong or not old.writes or old.agent is not None:
             return False
@@ -131,7 +131,7 @@ class Cell:
 
 
 def _comes_after(old: AccessRecord, made: AccessRecord, known: Rows, row: Row) -> bool:
-    """Whether each lane of an access comes after one of those of an earlier one."""
+    """Whether each lane of an access is ordered after some lane of an earlier one."""
     if old.warp == made.warp and not made.lanes & ~old.lanes:
         return True
     return not unordered(old, made, known, row)
@@ -153,14 +153,14 @@ def unordered(old: AccessRecord, made: AccessRecord, known: Rows, row: Row) -> i
         found = lanes & int.from_bytes(
             np.packbits(ticks < old.tick, bitorder="little").tobytes(), "little"
         )
-    # A lane does not race with itself.
+    # A lane cannot race with itself.
     if old.warp == made.warp and found == made.lanes and not found & found - 1:
         return 0
     return found
 
 
 def keep(records: list[AccessRecord], made: AccessRecord) -> None:
-    """A new record in place of those it supersedes."""
+    """Add a record and drop those it supersedes."""
     agent = made.agent
     for n, old in enumerate(records):
         if (
@@ -196,17 +196,17 @@ def granules(touch: Touch) -> list[tuple[int, int, int]]:
 # ---- ranges ------------------------------------------------------------------------------
 @dataclass(slots=True)
 class RangeRecord:
-    """What an operation beside the threads reads or writes as a whole."""
+    """A range that an asynchronous operation reads or writes as a whole."""
 
     extent: ByteRuns
     record: AccessRecord
 
     def meets(self, other: ByteRuns) -> int | None:
-        """The first byte that both have."""
+        """First byte that both ranges contain; None where they are disjoint."""
         mine = self.extent
         if mine.low >= other.high or other.low >= mine.high:
             return None
-        # The first run of the other that ends behind the begin of each of these.
+        # For each run, the first run of the other that ends after its begin.
         at = np.searchsorted(other.ends, mine.starts, "right")
         inside = at < len(other.ends)
         found = np.flatnonzero(other.starts[at[inside]] < mine.ends[inside])
@@ -216,7 +216,7 @@ class RangeRecord:
         return max(int(mine.starts[first]), int(other.starts[at[first]]))
 
     def touched(self, addresses: Places, size: int) -> Places:
-        """Which of some accesses meet it."""
+        """Mask of the accesses that overlap the range."""
         mine = self.extent
         at = np.searchsorted(mine.ends, addresses, "right")
         inside = at < len(mine.ends)

@@ -1,4 +1,4 @@
-"""Races as findings: who does what, what would have ordered the two."""
+"""Makes findings of races: who did what, and what would have ordered the two."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 RELATIONS: Final = ("own", "lanes", "warps", "blocks", "launches")
 """The widest last."""
 _BEYOND = ("pending", "proxy", "entry", "exit")
-"""Causes of races with what runs beside the threads: one finding for a pair of places."""
+"""Causes of races with asynchronous operations: one finding for each pair of places."""
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """How two accesses race."""
+    """The judgement of a racing pair: cause, severity, hint."""
 
     cause: str
     severity: Severity = "error"
@@ -32,7 +32,7 @@ class Verdict:
 
     @classmethod
     def of(cls, old: AccessRecord, made: AccessRecord) -> Verdict:
-        """Of two accesses in no order."""
+        """The verdict for two accesses without any order."""
         if old.strong and made.strong:
             if old.size != made.size or old.bytes != made.bytes:
                 both = old.kind == made.kind == "atomic"
@@ -57,7 +57,7 @@ class RaceReports:
         portable_only: findings are notes of what only lock-step orders.
 
     Attributes:
-        silent: nobody wants to know.
+        silent: races are not reported.
     """
 
     def __init__(
@@ -73,14 +73,14 @@ class RaceReports:
         self.silent = False
 
     def same_instruction(self, made: AccessRecord, space: str, number: int, same: bool) -> None:
-        """Lanes of one instruction write to the same bytes."""
+        """Report lanes of one instruction that write different data to the same bytes."""
         verdict = Verdict("same_value", "warning") if same else Verdict.of(made, made)
         self.add(made, made, verdict, space, number)
 
     def add(
         self, old: AccessRecord, made: AccessRecord, verdict: Verdict, space: str, number: int
     ) -> None:
-        """Two accesses of which the later does not come after the earlier."""
+        """Report two accesses of which the later is not ordered after the earlier."""
         if self.silent:
             return
         relation = verdict.relation or _relation(old, made)
@@ -100,7 +100,7 @@ class RaceReports:
         )  # fmt: skip
 
         def make() -> CheckFinding:
-            # What would have helped the pair that gave the cause helps this one.
+            # Keep the hint that belongs to the recorded cause.
             fix = held.fix if held is not None and held.cause == cause else verdict.fix
             given = Verdict(cause, severity, fix, verdict.state)
             return self._finding(old, made, space, number, relation, given)
@@ -115,7 +115,7 @@ class RaceReports:
         self, old: AccessRecord, made: AccessRecord, space: str, number: int, relation: str,
         verdict: Verdict,
     ) -> CheckFinding:  # fmt: skip
-        # Two lanes of one instruction are two sides, too.
+        # Two lanes of one instruction are two sides as well.
         lane = next(iter(lanes_of(old.lanes)))
         others = [n for n in lanes_of(made.lanes) if relation != "lanes" or n != lane]
         if relation == "own" and made.lanes >> lane & 1:
@@ -151,7 +151,7 @@ def _fix(space: str, relation: str, cause: str) -> str:
 
 
 def side_kind(record: AccessRecord) -> str:
-    """What an access is called in findings."""
+    """The kind of an access as findings name it."""
     if record.agent is None:
         return record.kind
     return "gmma_read" if record.agent.kind == "gmma" else _COPIED.get(record.kind, record.kind)
@@ -170,8 +170,9 @@ def _relation(old: AccessRecord, made: AccessRecord) -> str:
 def _worse(
     held: CheckFinding, cause: str, severity: Severity, relation: str
 ) -> tuple[str, Severity, str]:
-    """What two pairs of the same places make one finding of."""
-    # The first edge that is missing: of any pair its end, of any pair an order, the proxy's fence.
+    """Combine (cause, severity, relation) of two racing pairs at the same places."""
+    # Name the first missing edge: a pending end before a missing order before a missing proxy
+    # fence.
     if "pending" in (held.cause, cause):
         cause = "pending"
     elif held.cause and held.cause != "proxy":

@@ -49,12 +49,12 @@ if TYPE_CHECKING:
     from gpudbg.sm.state import Cta, WarpState
 
 _NEAR = 8
-"""Instructions of a warp from a branch to what it goes to."""
+"""Instructions of a warp within which a branch and its target belong together."""
 
 
 @dataclass(slots=True)
 class Phase:
-    """A barrier's present phase: what those who have arrived know, and who waits."""
+    """A barrier's present phase: knowledge of those who have arrived, and who waits."""
 
     knowledge: Knowledge = field(default_factory=lambda: Knowledge(EMPTY))
     waiting: list[tuple[WarpClock, int]] = field(default_factory=list)
@@ -62,14 +62,16 @@ class Phase:
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """What a strong write publishes."""
+    """The knowledge that a strong write publishes."""
 
     block: int
     in_block: Rows = field(default_factory=lambda: EMPTY)
     anywhere: Rows = field(default_factory=lambda: EMPTY)
 
     def with_(self, in_block: Rows, anywhere: Rows) -> Release:
-        """After another strong write of the same block: itself where that adds nothing."""
+        """This release joined with another strong write of the block; itself where that adds
+        nothing.
+        """
         near, far = joined(self.in_block, in_block), joined(self.anywhere, anywhere)
         if near is self.in_block and far is self.anywhere:
             return self
@@ -121,7 +123,7 @@ class RaceCheck(RunCheck):
         self._released: dict[Hashable, dict[int, Release]] = {}
 
     def _first_of(self, cta: Cta) -> int:
-        """The number of a CTA's first warp."""
+        """Number of a CTA's first warp."""
         return self._base + cta.number * MOST_WARPS
 
     # ---- warps -------------------------------------------------------------------------
@@ -144,12 +146,12 @@ class RaceCheck(RunCheck):
         clock = self._clock(step.warp)
         for key, lanes in self._waits.get(clock.number, ()):
             if lanes & step.active:
-                # They go on: the barrier let them.
+                # They continue: the barrier has released them.
                 self._complete(key)
                 break
         gathered = self._gathered.get(clock.number)
         for mask in [m for m, lanes in gathered.items() if lanes & step.active] if gathered else ():
-            # Those who came to a WARPSYNC go on.
+            # The group of a WARPSYNC continues.
             del gathered[mask]  # type: ignore[union-attr]
         facts = facts_of(step.insn)
         if self._lock_step:
@@ -168,19 +170,20 @@ class RaceCheck(RunCheck):
         self._accesses(clock, step, facts)
 
     def _accesses(self, clock: WarpClock, step: ExecutedInstruction, facts: Facts) -> None:
-        """What an instruction touches."""
+        """Examine all accesses of an instruction."""
         for touch in step.touches:
             if touch.space != "local":
                 self._touch(clock, step, touch, facts)
 
     def _warp_sync(self, clock: WarpClock, step: ExecutedInstruction) -> None:
-        """Lanes have come to know of one another."""
+        """Handle warp-level synchronisation: the lanes learn what each other know."""
         for group in self._met(clock, step):
             group.known = clock.tick
 
     def _met(self, clock: WarpClock, step: ExecutedInstruction) -> list[ClockGroup]:
-        """Lanes that meet at a WARPSYNC by their masks, with those of the same mask that have come
-        before and wait."""
+        """Groups of lanes that meet at a WARPSYNC, by mask, including lanes of the same mask that
+        arrived earlier.
+        """
         by_mask: dict[int, int] = {}
         masks = sync_masks(step.warp, step.insn)
         if step.insn.op == "NOP":
@@ -203,7 +206,7 @@ class RaceCheck(RunCheck):
             clock.learn(group, group.whole(clock.number).fenced(scope >= GPU))
             return
         for lane in lanes_of(step.lanes):
-            # Each publishes its own work, which the others do not come after.
+            # Each lane publishes its own work only.
             group = clock.group(1 << lane)
             whole = group.whole(clock.number)
             whole.seen[clock.number][lane] = clock.tick
@@ -222,7 +225,7 @@ class RaceCheck(RunCheck):
             group.known = clock.tick
             phase.knowledge = phase.knowledge.join(group.whole(clock.number))
         else:
-            # What each lane has done is released, though lanes do not know of one another.
+            # Each lane's work is released, although the lanes do not learn of one another.
             for group, part in clock.of(lanes):
                 phase.knowledge = phase.knowledge.join(clock.published(group, part))
         if arrival.mode != "ARV":
@@ -232,7 +235,7 @@ class RaceCheck(RunCheck):
             self._complete(key)
 
     def _complete(self, key: tuple[int, int]) -> None:
-        """All have come: those who waited know what those who arrived knew."""
+        """Complete a barrier: waiting warps learn what the arrived ones knew."""
         phase = self._phases.pop(key, None)
         for clock, lanes in phase.waiting if phase is not None else ():
             assert phase is not None
@@ -277,7 +280,9 @@ class RaceCheck(RunCheck):
     def _agents(
         self, clock: WarpClock, step: ExecutedInstruction, lanes: int
     ) -> list[tuple[int, Agent | None]]:
-        """Who makes the accesses of lanes, by what they know: None, they themselves."""
+        """(lanes, agent) of an instruction's accesses, grouped by knowledge; None: the threads
+        themselves.
+        """
         if self._lock_step:
             return [(lanes, None)]
         return [(part, None) for _, part in clock.of(lanes)]
@@ -305,7 +310,7 @@ class RaceCheck(RunCheck):
         keep(cell.writes if made.writes else cell.reads, made)
         if made.writes and not made.strong:
             _forget(cell, made, known.seen, row)
-            # Who comes after this write comes after those, too.
+            # Whatever comes after this write comes after those as well.
             cell.writes = [w for w in cell.writes if id(w) not in before or w.bytes & ~made.bytes]
         cells.put(number, cell)
 
@@ -328,7 +333,9 @@ class RaceCheck(RunCheck):
         return clock.group(first)
 
     def _homes(self, step: ExecutedInstruction, touch: Touch) -> list[tuple[Cta | None, Touch]]:
-        """Whose memory an access goes to, None global memory, and what goes there."""
+        """(CTA whose shared memory is accessed, or None for global; the access) for each memory an
+        access goes to.
+        """
         if touch.space == "global":
             return [(None, touch)]
         cta = step.warp.cta
@@ -421,7 +428,9 @@ def _same_data(step: ExecutedInstruction, touch: Touch, number: int, lanes: int)
 
 
 def _forget(cell: Cell, made: AccessRecord, known: Rows, row: Row) -> None:
-    """Drop what a write comes after: who races with that races with the write, too."""
+    """Drop records that a write is ordered after: what races with them races with the write,
+    too.
+    """
     cell.reads = [r for r in cell.reads if r.bytes & ~made.bytes or unordered(r, made, known, row)]
     if len(cell.writes) > MOST_RECORDS:
         cell.writes = [
@@ -449,4 +458,4 @@ def emulated_atomics(instructions: Sequence[tuple[int, Any]]) -> frozenset[int]:
 
 
 _LOOP = 24
-"""Instructions around a compare-and-swap among which the load of its loop is looked for."""
+"""Instructions around a compare-and-swap within which its loop's load is searched."""

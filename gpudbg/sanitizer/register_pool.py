@@ -1,4 +1,4 @@
-"""`setmaxnreg`: warp groups that give registers back and take more.
+"""Register pool (`setmaxnreg`): warp groups that release registers and acquire more.
 
 All four warps of a group execute the same one, with all lanes; between two of them the warps meet
 at a barrier; what a warp gives back it no longer uses; what it takes must once be there (PTX ISA).
@@ -28,14 +28,14 @@ _VALUE: Final = re.compile(r"(0x[0-9a-f]+)\s*$")
 _WARPS: Final = 4
 _FULL: Final = 0xFFFF_FFFF
 _UNIT: Final = 8
-"""Registers come in eights."""
+"""Registers are allocated in units of this size."""
 LEAST, MOST = 24, 256
-"""What can be asked for."""
+"""Least and greatest count that may be requested."""
 
 
 @dataclass(slots=True)
 class RegisterLimit:
-    """What a warp may use.
+    """The registers that a warp may use.
 
     Attributes:
         now: registers of a thread; None: as many as the launch gives.
@@ -98,7 +98,7 @@ class RegisterPoolCheck(RunCheck):
         side = self._places.access("arrive", step.pc, step.warp, next(iter(lanes_of(step.active))))
         live = step.warp.valid & ~step.warp.exited
         if held.given and held.given[-1][2].pc == step.pc and more and not held.met:
-            # TRY_ALLOC is tried until there are enough.
+            # TRY_ALLOC is repeated until enough are free.
             return
         trouble = self._trouble(held, count, more)
         if step.active != live or live != _FULL:
@@ -114,7 +114,7 @@ class RegisterPoolCheck(RunCheck):
         held.given.append((count, more, side))
 
     def _trouble(self, held: RegisterLimit, count: int, more: bool) -> str:
-        """What is wrong with asking for so many, or ""."""
+        """What is wrong with a request for `count` registers, or ""."""
         if not LEAST <= count <= MOST or count % _UNIT:
             return f"{count} registers: from {LEAST} to {MOST}, by {_UNIT}"
         if more and count < held.now:
@@ -126,7 +126,7 @@ class RegisterPoolCheck(RunCheck):
         return ""
 
     def _uses(self, step: ExecutedInstruction, held: RegisterLimit) -> None:
-        """An instruction of a warp that has changed its limit."""
+        """Check an instruction of a warp whose limit was changed."""
         masks = self._masks.get(step.pc)
         if masks is None:
             masks = self._masks[step.pc] = (
@@ -181,7 +181,7 @@ class RegisterPoolCheck(RunCheck):
         self._enough(mine, len(cta.warps))
 
     def _alike(self, group: int, mine: dict[int, RegisterLimit], warps: int) -> None:
-        """Whether all warps of a group executed the same."""
+        """Check that all warps of a group executed the same instruction."""
         members = range(_WARPS * group, min(_WARPS * group + _WARPS, warps))
         rows = {w: mine[w].given if w in mine else [] for w in members}
         longest = max(rows.values(), key=len)
@@ -196,7 +196,9 @@ class RegisterPoolCheck(RunCheck):
                     return
 
     def _enough(self, mine: dict[int, RegisterLimit], warps: int) -> None:
-        """Whether what is taken was once there: groups go on as far as they can, in any order."""
+        """Check that acquired registers were available at some time, with groups progressing in any
+        order.
+        """
         total = self._registers * warps
         held = dict.fromkeys(range(warps), self._registers)
         turns = dict.fromkeys(mine, 0)

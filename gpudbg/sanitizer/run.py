@@ -149,10 +149,10 @@ def check(
 
 
 def check_in_jobs(plan: LaunchPlan, settings: CheckSettings, jobs: int) -> CheckReport:
-    """What `check` does with launches, schedules in so many processes side by side."""
+    """Run `check`, with the schedules distributed over `jobs` processes."""
     if jobs < 2 or settings.schedules < 3:
         return check_plan(plan, settings)
-    # What needs processes.
+    # Imported only here: it needs processes.
     from gpudbg.sanitizer.side_by_side import side_by_side
 
     return side_by_side(check_plan, plan, settings.validated(), jobs)
@@ -165,7 +165,7 @@ def check_plan(
     *,
     plain: bool = True,
 ) -> CheckReport:
-    """What `check` does with launches.
+    """Run `check` on planned launches.
 
     Args:
         first_schedule: number of the first schedule beside the plain one.
@@ -177,7 +177,7 @@ def check_plan(
     findings, gpu = FindingCollector(settings.max_findings), launches.program.device.gpu
     search = _Search(launches, settings, findings, first_schedule, plain)
     own_seed, own_marking = gpu.seed, gpu.marking
-    # What compiled code stores to memory without contents is marked.
+    # Mark what compiled code stores to memory without contents.
     gpu.marking |= "init" in settings.checks
     try:
         report = search.report(settings.schedules)
@@ -196,7 +196,7 @@ def check_plan(
 
 @dataclass(slots=True)
 class _Search:
-    """Runs of the same launches under several schedules."""
+    """Runs the same launches under several schedules."""
 
     launches: LaunchPlan
     settings: CheckSettings
@@ -205,7 +205,9 @@ class _Search:
     plain: bool = True
 
     def report(self, schedules: int) -> CheckReport:
-        """Run under so many schedules; the first one last: its results stay in memory."""
+        """Run under `schedules` schedules; the first one runs last, so that its results stay in
+        memory.
+        """
         others, faults, near = [], [], RacingTicks(())
         stopper = self.launches.stopper
         if schedules > 1:
@@ -221,7 +223,7 @@ class _Search:
             if racing and not near.ticks:
                 near = RacingTicks(racing)
                 self._bare(self.settings.seed, near)
-        # Before the last run, whose results stay in memory: all begin alike.
+        # Before the last run, whose results stay in memory: all runs begin alike.
         shown = self._shown(others, first) if others and not stopper.why else None
         last = run if others and not self.plain else self._checked(self.settings.seed)
         report = last.report()
@@ -231,7 +233,9 @@ class _Search:
     def _shown(
         self, others: Sequence[tuple[SchedulePlan, RunOutcome]], first: RunOutcome
     ) -> ShownSchedule | None:
-        """The shortest schedule of the first one that leaves other results, if one does."""
+        """The shortest version of the first schedule that leaves other results; None where none
+        does.
+        """
         for plan, outcome in others:
             if outcome.difference(first):
                 shown = shortened(plan, first, lambda p: self._bare(p.seed))
@@ -240,7 +244,7 @@ class _Search:
         return None
 
     def _checked(self, seed: int, keep: bool = True) -> _Run:
-        """Run all launches with checks; `keep`: what they leave in memory stays."""
+        """Run all launches with checks; with `keep` their results stay in memory."""
         gpu = self.launches.program.device.gpu
         kept = None if keep else gpu.memory.checkpoint()
         gpu.seed = seed
@@ -257,7 +261,9 @@ class _Search:
         return run
 
     def _bare(self, seed: int, near: RacingTicks | None = None) -> RunOutcome:
-        """How the launches end without checks; bad accesses are left out as checks do."""
+        """Run the launches without checks, skipping bad accesses as checks do. Returns how they
+        ended.
+        """
         gpu = self.launches.program.device.gpu
         kept, sessions, stops = gpu.memory.checkpoint(), [], []
         gpu.seed = seed
@@ -306,17 +312,17 @@ class _Run:
     outcome: RunOutcome = RunOutcome((), (), 0)
 
     def all(self, plan: Sequence[Begin]) -> None:
-        """Run launches until one does not end, and look at what they leave."""
+        """Run launches until one does not end, then examine what they leave."""
         for begin in plan:
             if not self.launch(begin):
-                # Who has not ended may still have freed it.
+                # A kernel that did not end might still have freed it.
                 return
         if "leak" in self.settings.checks:
             blocks = self.launches.program.device.gpu.heap.blocks
             report_leaks(self.findings, [b for b in blocks if b not in self.freed], self.heap)
 
     def launch(self, begin: Begin) -> bool:
-        """Run one; whether the next may follow."""
+        """Run one launch. Returns whether the next may follow."""
         if self.launches.stopper.why:
             self.faults.append(self.launches.stopper.why)
             return False
@@ -340,14 +346,15 @@ class _Run:
         return self._finish(session, screened, places)
 
     def _add_hazards(self, hazards: Any, places: AccessPlaces) -> None:
-        """What was read too early."""
+        """Add findings of the hazards check."""
         for hazard, count in zip(hazards.findings, hazards.counts, strict=True):
             key = ("hazard", hazard.second.pc, hazard.kind, hazard.resource)
             self.findings.add(key, partial(_hazard, hazard, places), count)
 
     def _screen(self, session: DebugSession) -> Stop | None:
-        """Run a launch on compiled code; its end, where nothing can be wrong with it.  Else it
-        stands at its beginning again."""
+        """Run a launch on compiled code. Returns its stop where no finding is possible; else None,
+        with the launch at its beginning again.
+        """
         checks = self.settings.checks
         instructions = PlacedCode.of(session).instructions
         if not self._screens(session) or not can_screen(session, instructions, checks):
@@ -370,7 +377,7 @@ class _Run:
         with watched, session.subscribe(screening):
             stop = session.runner.run(self.settings.max_instructions, prove_hangs=True)
         screening.finish()
-        # Warps that wait at a barrier for ever are suspect; those that spin are not.
+        # Warps that wait at a barrier for ever are suspect; spinning ones are not.
         interrupted = isinstance(stop, InterruptStop)
         if interrupted and self.launches.stopper.why:
             # No time is left for the exact checks.
@@ -385,17 +392,17 @@ class _Run:
         return None
 
     def _screens(self, session: DebugSession) -> bool:
-        """Whether a first pass on compiled code may save the exact one."""
+        """Whether a screening pass on compiled code may replace the exact one."""
         settings, number = self.settings, len(self.launched)
         if settings.performance or settings.portability or not self.screening:
             return False
         if "hazards" in settings.checks:
-            # They look at every instruction.
+            # These checks need every instruction.
             return False
         if any(self.launches.overlap):
             return False
         if not {"race", "init", "sync"} & set(settings.checks):
-            # Refused accesses alone are found on compiled code, too.
+            # Refused accesses alone can be found on compiled code, too.
             symbols = self._symbol_accesses(session)
             if symbols is None or not symbols[1]:
                 return False
@@ -420,14 +427,14 @@ class _Run:
         return self.shadow
 
     def _count(self, session: DebugSession, stop: Stop) -> None:
-        """A launch has run."""
+        """Count a finished launch."""
         self.stop = stop
         self.stops.append(stop)
         self.instructions += stop.instructions
         self.launched.append(_title(session))
 
     def _exact(self, session: DebugSession, places: AccessPlaces) -> bool:
-        """Run a launch with all checks; whether the next may follow."""
+        """Run a launch with all checks. Returns whether the next may follow."""
         performance = PerformanceCheck(places)
         sites = HeapSites(places, self.launches.program.device.gpu.memory)
         sites.made |= self.heap
@@ -460,7 +467,7 @@ class _Run:
         return self._finish(session, stop, places)
 
     def _only_refused(self, session: DebugSession, members: Sequence[RunCheck]) -> bool:
-        """Whether refused accesses are all there is to look at, so that compiled code may run."""
+        """Whether refused accesses are all there is to find, so that compiled code may run."""
         if not all(isinstance(m, MemoryCheck | HeapSites) for m in members):
             return False
         if "hazards" in self.settings.checks:
@@ -487,7 +494,7 @@ class _Run:
             sync = MbarrierFindings(findings, places) if "sync" in settings.checks else None
             number = len(self.launched)
             if not (number < len(self.launches.overlap) and self.launches.overlap[number]):
-                # An ordinary launch begins when those before it have ended.
+                # An ordinary launch begins only after all earlier ones have ended.
                 self.unfinished.clear()
             code = PlacedCode.of(session).instructions
             beside = AsyncRaceCheck(
@@ -535,7 +542,7 @@ class _Run:
     def _groups(
         self, session: DebugSession, places: AccessPlaces, code: Sequence[tuple[int, Any]]
     ) -> list[RunCheck]:
-        """What looks at warp groups, where code has instructions of them."""
+        """The checks of warp groups, where the code uses them."""
         checks, ops = self.settings.checks, {insn.op for _, insn in code}
         members: list[RunCheck] = []
         if ops & PRODUCTS:
@@ -548,7 +555,7 @@ class _Run:
         return members
 
     def _views(self, session: DebugSession, places: AccessPlaces) -> list[RunCheck]:
-        """What holds accesses against the launch's views, where it has any."""
+        """The checks of argument views, where the launch has any."""
         number = len(self.launched)
         if number >= len(self.launches.given) or self.settings.views == "ignore":
             return []
@@ -558,7 +565,9 @@ class _Run:
         return [ViewCheck(self.findings, places, memory, found, severity)] if found else []
 
     def _finish(self, session: DebugSession, stop: Stop, places: AccessPlaces) -> bool:
-        """What a stop that is not the launch's end means."""
+        """Turn a stop that is not the launch's end into findings. Returns whether the next launch
+        may follow.
+        """
         checks = self.settings.checks
         if isinstance(stop, ExitStop) and not stop.errors:
             return True
@@ -572,12 +581,12 @@ class _Run:
         return False
 
     def close(self) -> None:
-        """Give back what the launches have."""
+        """Free the launches' resources."""
         for session in self.sessions:
             session.close()
 
     def report(self) -> CheckReport:
-        """What was found; findings as they are."""
+        """The report of what was found so far, unmerged."""
         program = self.launches.program.program
         return CheckReport(
             performance=tuple(self.sites) if self.settings.performance else (),
@@ -604,7 +613,9 @@ def _outlined(session: DebugSession) -> Mapping[int, int]:
 
 
 def _hazard(hazard: Any, places: AccessPlaces) -> CheckFinding:
-    """A finding of the pipeline's check: who gives the result, who takes it too early."""
+    """The finding of a pipeline hazard: which instruction gives the result, and which reads it too
+    early.
+    """
     who = hazard.block or (0, 0, 0), (0, 0, 0), 0, 0
     sides = [("store", hazard.first), ("load", hazard.second)]
     accesses = tuple(places.access_of(k, s.pc, *who) for k, s in sides if s is not None)
@@ -629,7 +640,7 @@ def _rows(
     kernel: str | None, grid: Any, block: Any, args: Any, shared_bytes: int,
     launches: Sequence[Mapping[str, Any]] | None,
 ) -> list[dict[str, Any]]:  # fmt: skip
-    """Launches by the names of their keys."""
+    """Normalise launches to rows with named keys."""
     if launches is None:
         values = (kernel, grid, block, args, shared_bytes)
         launches = [dict(zip(_LAUNCH_KEYS, values, strict=False))]
@@ -652,12 +663,12 @@ class NumpyStorage:
         self._made: dict[tuple[int, int, bool], tuple[Any, DeviceBuffer]] = {}
 
     def given(self, args: Sequence[object]) -> list[object]:
-        """Arguments with views of device memory in place of parts of host arrays."""
+        """Arguments with device views in place of parts of host arrays."""
         return [self._given(a, f"argument {n}") for n, a in enumerate(args)]
 
     def _given(self, value: Any, what: str) -> object:
         if not isinstance(value, np.ndarray):
-            # What another library calls an array; errors are the launch's.
+            # Objects other libraries call arrays are left to the launch, which reports errors.
             if not hasattr(value, "__dlpack__") and not hasattr(value, "__array_interface__"):
                 return value
             if hasattr(value, "address"):
@@ -674,7 +685,7 @@ class NumpyStorage:
         if not outer.size:
             return array
         start = outer.__array_interface__["data"][0]
-        # A whole array in Fortran's order is packed anew, as a launch does it.
+        # A whole Fortran-ordered array is packed anew, as a launch does it.
         key = start, outer.nbytes, outer.flags.c_contiguous
         held = self._made.get(key)
         if held is None:

@@ -1,4 +1,4 @@
-"""Schedules that show what a program does wrong: searched, compared, and made short.
+"""Schedule search: finds a schedule under which launches go wrong, and shortens it.
 
 Besides the first schedule, whose results stay, warps run by random priorities with a few switches
 at random ticks (`sm/schedule/plan.py`).  A schedule *shows* something when the launches end in
@@ -23,11 +23,13 @@ if TYPE_CHECKING:
     from gpudbg.sm.state import WarpState
 
 MOST_TRIES: Final = 60
-"""Runs that making a schedule short may take."""
+"""Most runs spent on shortening a schedule."""
 NEAR: Final = 0.75
-"""How often a switch is drawn from the ticks after racing instructions, where there are some."""
+"""Probability with which a switch is drawn from ticks after racing instructions, where there are
+some.
+"""
 MOST_NOTED: Final = 1 << 16
-"""Ticks of racing instructions that are noted."""
+"""Most ticks of racing instructions noted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +47,7 @@ class RunOutcome:
     ticks: int
 
     def difference(self, other: RunOutcome) -> str:
-        """What is not as in another outcome, in words; "" where all is."""
+        """What differs from another outcome, in words; "" where nothing does."""
         if self.ends != other.ends:
             mine, theirs = self.ends[-1:], other.ends[-1:]
             return f"the last launch ends as {' '.join(mine)}, not as {' '.join(theirs)}"
@@ -59,7 +61,7 @@ class RunOutcome:
 
 
 def outcome_of(sessions: Sequence[DebugSession], stops: Sequence[Stop]) -> RunOutcome:
-    """How launches that have been run ended."""
+    """The outcome of launches that have run."""
     results, ticks = [], 0
     for session in sessions:
         ticks = max(ticks, session.grid.total)

@@ -1,4 +1,4 @@
-"""The first pass of a check, on compiled code: can a launch have findings at all?
+"""Screening, the first pass of a check on compiled code: can a launch have findings at all?
 
 Compiled code writes rows of accesses, barriers and shuffles; a compiled function
 (`sm/engines/llvm/runtime/screening.py`) holds them against shadow memory and answers "cannot be" or
@@ -44,14 +44,14 @@ if TYPE_CHECKING:
 Words = npt.NDArray[np.int64]
 
 Code = Sequence[tuple[int, Any]]
-"""(pc, instruction) of all that is placed."""
+"""(pc, instruction) of all placed code."""
 
 _CHUNK: Final = 256
-"""Pages of shadow memory that are given at a time (6 MiB, of which the host takes what is used)."""
+"""Pages of shadow memory provided at a time (6 MiB, of which the host commits what is touched)."""
 _HOST_PAGE: Final = 4096
 _MOST_CTAS: Final = 1 << 24
 _MOST_PAGES: Final = 1 << 24
-"""Pages of memory from the first allocation to the last (64 GiB): a pointer each."""
+"""Most pages of memory between the first and last allocation (64 GiB): one pointer each."""
 _BESIDE: Final = frozenset(
     (
         "LDGSTS", "LDGDEPBAR", "SYNCS", "ARRIVES", "ACQBULK", "PREEXIT", "STAS", "REDAS",
@@ -62,13 +62,13 @@ _BESIDE: Final = frozenset(
         "LDT", "STT", "LDTM", "STTM",
     )
 )  # fmt: skip
-"""Instructions that only the exact checks know."""
+"""Mnemonics that only the exact checks handle."""
 _BESIDE_BEGIN: Final = ("UTM", "UBLK", "UCGA", "UTC", "UMEM")
 
 
 @cache
 def _function() -> Callable[..., int]:
-    """The compiled function; what it is loaded from lives as long as the process."""
+    """The compiled function; its module stays loaded until the process ends."""
     made = build.object_of(code.screen_text(), 2, "all")
     loaded = build.Code(made, [code.FUNCTION, code.DRAIN])
     kind = ctypes.CFUNCTYPE(
@@ -80,7 +80,9 @@ def _function() -> Callable[..., int]:
 
 
 def reached_code(session: DebugSession, instructions: Code) -> list[tuple[int, Any]] | None:
-    """Instructions of the sections that a kernel's calls lead to; None: to its heap."""
+    """Instructions of the sections that a kernel's calls reach; None where a call's target is
+    unknown.
+    """
     image = session.launch.image
     found: list[tuple[int, Any]] = []
     todo, known = [session.launch.kernel.section], {session.launch.kernel.section}
@@ -133,7 +135,7 @@ def can_screen(session: DebugSession, instructions: Code, checks: Sequence[str])
 
 
 def _pages(session: DebugSession) -> tuple[int, int]:
-    """The first page that is allocated, and how many there are to the last."""
+    """(first allocated page, number of pages to the last one)."""
     found = list(session.grid.gpu.memory.allocations())
     if not found:
         return 0, 0
@@ -202,11 +204,11 @@ class Screening(Observer):
         return address_of(made)
 
     def _table(self, size: int) -> int:
-        """Zeros that the host gives when they are touched."""
+        """Address of zeroed memory that the host commits on first touch."""
         return self._keep(np.zeros(size // 8 + 8, np.int64))
 
     def _places(self, session: DebugSession) -> dict[str, int]:
-        """Shadow memory, and where memory is."""
+        """Field values that locate memory and its shadow."""
         grid = session.grid
         config, windows = grid.launched.config, grid.gpu.layout
         slots = limits_of(grid.gpu.arch).warps
@@ -261,7 +263,7 @@ class Screening(Observer):
         at, count = self._field("done"), len(rows)
         self._set("done", 0)
         if self._over:
-            # Nothing more is to be found out.
+            # The answer is final.
             return
         if self._symbols and self._symbols.outside(rows):
             self._left = True
@@ -273,12 +275,12 @@ class Screening(Observer):
             if at < count:
                 self._give_pages()
         if self._field("found"):
-            # The exact checks begin again: the rest of this pass tells nothing.
+            # The exact checks begin again: the rest of this pass is of no use.
             self._over = True
             self._end()
 
     def drain(self) -> tuple[int, int] | None:
-        """Compiled code looks at the rows, but those of variables."""
+        """Let compiled code examine the rows, except for accesses by variable."""
         if self._symbols:
             return None
         return self._call.loaded.address(code.DRAIN), address_of(self._words)  # type: ignore[attr-defined]
@@ -288,7 +290,7 @@ class Screening(Observer):
         self._end()
 
     def finish(self) -> None:
-        """The launch has ended: a barrier may still wait for warps that have, too."""
+        """Called at the end of the launch: a barrier may still wait for warps that have exited."""
         states = next(k for k in self._kept if address_of(k) == self._field("ctas"))
         whole = len(states) - len(states) % (code.CTA_BYTES // 8)
         arrived = states[:whole].reshape(-1, code.CTA_BYTES // 8)[:, 3]
@@ -297,7 +299,7 @@ class Screening(Observer):
 
     def _give_pages(self) -> None:
         size = words.PAGE_BYTES * _CHUNK
-        # Words of one kind fill whole pages of the host.
+        # Page-aligned: words of one kind fill whole pages of the host.
         begin = self._table(size + _HOST_PAGE) + _HOST_PAGE - 1 & -_HOST_PAGE
         self._set("pool", begin)
         self._set("pool_end", begin + size)
@@ -325,14 +327,14 @@ class Screening(Observer):
 
 
 class WholeScreening(Screening):
-    """Looks at all accesses."""
+    """Screening of all accesses."""
 
     def ordered(self, rows: Words) -> None:
         self._rows(rows)
 
 
 class NearScreening(Screening):
-    """Looks at accesses to shared and local memory."""
+    """Screening of accesses to shared and local memory."""
 
     def near_ordered(self, rows: Words) -> None:
         self._rows(rows)

@@ -14,7 +14,7 @@ from gpudbg.sanitizer.findings import Severity
 
 
 def _default(name: str) -> Any:
-    """What a keyword is when it is not given; a switch is off."""
+    """Default of a keyword; False for a switch."""
     row = check_option(name)
     return False if row.kind is OptionKind.SWITCH else row.default
 
@@ -66,7 +66,7 @@ DEFAULTS: Final = CheckSettings()
 
 
 def _check_value(row: OptionSpec, value: Any) -> None:
-    """Refuse a value that an option cannot have."""
+    """Raise UsageError for a value that an option does not allow."""
     if row.kind is OptionKind.WHOLE:
         validation.whole(value, row.name, row.least)
     elif row.choices:

@@ -21,7 +21,7 @@ _LOST: Final = "a process that checked schedules {0} to {1} was lost"
 
 
 def parts(schedules: int, jobs: int) -> list[tuple[int, int]]:
-    """(first, count) of the schedules beside the plain one, as even parts."""
+    """(first, count) of the schedules beside the plain one, split into even parts."""
     total = schedules - 1
     count = max(1, min(jobs, total))
     ends = [total * n // count for n in range(count + 1)]
@@ -40,7 +40,7 @@ def side_by_side(
     rows = parts(settings.schedules, jobs)
     if len(rows) < 2 or "fork" not in multiprocessing.get_all_start_methods():
         return checked(launches, settings, 1)
-    # Large buffers are shared with a forked process until their contents have been kept.
+    # Large buffers would be shared with a forked process until their contents are kept.
     kept = launches.program.device.gpu.memory.checkpoint()
     context = multiprocessing.get_context("fork")
     begun = []
@@ -74,14 +74,14 @@ def _part(
     checked: Callable[..., CheckReport], launches: LaunchPlan, settings: CheckSettings, first: int,
     there: Connection,
 ) -> None:  # fmt: skip
-    """What a process does."""
+    """Body of a process: check its part and send the report."""
     with launches.stopper.limited_as_before():
         there.send(replace(checked(launches, settings, first, plain=False), stop=None))
     there.close()
 
 
 def _received(here: Any, first: int, count: int, other: CheckReport) -> CheckReport:
-    """What a process found; one that was lost could not judge."""
+    """The report of a process; a lost one counts as unable to judge."""
     try:
         report: CheckReport = here.recv()
     except EOFError:

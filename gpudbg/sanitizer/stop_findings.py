@@ -1,4 +1,4 @@
-"""Why a launch ended early as findings: bad accesses, barriers that cannot be."""
+"""Turns a launch's early end into findings: bad accesses, impossible barriers."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ if TYPE_CHECKING:
 _BAD_ACCESSES: Final = {
     "MISALIGNED_ADDR": "misaligned", "OOR_ADDR": "out_of_bounds", "MMU_FAULT": "out_of_bounds",
 }  # fmt: skip
-"""Warp errors that are bad accesses, by name."""
+"""Warp error that is a bad access -> kind of finding."""
 _ENDS: Final = {
     "too high": "past_end", "too low": "before_start", "negative": "before_start",
     "outside the block's": "past_end",
 }  # fmt: skip
-"""Words of an error's detail -> cause of the finding."""
+"""Words in an error's detail -> cause of the finding."""
 _BAD_BARRIERS: Final = {
     "which is no multiple of 32": "wrong_count", "a WARPSYNC of no lanes": "mask",
 }  # fmt: skip
-"""Words of the detail of an error of a barrier -> cause of the finding."""
+"""Words in a barrier error's detail -> cause of the finding."""
 
 
 def add_error(
     findings: FindingCollector, error: ErrorRecord, places: AccessPlaces, checks: Collection[str]
 ) -> bool:
-    """An error that ended its warp as a finding of the checks; whether it is one."""
+    """Add the error that ended a warp as a finding. Returns whether it is one of the checks'."""
     return ("sync" in checks and _add_barrier(findings, error, places)) or (
         "memory" in checks and _add_access(findings, error, places)
     )
@@ -57,7 +57,7 @@ def _add_access(findings: FindingCollector, error: ErrorRecord, places: AccessPl
 
 
 def _add_barrier(findings: FindingCollector, error: ErrorRecord, places: AccessPlaces) -> bool:
-    """An operand that no barrier takes."""
+    """Add the finding of an operand that no barrier accepts."""
     cause = next((c for words, c in _BAD_BARRIERS.items() if words in error.detail), None)
     if cause is None:
         return False

@@ -31,7 +31,7 @@ class CheckStopper:
         self._interrupt()
 
     def end_trial(self) -> None:
-        """End the present run where it is only a first pass."""
+        """End the present run if it is only a screening pass."""
         if self._trial:
             self._interrupt()
 
@@ -41,7 +41,7 @@ class CheckStopper:
 
     @contextmanager
     def watching(self, session: DebugSession, trial: bool = False) -> Iterator[None]:
-        """Inside, `stop` ends the session's run; `trial`: it is a first pass on compiled code."""
+        """Context in which `stop` ends the session's run; `trial`: it is a screening pass."""
         self._session, self._trial = session, trial
         if self.why:
             session.interrupt()
@@ -52,8 +52,9 @@ class CheckStopper:
 
     @contextmanager
     def limited(self, seconds: float | None) -> Iterator[None]:
-        """Inside, a check lasts so long at most: first passes half of it, so that what they could
-        not tell is still looked at."""
+        """Context that limits a check's time; screening gets half of it, so that the exact pass
+        keeps the rest.
+        """
         if seconds is None:
             yield
             return
@@ -63,7 +64,9 @@ class CheckStopper:
 
     @contextmanager
     def limited_as_before(self) -> Iterator[None]:
-        """The limit that a process was forked under: its timers stayed behind."""
+        """Context with the limit under which the process was forked: timers do not survive a
+        fork.
+        """
         if self._limit is None:
             yield
             return

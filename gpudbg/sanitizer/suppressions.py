@@ -21,7 +21,7 @@ _SANITIZER = {
     "Hazard": "race", "Leak": "leak", "Uninitialized": "uninitialised", "Barrier": "sync",
     "Sync": "sync", "InvalidFree": "invalid_free", "DoubleFree": "double_free",
 }  # fmt: skip
-"""Beginnings of compute-sanitizer's kinds, and ours."""
+"""Prefix of compute-sanitizer's kinds -> kind of ours."""
 
 
 @dataclass(slots=True)

@@ -28,17 +28,17 @@ ADDS: Final = frozenset(
 )  # fmt: skip
 CHOICES: Final = frozenset(("SEL", "USEL"))
 PASSING: Final = MOVES | ADDS | CHOICES
-"""Instructions whose result can be an address that one of their operands is."""
+"""Instructions whose result may be an address held in an operand."""
 _MULTIPLIED: Final[Mapping[str, tuple[str, ...]]] = {
     "IMAD": ("a", "b"), "UIMAD": ("a", "b"), "XMAD": ("a", "b"), "LEA": ("a",), "ULEA": ("a",),
     "ISCADD": ("a",), "ISCADD32I": ("a",),
 }  # fmt: skip
-"""Operands that are multiplied or shifted."""
+"""Mnemonic -> operands that are multiplied or shifted."""
 _SHIFTS: Final = frozenset(("LEA", "ULEA", "ISCADD", "ISCADD32I"))
 MOST_INSTRUCTIONS: Final = 20000
 
 Key = tuple[str, int]
-"""File and index of a register."""
+"""(register file, index)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ class SymbolAddresses:
 
     @classmethod
     def of(cls, session: DebugSession) -> SymbolAddresses:
-        """Those of a launch's program."""
+        """The symbol addresses of a launch's program."""
         launch = session.launch
         program, image = launch.program, launch.image
         segments = launch.loaded.module.segments
@@ -113,21 +113,23 @@ def written(insn: Any) -> list[Key]:
 
 
 def sources(insn: Any) -> Iterator[tuple[object, bool]]:
-    """Operands that an instruction's result is made of, and whether one is only added or moved."""
+    """(operand, whether it is only added or moved) for the operands that make an instruction's
+    result.
+    """
     multiplied = _MULTIPLIED.get(insn.op, ())
     for slot in ("a", "b", "c", "cbank"):
         operand = insn.o.get(slot)
         if not isinstance(operand, Reg | Const | CBankAddress):
             continue
         if slot in multiplied and insn.op in _SHIFTS and ".HI" in insn.text():
-            # The low half of what is shifted, for what it carries into the high one.
+            # The low half of a shifted pair only contributes its carry-out bits.
             continue
         plain = slot not in multiplied or _keeps(insn, slot)
         yield operand, plain and not getattr(operand, "neg", False)
 
 
 def _keeps(insn: Any, slot: str) -> bool:
-    """Whether an operand is multiplied by 1, or shifted by 0."""
+    """Whether an operand is multiplied by 1 or shifted by 0."""
     if insn.op in _SHIFTS:
         return getattr(insn.o.get("imm"), "value", 0) == 0
     other = insn.o.get("b" if slot == "a" else "a")
@@ -140,7 +142,7 @@ def addresses(insn: Any) -> list[Address]:
 
 
 def address_keys(operand: Address) -> list[Key]:
-    """Registers whose sum an address is, the low halves."""
+    """Registers that are summed to an address, low halves only."""
     found = keys_of(operand.base)[:1]
     return found + (keys_of(operand.index)[:1] if operand.index is not None else [])
 
@@ -173,7 +175,9 @@ def accesses_by_symbol(
 def _successors(
     session: DebugSession, code: Mapping[int, Any]
 ) -> Mapping[int, Sequence[int]] | None:
-    """Where control goes from each instruction; a call goes on behind it, too."""
+    """Successors of each instruction; a call also continues behind it. None where a target is
+    unknown.
+    """
     program, image = session.launch.program, session.launch.image
     found: dict[int, list[int]] = {}
     returns: list[int] = []
@@ -213,7 +217,7 @@ def _successors(
 
 
 class _Spread:
-    """Carries variables from instruction to instruction until nothing new comes."""
+    """Data-flow analysis: propagates variables from instruction to instruction to a fixed point."""
 
     def __init__(
         self, known: SymbolAddresses, code: Mapping[int, Any], after: Mapping[int, Sequence[int]]
@@ -265,7 +269,7 @@ class _Spread:
         return state
 
     def _joins(self, pc: int, state: State) -> bool:
-        """Another way comes here; whether it brings something new."""
+        """Merge a state into an instruction's. Returns whether it changed."""
         held = self._into.get(pc)
         if held is None:
             self._into[pc] = dict(state)
@@ -279,7 +283,7 @@ class _Spread:
 
 
 class SymbolRows:
-    """Holds rows of accesses that compiled code writes against the variables they go to.
+    """Compares rows of accesses written by compiled code with the variables they go to.
 
     Where one place in the code accesses several variables, only the exact check knows which.
     """

@@ -1,8 +1,8 @@
 """Accesses through the address of a variable that hit what is beside it.
 
 The variables of a program stand side by side in one allocation, so that an index past the end of
-one is in the next.  Every register that holds an address made from that of a variable is known as
-that; where two come together, or something else is done to an address, nothing is said.
+one is in the next.  Each register that holds an address derived from a variable is labelled with
+it; where two labels meet, or an address is computed otherwise, nothing is reported.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from gpudbg.sm.state import Cta, WarpState
 
 Marks = npt.NDArray[np.int16]
-"""By lane: number of a variable; 0: none, `_UNCLEAR`: no longer known."""
+"""By lane: number of a variable; 0 for none, `_UNCLEAR` where it is lost."""
 _UNCLEAR: Final = -1
 _FIXES: Final = {
     "past_end": "compare the index with the number of elements before the access",
@@ -49,7 +49,7 @@ _VERBS: Final = {"load": "reads", "store": "writes", "atomic": "updates"}
 
 @dataclass(frozen=True, slots=True)
 class _Operands:
-    """What of an instruction matters to addresses.
+    """The operands of an instruction that matter for addresses.
 
     Attributes:
         results: registers that it writes.
@@ -74,7 +74,7 @@ class _Operands:
                 if isinstance(operand, Reg):
                     found.append((tuple(keys_of(operand)), plain))
         else:
-            # What else is made of an address is no longer one.
+            # A result computed otherwise is no longer an address.
             reads = insn.reads()
             found = [((("R", i),), False) for i in reads.registers]
             found += [((("UR", i),), False) for i in reads.uniform]
@@ -108,7 +108,7 @@ class SymbolBoundsCheck(RunCheck):
             return
         state = self._warps.setdefault(warp.cta.number << 8 | warp.index, {})
         if insn.op == "SYSCALL":
-            # The driver's functions return a value in R4 and R5.
+            # Driver functions return a value in R4 and R5.
             state.pop(("R", 4), None)
             state.pop(("R", 5), None)
             return
@@ -134,7 +134,7 @@ class SymbolBoundsCheck(RunCheck):
                 del state[key]
 
     def _sum(self, state: dict[Key, Marks], operand: Address) -> Marks | None:
-        """The variable that an address is of."""
+        """Label of the variable that an address operand belongs to."""
         found = [state[key] for key in address_keys(operand) if key in state]
         high = keys_of(operand.base)[1:2] if operand.wide else []
         if operand.wide and operand.base.count == 1 and not operand.base.is_zero:
@@ -145,7 +145,7 @@ class SymbolBoundsCheck(RunCheck):
         return made
 
     def _made(self, state: dict[Key, Marks], seen: _Operands) -> Marks | None:
-        """The variable that a result is the address of."""
+        """Label of the variable whose address a result is."""
         given = [np.full(32, seen.begins, np.int16)] if seen.begins else []
         for keys, plain in seen.sources:
             held = next((state[key] for key in keys if key in state), None)
@@ -204,7 +204,7 @@ class SymbolBoundsCheck(RunCheck):
         self._findings.add(("out_of_bounds", cause, step.pc), make, bad.bit_count())
 
     def _beside(self, address: int) -> str:
-        """What is there instead."""
+        """Description of the memory that was hit instead."""
         for symbol in self._known.symbols:
             if symbol.low <= address < symbol.high:
                 return f", in {symbol.name}"
@@ -213,7 +213,7 @@ class SymbolBoundsCheck(RunCheck):
 
 
 def _one(given: list[Marks]) -> Marks | None:
-    """What is the one address among summands; of two nothing is known."""
+    """The label of the only address among summands; None with two."""
     if len(given) < 2:
         return given[0] if given else None
     made = given[0]

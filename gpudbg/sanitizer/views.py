@@ -1,4 +1,4 @@
-"""Accesses against the views a launch was given: inside an allocation, outside what was promised.
+"""View checks: accesses inside an allocation but outside the argument views of a launch.
 
 A launch's views of an allocation promise together what its kernel touches there, unless the whole
 buffer is passed, too, or some memory that it is given holds an address in it.  Which argument an
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 Places = npt.NDArray[np.int64]
 _SCANNED: Final = 1 << 26
-"""Bytes of memory that is looked through for addresses."""
+"""Most bytes of memory that are searched for addresses."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +150,7 @@ def _where(name: str, view: DeviceView, bytes_: ViewBytes, address: int) -> str:
 
 
 def _last(view: DeviceView, high: bool) -> str:
-    """The index of the element with the highest (or the lowest) address."""
+    """Index of the element with the highest (else lowest) address."""
     return ", ".join(
         str(n - 1 if (step > 0) == high else 0)
         for n, step in zip(view.shape, view.strides, strict=True)
@@ -182,7 +182,7 @@ def promised(
 
 
 def _points_into(held: Allocation, other: Allocation) -> bool:
-    """Whether memory holds an address in another allocation."""
+    """Whether one allocation holds an address into another."""
     if held.tag or held.size < 8 or held.size > _SCANNED:
         return False
     words = held.data[: held.size // 8 * 8].view(np.uint64)

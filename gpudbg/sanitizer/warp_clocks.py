@@ -1,4 +1,4 @@
-"""The clocks of a warp: groups of lanes that know the same, and the copies its lanes wait for."""
+"""The clocks of a warp: groups of lanes with equal knowledge, and its lanes' pending copies."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from gpudbg.mem.lanes import bools
 from gpudbg.sanitizer.clocks import EMPTY, Knowledge, Row
 
 MOST_CLOSED = 64
-"""Closed groups of copies that are remembered: a wait leaves at most a few of them pending."""
+"""Most closed copy groups remembered: waits leave at most a few pending."""
 
 MOST_HEARD = 256
-"""Released clocks that a group remembers to have heard."""
+"""Most released clocks that a group remembers having acquired."""
 
 
 @dataclass(slots=True)
 class ClockGroup:
-    """Lanes of a warp that know the same.
+    """Lanes of a warp with equal knowledge.
 
     Attributes:
         lanes: mask.
@@ -38,7 +38,7 @@ class ClockGroup:
     heard: dict[int, object] = field(default_factory=dict)
 
     def hears(self, release: object) -> bool:
-        """Whether something that was released is heard for the first time."""
+        """Whether a release is acquired for the first time."""
         if id(release) in self.heard:
             return False
         if len(self.heard) >= MOST_HEARD:
@@ -47,17 +47,17 @@ class ClockGroup:
         return True
 
     def row(self) -> Row:
-        """What is known of the warp's own lanes."""
+        """The clock row of the warp's own lanes."""
         if self.known:
             np.maximum(self.own, self.known, out=self.own, where=bools(self.lanes))
         return self.own
 
     def copy(self, lanes: int) -> ClockGroup:
-        """The same for some of its lanes."""
+        """A copy for some of its lanes."""
         return ClockGroup(lanes, self.row().copy(), self.knowledge)
 
     def whole(self, warp: int) -> Knowledge:
-        """What is known, the warp's own lanes included."""
+        """All knowledge, the warp's own lanes included."""
         seen = {**self.knowledge.seen, warp: self.row().copy()}
         return replace(self.knowledge, seen=seen)
 
@@ -85,13 +85,13 @@ class CopyGroups:
     bulk: Row = field(default_factory=lambda: np.zeros(32, np.int64))
 
     def note(self, lanes: int, *, of_threads: bool) -> None:
-        """Lanes have issued a copy of that kind."""
+        """Record that lanes have issued a copy of that kind."""
         row = self.of_threads if of_threads else self.bulk
         chosen = bools(lanes)
         row[chosen] = self.issued[chosen]
 
     def mixed(self, lanes: int) -> bool:
-        """Whether a lane has both kinds of copies that it has not waited for."""
+        """Whether a lane has both kinds of copies pending."""
         if not self.bulk.any():
             return False
         none = np.zeros(32, np.int64)
@@ -100,12 +100,12 @@ class CopyGroups:
         return bool((early & late & bools(lanes)).any())
 
     def close(self, lanes: int) -> None:
-        """What lanes have issued since they last closed a group is one."""
+        """Close the group of copies that lanes have issued since their last one."""
         self.closed.append((lanes, self.issued.copy()))
         del self.closed[:-MOST_CLOSED]
 
     def wait(self, agent: int, lanes: int, pending: int) -> None:
-        """Lanes have waited until so many groups are pending at most."""
+        """Record that lanes waited until at most `pending` groups were left."""
         done = self.waited.get(agent)
         done = np.zeros(32, np.int64) if done is None else done.copy()
         for lane in lanes_of(lanes):
@@ -119,7 +119,7 @@ class CopyGroups:
         self.waited[agent] = done
 
     def newest(self, lane: int, label: int) -> int | None:
-        """How many groups a lane has closed after the one a copy is in; None: it is open."""
+        """Groups that a lane closed after that of a copy; None while it is open."""
         count = 0
         for mask, issued in reversed(self.closed):
             if mask >> lane & 1:
@@ -139,7 +139,7 @@ class WarpClock:
     copies: CopyGroups | None = None
 
     def group(self, lanes: int) -> ClockGroup:
-        """The group of exactly these lanes, which know together what each knew."""
+        """The group of exactly these lanes, with the knowledge of all of them."""
         for group in self.groups:
             if group.lanes == lanes:
                 return group
@@ -162,7 +162,7 @@ class WarpClock:
         return made
 
     def parts(self, lanes: int) -> list[ClockGroup]:
-        """Groups that lanes make up, which learn nothing of one another by it."""
+        """The groups that make up some lanes; these learn nothing of one another."""
         found, rest = [], []
         for group in self.groups:
             common = group.lanes & lanes
@@ -183,14 +183,14 @@ class WarpClock:
                 yield group, group.lanes & lanes
 
     def learn(self, group: ClockGroup, knowledge: Knowledge) -> None:
-        """A group comes to know something, of the warp's own lanes, too."""
+        """Add knowledge to a group, of the warp's own lanes too."""
         group.knowledge = knowledge
         own = knowledge.seen.get(self.number)
         if own is not None:
             group.own = np.maximum(group.row(), own)
 
     def tidy(self) -> None:
-        """Put groups together again that have come to know the same."""
+        """Merge groups whose knowledge has become equal."""
         if len(self.groups) < 2:
             return
         made: list[ClockGroup] = []

@@ -193,7 +193,7 @@ class WarpgroupCheck(RunCheck):
             one, clash = met[-1]
             kind = "load" if one.writes & reads else "store"
             self._race(one, self._side(kind, step.pc, step.warp, step.lanes), clash)
-            # One defect, one finding: these count as complete.
+            # Report a defect once: count these as complete.
             held.pending = [p for p in held.pending if all(p is not m for m, _ in met)]
 
     # ---- findings ------------------------------------------------------------------------
@@ -203,7 +203,7 @@ class WarpgroupCheck(RunCheck):
         return self._places.access(kind, pc, warp, lane, agent=agent)
 
     def _same_warp(self, side: FindingAccess, pc: int) -> FindingAccess:
-        """An earlier instruction of the same warp."""
+        """Side of an earlier instruction of the same warp."""
         return self._places.access_of("store", pc, side.block, side.thread, side.lane, side.warp)
 
     def _race(self, one: PendingProduct, side: FindingAccess, clash: int) -> None:
@@ -226,7 +226,7 @@ class WarpgroupCheck(RunCheck):
         )
 
     def _in_order(self, warp: WarpState, held: ProductWarp, side: FindingAccess) -> None:
-        """Hold a product against what the other warps of the group issued in its turn."""
+        """Compare a product with those the other warps of the group issued at the same position."""
         group = self._groups.setdefault((warp.cta.number, warp.index // _WARPS), ProductSequence())
         number = held.issued
         held.issued += 1

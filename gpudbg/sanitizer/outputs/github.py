@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from gpudbg.sanitizer.findings import CheckFinding, CheckResults
 
 SHOWN: Final = 10
-"""Annotations of each level that a step shows."""
+"""Most annotations of each level that GitHub shows for a step."""
 _LEVELS: Final = {"error": "error", "warning": "warning", "note": "notice"}
 
 

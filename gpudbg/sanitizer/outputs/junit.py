@@ -12,9 +12,9 @@ if TYPE_CHECKING:
     from gpudbg.sanitizer.findings import CheckResults
 
 _FORBIDDEN: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-"""What XML 1.0 has no way to write."""
+"""Characters that XML 1.0 cannot represent."""
 _COUNTED: Final = {"failures": "failure", "errors": "error", "skipped": "skipped"}
-"""Attributes of a suite, and what each counts test cases of."""
+"""Attribute of a test suite -> the element of test cases that it counts."""
 
 
 def document(report: CheckResults) -> str:
@@ -31,7 +31,7 @@ def document(report: CheckResults) -> str:
                 name=f"launch {number} {check}", time="0",
             )  # fmt: skip
             _judge(case, report, number, check)
-    # What nothing was checked of has no test case that could say so.
+    # A gap without any test case would otherwise not be reported.
     unjudged = [report.gap] if report.gap and suite.find("testcase/error") is None else []
     if report.faults or unjudged:
         case = Xml.SubElement(suite, "testcase", classname=_clean(program), name="ends", time="0")
@@ -47,7 +47,7 @@ def document(report: CheckResults) -> str:
 
 
 def _judge(case: Xml.Element, report: CheckResults, number: int, check: str) -> None:
-    """What a check says of a launch."""
+    """Fill a test case with a check's result for one launch."""
     stopped = len(report.launches)
     if check not in report.checks:
         Xml.SubElement(case, "skipped")
