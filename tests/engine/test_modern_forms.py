@@ -245,3 +245,29 @@ def test_a_warp_that_polls_ends_its_turn(tmp_path: Path) -> None:
     ]
     exits = agree(lines, held, "sm_90", tmp_path, times=1)
     assert "SYNCS" not in exits
+
+
+def test_functions_that_only_later_architectures_have(tmp_path: Path) -> None:
+    """Sine and cosine of turns, the hyperbolic tangent, halves: next to the borders of the ranges,
+    of numbers of any size, of what is no number."""
+    borders = [
+        0,
+        1 << 31,
+        0x7F800000,
+        0xFF800000,
+        0x7FC00000,
+        1,
+        0x3B800000,
+        0x3B7FFFFF,
+        0x3E800000,
+    ]
+    lines = [f"MUFU.{name} R{n}, R8" for n, name in enumerate(("SIN", "COS", "TANH"), 10)]
+    lines += ["MUFU.EX2.F16 R14, R8", "MUFU.TANH.F16 R15, R8", "F2F.F16.F64.RZ R16, R8"]
+    for seed in range(2):
+        held = data(seed)
+        near = np.random.default_rng(seed).standard_normal(32) * 2.0 ** (LANES % 20 - 12.0)
+        held[:, 0] = near.astype(np.float32).view(np.uint32)
+        held[: len(borders), 0] = borders
+        if seed:
+            held[:, :2] = (near * 2.0 ** (LANES % 7 * 4.0)).view(np.uint32).reshape(32, 2)
+        assert "MUFU" not in agree(lines, held, "sm_80", tmp_path)

@@ -120,6 +120,9 @@ TURN_LOW = np.array([t >> 32 & 0xFFFFFFFF for t in _TURNS], np.uint64)
 INV_TWO_PI = float.fromhex("0x1.45f306dc9c883p-3")
 SQRT_HALF = float.fromhex("0x1.6a09e667f3bcdp-1")
 TANH_IS_X = np.uint32(0x3B800000)
+TWO_LOG2_E = float.fromhex("0x1.71547652b82fep+1")
+TANH_MOST = 60.0
+"""Where 2**x is so large that (2**x - 1) / (2**x + 1) is 1."""
 SMALL_ANGLE = np.uint32(0x3F000000)
 """Below 0.5 the angle in turns is x * INV_TWO_PI; above, the fixed-point product with TURN_*."""
 
@@ -225,6 +228,18 @@ def _of_turns(bits: U32, quarter: int) -> F64s:
     return np.where(np.isfinite(turns), result, np.nan)
 
 
+def _tanh(bits: U32) -> F64s:
+    """(e**2x - 1) / (e**2x + 1), where x is no less than 2**-8."""
+    value = bits.view(np.float32).astype(np.float64)
+    power = np.minimum(np.abs(value) * TWO_LOG2_E, TANH_MOST)
+    whole = np.rint(power)
+    mantissa = _horner(EX2_POLYNOMIAL, power - whole)
+    scale = (np.where(whole == whole, whole, 0).astype(np.int64) + 1023) << 52
+    result = mantissa * scale.view(np.float64)
+    found: F64s = np.copysign((result - 1.0) / (result + 1.0), value)
+    return found
+
+
 def _high_word(function: Callable[[Any], Any], bits: U32) -> U32:
     """The high word of function(double with this high word and low word 0), to nearest."""
     flushed = np.where((bits & _HIGH_INF) == 0, bits & _SIGN, bits)
@@ -245,7 +260,7 @@ _SINGLE: dict[str, Callable[[U32], F64s]] = {
     "SQRT": _sqrt,
     "SIN_TURNS": lambda bits: _of_turns(bits, 0),
     "COS_TURNS": lambda bits: _of_turns(bits, 1),
-    "TANH": lambda bits: np.tanh(bits.view(np.float32).astype(np.float64)),
+    "TANH": _tanh,
 }
 _HIGH: dict[str, Callable[[Any], Any]] = {
     "RCP64H": lambda x: 1.0 / x,

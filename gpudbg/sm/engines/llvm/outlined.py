@@ -60,14 +60,15 @@ def _rows() -> dict[str, Outlined]:
             name = f"int_to_f64.{'S' if sign else 'U'}.{rnd}"
             given = {"signed": sign, "rnd": rnd}
             rows[name] = Outlined((64,), 64, "int_to_f64_directed", given)
-    for name in ("RSQ", "LG2", "EX2", "SIN", "COS", "RCP64H", "RSQ64H"):
+    for name in "RSQ LG2 EX2 SIN COS RCP64H RSQ64H SIN_TURNS COS_TURNS TANH".split():
         rows[f"mufu.{name}"] = Outlined((32,), 32, "mufu", {"function": name})
     rows["dadd.RN"] = Outlined((64, 64), 64, "dadd")
     rows["dmul.RN"] = Outlined((64, 64), 64, "dmul")
     rows["dfma.RN"] = Outlined((64, 64, 64), 64, "dfma")
     rows["f32_to_f64"] = Outlined((32,), 64, "f32_to_f64")
     rows["f16_to_f64"] = Outlined((32,), 64, "f16_to_f64")
-    rows["f64_to_f16.RN"] = Outlined((64,), 32, "f64_to_f16")
+    for rnd in ("RN", "RZ"):
+        rows[f"f64_to_f16.{rnd}"] = Outlined((64,), 32, "f64_to_f16", {"rnd": rnd})
     return rows
 
 

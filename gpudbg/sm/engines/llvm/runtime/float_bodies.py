@@ -175,8 +175,8 @@ class FloatBodies:
         nan = ints.ult(0x0F800000, size)
         return ints.wselect(nan, ints.wor(wide, QUIET64), wide)
 
-    def f64_to_f16(self, a: Num) -> Num:
-        """To nearest: a multiple of the result's last place is exact in f64 and in f32."""
+    def f64_to_f16(self, a: Num, rnd: str) -> Num:
+        """A multiple of the result's last place is exact in f64 and in f32."""
         ir, ints, floats = self.ir, self.ints, self.floats
         value = floats.f64(a)
         size = floats.wand(a, MAGNITUDE64)
@@ -186,12 +186,17 @@ class FloatBodies:
         unit = floats.f64(ints.wsub(exponent, 10 << 52))
         inverse = floats.f64(ints.wsub(2046 << 52, ints.wsub(exponent, 10 << 52)))
         scaled = ir.op(f"fmul {F64} {floats.f64(size)}, {inverse}")
-        whole = ir.op(f"call {F64} @llvm.roundeven.v32f64({F64} {scaled})")
+        how = {"RN": "roundeven", "RZ": "trunc"}[rnd]
+        whole = ir.op(f"call {F64} @llvm.{how}.v32f64({F64} {scaled})")
         exact = ir.op(f"fmul {F64} {whole}, {unit}")
         narrow = ir.op(f"fptrunc {F64} {exact} to {F32}")
         lowered = ir.op(f"fmul {F32} {narrow}, splat (float 0x38F0000000000000)")
         half = ints.shr(floats.bits32(lowered), 13)
-        large = ints.mnot(ints.wult(size, (1023 + 15) << 52 | 0xFFE0 << 36))
+        if rnd == "RN":
+            large = ints.mnot(ints.wult(size, (1023 + 15) << 52 | 0xFFE0 << 36))
+        else:
+            half = ints.select(ints.wult(size, (1023 + 16) << 52), half, 0x7BFF)
+            large = ints.weq(size, INF64)
         half = ints.select(large, 0x7C00, half)
         half = ints.or_(half, floats.and_(ints.shr(ints.hi(a), 16), 0x8000))
         return ints.select(floats.test("uno", F64, value, value), 0x7FFF, half)

@@ -34,6 +34,9 @@ class MufuBodies:
         if function.endswith("64H"):
             return self._high_word(a, function[:3])
         operand = self.floats.ftz(a)
+        if function == "TANH":
+            small = self.ints.ult(self.floats.and_(a, NAN32), int(tables.TANH_IS_X))
+            return self.ints.select(small, a, self._defined(operand, function))
         if function not in _QUICK:
             return self._defined(operand, function)
         quick, odd = getattr(self._steps, function.lower())(operand)
@@ -95,11 +98,16 @@ class MufuBodies:
         return floats.pick(bad, F64, number(float("nan")), result)
 
     def _ex2(self, a: Num) -> str:
-        ir, floats = self.ir, self.floats
+        floats = self.floats
         value = floats.wider(a)
         for how, limit in (("olt", -200.0), ("ogt", 200.0)):
             beyond = floats.test(how, F64, value, number(limit))
             value = floats.pick(beyond, F64, number(limit), value)
+        return self._power(value)
+
+    def _power(self, value: str) -> str:
+        """2 to the power of doubles."""
+        ir, floats = self.ir, self.floats
         whole = ir.op(f"call {F64} @llvm.roundeven.v32f64({F64} {value})")
         fraction = ir.op(f"fsub {F64} {value}, {whole}")
         mantissa = self._horner(tables.EX2_POLYNOMIAL, fraction)
@@ -107,6 +115,50 @@ class MufuBodies:
         power = ir.op(f"fptosi {F64} {floats.pick(nan, F64, 'zeroinitializer', whole)} to {I64}")
         scale = floats.f64(self.ints.wshl(self.ints.wadd(Val(64, power), 1023), 52))
         return ir.op(f"fmul {F64} {mantissa}, {scale}")
+
+    def _tanh(self, a: Num) -> str:
+        ir, floats = self.ir, self.floats
+        size = floats.wider(floats.and_(a, NAN32))
+        power = ir.op(f"fmul {F64} {size}, {number(tables.TWO_LOG2_E)}")
+        beyond = floats.test("ogt", F64, power, number(tables.TANH_MOST))
+        raised = self._power(floats.pick(beyond, F64, number(tables.TANH_MOST), power))
+        less = ir.op(f"fsub {F64} {raised}, {number(1.0)}")
+        more = ir.op(f"fadd {F64} {raised}, {number(1.0)}")
+        result = ir.op(f"fdiv {F64} {less}, {more}")
+        negated = ir.op(f"fneg {F64} {result}")
+        minus = self.ints.mnot(self.ints.eq(self.ints.shr(a, 31), 0))
+        return floats.pick(minus, F64, negated, result)
+
+    def _sin_turns(self, a: Num) -> str:
+        return self._of_turns(a, 0)
+
+    def _cos_turns(self, a: Num) -> str:
+        return self._of_turns(a, 1)
+
+    def _of_turns(self, a: Num, quarter: int) -> str:
+        ir, ints, floats = self.ir, self.ints, self.floats
+        turns = floats.wider(a)
+        finite = ints.ult(floats.and_(a, NAN32), INF32)
+        known = floats.pick(finite, F64, turns, "zeroinitializer")
+        four = ir.op(f"fmul {F64} {known}, {number(4.0)}")
+        quadrant = ir.op(f"call {F64} @llvm.roundeven.v32f64({F64} {four})")
+        part = ir.op(f"fmul {F64} {quadrant}, {number(0.25)}")
+        rest = ir.op(f"fsub {F64} {turns}, {part}")
+        square = ir.op(f"fmul {F64} {rest}, {rest}")
+        below = ir.op(f"call {F64} @llvm.floor.v32f64({F64} {part})")
+        wholes = ir.op(f"fmul {F64} {below}, {number(4.0)}")
+        number_ = ir.op(f"fptosi {F64} {ir.op(f'fsub {F64} {quadrant}, {wholes}')} to {I64}")
+        place = ints.wadd(Val(64, number_), quarter)
+        odd = ints.mnot(ints.weq(floats.wand(place, 1), 0))
+        cosine = self._horner(tables.COS_POLYNOMIAL, square)
+        sine = ir.op(f"fmul {F64} {rest}, {self._horner(tables.SIN_POLYNOMIAL, square)}")
+        result = floats.pick(odd, F64, cosine, sine)
+        minus = ints.mnot(ints.weq(floats.wand(place, 2), 0))
+        result = floats.pick(minus, F64, ir.op(f"fneg {F64} {result}"), result)
+        if not quarter:
+            zero = floats.test("oeq", F64, turns, "zeroinitializer")
+            result = floats.pick(zero, F64, turns, result)
+        return floats.pick(finite, F64, result, number(float("nan")))
 
     def _table(self, name: str, index: Num) -> Num:
         """64-bit table entries by lane."""
