@@ -6,7 +6,8 @@ Each kernel is launched ten times in a process of its own whose cache holds the 
 which every program shares, and no kernel: once with `engine="auto"`, the default, and once on the
 step engine; another kernel has run before, so that what a process imports is not counted.  A first
 launch is to take no longer than the step engine's: what is not worth its code is stepped.
-Compiling in the background counts as processor time, and as the time of a launch where that waits.
+Processor time is that of the process that launches: copies of it, which compile meanwhile, have
+their own.
 """
 
 from __future__ import annotations
