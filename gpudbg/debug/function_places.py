@@ -21,7 +21,7 @@ _FLAGS = ("-function", "-source", "-line", "-qualified")
 
 
 @dataclass(frozen=True, slots=True)
-class Explicit:
+class ExplicitLocation:
     """A location in parts, as `-source a.cu -function f` and `a.cu:f` write it.
 
     Attributes:
@@ -43,7 +43,7 @@ class Explicit:
         return f"{self.source}:{what}" if self.source else what
 
 
-def explicit(text: str) -> Explicit | None:
+def explicit(text: str) -> ExplicitLocation | None:
     """The parts of `-source FILE -line N` or `-function NAME`; None for any other location.
 
     Raises:
@@ -51,7 +51,7 @@ def explicit(text: str) -> Explicit | None:
     """
     if not re.match(r"-[a-z]", text):
         return None
-    found = Explicit()
+    found = ExplicitLocation()
     pieces = re.split(r"(?:^|\s+)(-[a-z]+)(?=\s|$)", text)
     for word, value in zip(pieces[1::2], pieces[2::2], strict=True):
         flag = next((f for f in _FLAGS if f.startswith(word)), None)
@@ -65,7 +65,7 @@ def explicit(text: str) -> Explicit | None:
             raise CommandError(f'missing argument for "{flag}"', "-source FILE -function NAME")
         else:
             parts = {"source": found.source, "function": found.function, "line": found.line}
-            found = Explicit(**parts | {flag[1:]: value.strip()}, qualified=found.qualified)
+            found = ExplicitLocation(**parts | {flag[1:]: value.strip()}, qualified=found.qualified)
     if found.function and found.line:
         raise CommandError(
             "a location has -function or -line, not both", f"-function {found.function}"
@@ -78,13 +78,17 @@ def explicit(text: str) -> Explicit | None:
     return found
 
 
-def in_file(text: str) -> Explicit:
+def in_file(text: str) -> ExplicitLocation:
     """`a.cu:ns::f` in its parts; a single colon ends the file's name."""
     m = re.fullmatch(r"([^:(<']*[^:(<'\s]):(?!:)\s*(.+)", text.strip(), re.DOTALL)
-    return Explicit(m[1], m[2].strip()) if m is not None else Explicit(function=text.strip())
+    return (
+        ExplicitLocation(m[1], m[2].strip())
+        if m is not None
+        else ExplicitLocation(function=text.strip())
+    )
 
 
-def begins(symbols: Symbols, wanted: Explicit) -> dict[int, str]:
+def begins(symbols: Symbols, wanted: ExplicitLocation) -> dict[int, str]:
     """Where the functions begin that a name means, with their names; the launched kernel's first.
 
     Raises:
@@ -124,7 +128,7 @@ def begin(symbols: Symbols, name: str) -> int:
     return min(mine)
 
 
-def _functions(symbols: Symbols, wanted: Explicit) -> dict[int, str]:
+def _functions(symbols: Symbols, wanted: ExplicitLocation) -> dict[int, str]:
     """Where functions with code of their own begin -> their labels."""
     out = {}
     for f in symbols.program.functions.values():
@@ -156,14 +160,14 @@ def body(symbols: Symbols, function: Function, pc: int) -> int:
     return pc if first is None else symbols.image.address_in(section, first.start)
 
 
-def _declared_in(symbols: Symbols, pc: int, wanted: Explicit) -> bool:
+def _declared_in(symbols: Symbols, pc: int, wanted: ExplicitLocation) -> bool:
     """Whether the function that begins at a pc is in the file."""
     calls, line = symbols.calls(pc), symbols.line(symbols.layout.first(pc))
     own = calls[-1].line if calls else line
     return own is not None and symbols.same_file(own.file, wanted.source)
 
 
-def _inlined(symbols: Symbols, wanted: Explicit) -> dict[int, str]:
+def _inlined(symbols: Symbols, wanted: ExplicitLocation) -> dict[int, str]:
     """Where the copies of a function begin that were inlined -> the function's label."""
     found: dict[tuple[object, ...], tuple[int, str]] = {}
     for row in symbols.lines.rows:
@@ -182,7 +186,7 @@ def _inlined(symbols: Symbols, wanted: Explicit) -> dict[int, str]:
     return dict(found.values())
 
 
-def _unknown(symbols: Symbols, wanted: Explicit) -> CommandError:
+def _unknown(symbols: Symbols, wanted: ExplicitLocation) -> CommandError:
     labels = {f.label for f in symbols.program.functions.values()}
     inlined = {c.function for row in symbols.lines.rows for c in row.inlined}
     names = sorted({plain_name(n) for n in labels | inlined if n})

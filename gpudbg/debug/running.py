@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from gpudbg.debug.attached import Attached
 from gpudbg.debug.breakpoints.gathering import Gathering
-from gpudbg.debug.breakpoints.setting import Breakpoints, Met
+from gpudbg.debug.breakpoints.setting import BreakpointHits, Breakpoints
 from gpudbg.debug.breakpoints.watched import lines_of
 from gpudbg.debug.breakpoints.watchpoints import Watchpoints
 from gpudbg.debug.focus.focus import Focus, first_lane
@@ -271,7 +271,7 @@ class Runner(Attached["Inferior"]):
         if kind == "step" and seen:
             kind, event = "breakpoint", self._watch_stop(event, seen)
         self._move_focus(event, kind)
-        met = self.breakpoints.met if kind == "breakpoint" else Met()
+        met = self.breakpoints.met if kind == "breakpoint" else BreakpointHits()
         hits = tuple(met.hits)
         arrived = self.gathering.take_arrived()
         if hits and not seen and not arrived[0]:
@@ -309,7 +309,7 @@ class Runner(Attached["Inferior"]):
         inferior, first = self._inferior, seen[0]
         inferior.focus = Focus(first.sm, first.warp, first.lane)
         hits, notes = [trigger.number for trigger in seen], self.watchpoints.notes
-        self.breakpoints.met = Met(hits, notes, lane=first.lane)
+        self.breakpoints.met = BreakpointHits(hits, notes, lane=first.lane)
         lines = [line for trigger in seen for line in lines_of(trigger)]
         symbols = inferior.symbols
         if not first.over:

@@ -52,7 +52,7 @@ BY_DIFFICULTY = (
 
 
 @dataclass(frozen=True, slots=True)
-class Beat:
+class StoryStep:
     """A piece of narration and the commands that follow it."""
 
     text: str
@@ -68,7 +68,7 @@ class Story:
     title: str
     summary: str
     notes: tuple[str, ...]
-    beats: tuple[Beat, ...]
+    beats: tuple[StoryStep, ...]
 
 
 def sessions_folder() -> Path:
@@ -119,15 +119,15 @@ def load_story(cubin: Path) -> Story:
     return Story(folder.name, cubin, title, summary(folder), tuple(notes), beats)
 
 
-def _beats(text: str) -> tuple[Beat, ...]:
+def _beats(text: str) -> tuple[StoryStep, ...]:
     """Comment lines, then the commands below them; the first line is the summary."""
-    found: list[Beat] = []
+    found: list[StoryStep] = []
     words: list[str] = []
     commands: list[str] = []
 
     def close() -> None:
         if words or commands:
-            found.append(Beat(" ".join(words), tuple(commands)))
+            found.append(StoryStep(" ".join(words), tuple(commands)))
             words.clear()
             commands.clear()
 

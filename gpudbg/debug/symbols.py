@@ -29,7 +29,7 @@ from gpudbg.symbols.variable_types import source_name
 
 if TYPE_CHECKING:
     from gpudbg.analysis.call_frames import CallFrames
-    from gpudbg.debug.function_places import Explicit
+    from gpudbg.debug.function_places import ExplicitLocation
     from gpudbg.formats.lines import LineTable
     from gpudbg.formats.program import CodeImage, Global, Kernel, Program
 
@@ -403,7 +403,7 @@ class Symbols:
             raise CommandError(f"{shown} is not an instruction", apart)
         return Location((pc,), text or self.describe(pc))
 
-    def _function(self, wanted: Explicit, origin: Origin | None) -> Location:
+    def _function(self, wanted: ExplicitLocation, origin: Origin | None) -> Location:
         """Where the functions begin that a name means."""
         if wanted.source:
             file = self.recorded_file(wanted.source, origin)

@@ -19,7 +19,7 @@ import numpy as np
 from gpudbg.architectures import is_wide
 from gpudbg.assembler import assemble_file
 from gpudbg.debug.history.replay import DepartureError
-from gpudbg.debug.provenance.listening import Hit
+from gpudbg.debug.provenance.access_observers import Hit
 from gpudbg.debug.provenance.places import (
     AskedPlace,
     access_of,

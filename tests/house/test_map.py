@@ -41,8 +41,8 @@ def missing(texts: list[str], names: list[str]) -> list[str]:
     ]
 
 
-def test_there_are_twenty_questions() -> None:
-    assert len(QUESTION.findall(MAP)) == 20
+def test_there_are_forty_questions() -> None:
+    assert len(QUESTION.findall(MAP)) == 40
 
 
 @pytest.mark.parametrize("row", list(QUESTION.finditer(MAP)), ids=lambda row: row["folder"])

@@ -14,7 +14,7 @@ from textual.widgets import Static
 
 from gpudbg.errors import PluginError
 from gpudbg.frontends.tui.app import GpudbgApp
-from gpudbg.frontends.tui.palette import Everything
+from gpudbg.frontends.tui.palette import PaletteProvider
 from gpudbg.frontends.tui.screens.plugin import PluginScreen
 from gpudbg.plugin import Entry
 
@@ -88,7 +88,9 @@ async def test_palette_opens_bundled_panes() -> None:
     app = make_app(open_first())
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(app, pilot)
-        found = {w: run for w, _, run in Everything(app.main).entries() if w.startswith("pane ")}
+        found = {
+            w: run for w, _, run in PaletteProvider(app.main).entries() if w.startswith("pane ")
+        }
         assert "pane tesla" in found
         found["pane tesla"]()
         await settle(app, pilot)

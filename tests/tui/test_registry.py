@@ -19,7 +19,7 @@ from gpudbg.frontends.tui.actions import (
 from gpudbg.frontends.tui.handlers import HANDLERS
 from gpudbg.frontends.tui.keymaps import keymap
 from gpudbg.frontends.tui.keys import bindings, key_row, local
-from gpudbg.frontends.tui.palette import Everything
+from gpudbg.frontends.tui.palette import PaletteProvider
 from gpudbg.frontends.tui.screens.ask import AskScreen
 from gpudbg.frontends.tui.screens.branches import BranchesScreen
 from gpudbg.frontends.tui.screens.card import CardFrame, CardScreen
@@ -143,7 +143,7 @@ async def test_help_palette_and_key_row_of_a_side_screen() -> None:
         app.set_keys("x64dbg")
         await settle(app, pilot)
         assert "F7 instruction" in screen_text(app)[-1]
-        words = [w for w, _, _ in Everything(app.screen).entries()]
+        words = [w for w, _, _ in PaletteProvider(app.screen).entries()]
         assert {"watch an expression", "values by value, lane, count"} <= set(words)
         await press(app, pilot, "question_mark")
         assert app.screen.query_one(CardFrame).texts[1].startswith(" Warp watch")

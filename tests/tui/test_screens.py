@@ -56,9 +56,9 @@ async def test_palette_finds_actions_commands_warps_and_themes() -> None:
     app = make_app(open_first())
     async with app.run_test(size=BIG) as pilot:
         await settle(app, pilot)
-        from gpudbg.frontends.tui.palette import Everything
+        from gpudbg.frontends.tui.palette import PaletteProvider
 
-        provider = Everything(app.main)
+        provider = PaletteProvider(app.main)
         words = [w for w, _, _ in provider.entries()]
         assert {"run to the next stop", "info warps", "warp 1 of SM 0", "theme light"} <= set(words)
         assert {"key map gdb", "glyphs ascii", "go to block_max"} <= set(words)

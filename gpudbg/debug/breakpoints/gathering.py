@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 
 from gpudbg.dataclass import dataclass
 from gpudbg.debug.attached import Attached
-from gpudbg.debug.breakpoints.setting import Breakpoints, Met
+from gpudbg.debug.breakpoints.setting import BreakpointHits, Breakpoints
 from gpudbg.debug.breakpoints.watchpoints import Watchpoints
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class WarpArrival:
     """A warp that has reached the breakpoint, and the breakpoints it meets there."""
 
     warp: WarpState
-    met: Met
+    met: BreakpointHits
 
 
 @dataclass(slots=True)

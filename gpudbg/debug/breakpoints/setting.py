@@ -50,7 +50,7 @@ class Tested:
 
 
 @dataclass(slots=True)
-class Met:
+class BreakpointHits:
     """The breakpoints that a stopping warp has met.
 
     Attributes:
@@ -88,7 +88,7 @@ class Breakpoints(BreakpointTable, Attached["Inferior"]):
     def __init__(self, inferior: Inferior) -> None:
         BreakpointTable.__init__(self)
         Attached.__init__(self, inferior)
-        self.met = Met()
+        self.met = BreakpointHits()
         self.print_listeners: list[Callable[[str], None]] = []
         self._printed: list[str] = []
         self._native: dict[tuple[int, tuple[object, ...]], Condition | None] = {}
@@ -175,7 +175,7 @@ class Breakpoints(BreakpointTable, Attached["Inferior"]):
     # ---- while the machine runs --------------------------------------------------------
     def accepts(self, warp: WarpState) -> bool:
         """Whether a warp's arrival at a breakpoint pc is a stop: conditions, ignore counts."""
-        met = self.met = Met()
+        met = self.met = BreakpointHits()
         for point in self.at(warp.pc):
             tested = self.test(point, warp, warp.active)
             if not tested.stops:

@@ -29,7 +29,7 @@ from gpudbg.debug.breakpoints.targets import (
     selected_registers,
     target_of,
 )
-from gpudbg.debug.breakpoints.touching import overlapping, reaching, reading, using
+from gpudbg.debug.breakpoints.touched_lanes import overlapping, reaching, reading, using
 from gpudbg.debug.breakpoints.watch_scopes import scope_of
 from gpudbg.debug.breakpoints.watched import TOUCHED_BY, Watch, WatchKind, WatchTarget
 from gpudbg.debug.focus.focus import first_lane

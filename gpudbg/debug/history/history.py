@@ -21,7 +21,6 @@ from gpudbg.debug.focus.focus import Focus, first_lane
 from gpudbg.debug.history.branches import Branch, Branches, BranchRow
 from gpudbg.debug.history.comparing import Parts, StateDifference, differences, parts_of
 from gpudbg.debug.history.following import Follower
-from gpudbg.debug.history.meetings import Destination, Meetings
 from gpudbg.debug.history.past_steps import WINDOW, PastStep, WarpPast
 from gpudbg.debug.history.replay import (
     Position,
@@ -30,6 +29,7 @@ from gpudbg.debug.history.replay import (
     executed,
     who_acts,
 )
+from gpudbg.debug.history.stop_search import Destination, StopSearch
 from gpudbg.debug.values.backtrace import call_depth
 from gpudbg.debug.views.format import parse_int
 from gpudbg.errors import CommandError
@@ -223,7 +223,7 @@ class LaunchHistory(Attached["Inferior"]):
             near = replay.first
             try:
                 self.pass_by(low)
-                met = Meetings(self._runner, replay).last(high)
+                met = StopSearch(self._runner, replay).last(high)
             except SearchInterruptedError as stop:
                 return self.interrupted(stop.event)
             if met is not None:

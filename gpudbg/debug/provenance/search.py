@@ -17,13 +17,13 @@ import numpy.typing as npt
 
 from gpudbg.dataclass import dataclass
 from gpudbg.debug.history.replay import Position, Replay, SearchInterruptedError
-from gpudbg.debug.provenance.listening import (
-    Exact,
-    ExactConstants,
+from gpudbg.debug.provenance.access_observers import (
+    AccessCounter,
+    ConstantObserver,
+    ExactObserver,
     Hit,
-    InBatches,
     MemoryFilter,
-    OfWarps,
+    WarpRecorder,
 )
 from gpudbg.debug.provenance.places import AskedPlace, find_warp, raw_value
 from gpudbg.isa.constant_reads import constant_reads
@@ -58,7 +58,7 @@ class Edit:
     asked: int = 0
 
 
-class Wanted:
+class SearchGoals:
     """What of each place is still to be found.
 
     Args:
@@ -126,7 +126,7 @@ class Search:
         self._inferior, self._replay, self._travel = inferior, history.replay, travel
         self._how = how
 
-    def last(self, wanted: Wanted, high: Position, least: int = 0) -> None:
+    def last(self, wanted: SearchGoals, high: Position, least: int = 0) -> None:
         """Look back from a position until nothing is wanted, or the past or its places begin.
 
         Args:
@@ -154,7 +154,7 @@ class Search:
         if self._how == "write" and high <= replay.first and self._is_edited(high):
             self._take_edits(wanted, high)
 
-    def _prepare(self, wanted: Wanted) -> None:
+    def _prepare(self, wanted: SearchGoals) -> None:
         places, symbols = wanted.places, self._inferior.symbols
         self._registers: dict[int, frozenset[int]] = {}
         arch = self._inferior.program.arch
@@ -175,14 +175,14 @@ class Search:
         }
         self._filter = MemoryFilter(places, self._how, self._inferior.grid.gpu.layout)
 
-    def _can_be_touched(self, wanted: Wanted) -> bool:
+    def _can_be_touched(self, wanted: SearchGoals) -> bool:
         """Whether any instruction, memory access or edit can touch one of the places."""
         if any(mark.needed for mark in self._replay.marks):
             return True
         by_code = all(place.accessed is None for place in wanted.places)
         return not by_code or any(self._registers.values())
 
-    def _are_there(self, wanted: Wanted) -> bool:
+    def _are_there(self, wanted: SearchGoals) -> bool:
         """Whether a wanted place existed before: its warp or block was resident."""
         grid = self._inferior.grid
         for number, place in enumerate(wanted.places):
@@ -201,7 +201,7 @@ class Search:
     def _is_edited(self, at: Position) -> bool:
         return any(mark.needed and mark.at == at for mark in self._replay.marks)
 
-    def _take_edits(self, wanted: Wanted, at: Position) -> None:
+    def _take_edits(self, wanted: SearchGoals, at: Position) -> None:
         """Take the edits at a position that concern the places; the launch stands before the
         edits.
         """
@@ -214,7 +214,7 @@ class Search:
             if lanes:
                 wanted.take(Edit(at, number, lanes))
 
-    def _raw(self, wanted: Wanted) -> dict[int, dict[int, bytes | None]]:
+    def _raw(self, wanted: SearchGoals) -> dict[int, dict[int, bytes | None]]:
         found = {}
         for number, place in enumerate(wanted.places):
             lanes = [n for n in range(32) if place.lanes >> n & 1]
@@ -225,7 +225,7 @@ class Search:
         return found
 
     # ---- stretches -----------------------------------------------------------------------
-    def _scan(self, wanted: Wanted, low: Position, high: Position) -> list[Hit]:
+    def _scan(self, wanted: SearchGoals, low: Position, high: Position) -> list[Hit]:
         """Hits of the places between two positions, in order; the launch must stand at `low`.
 
         Of a long stretch only the last ones that are wanted.
@@ -247,17 +247,17 @@ class Search:
         found = {(hit.tick, hit.place): hit for hit in reversed(hits)}
         return sorted(found.values(), key=lambda hit: hit.tick)
 
-    def _scan_exactly(self, wanted: Wanted, high: Position) -> list[Hit]:
-        exact = Exact(wanted.places, self._filter, self._registers)
+    def _scan_exactly(self, wanted: SearchGoals, high: Position) -> list[Hit]:
+        exact = ExactObserver(wanted.places, self._filter, self._registers)
         self._replay.scan(high, exact.note, exact)
         return exact.hits
 
-    def _scan_constants(self, wanted: Wanted, high: Position, numbers: list[int]) -> list[Hit]:
+    def _scan_constants(self, wanted: SearchGoals, high: Position, numbers: list[int]) -> list[Hit]:
         """Stop at each instruction that can read one."""
         replay = self._replay
         nothing = MemoryFilter([], self._how, self._inferior.grid.gpu.layout)
         chosen = {n: self._registers[n] for n in numbers}
-        exact = ExactConstants(wanted.places, nothing, chosen)
+        exact = ConstantObserver(wanted.places, nothing, chosen)
         asked = {"until": lambda warp: exact.seen, "selected": True}
         with replay.quiet(exact):
             while replay.at < high:
@@ -268,7 +268,7 @@ class Search:
                 exact.note(None, replay.at.tick)
         return exact.hits
 
-    def _scan_code(self, wanted: Wanted, high: Position) -> list[Hit]:
+    def _scan_code(self, wanted: SearchGoals, high: Position) -> list[Hit]:
         replay, places = self._replay, wanted.places
         numbers = [n for n in self._registers if n not in self._pointed and wanted.open(n)]
         pcs: frozenset[int] = frozenset().union(*(self._registers[n] for n in numbers))
@@ -277,7 +277,7 @@ class Search:
             return []
         constant = any(places[n].space == "constant" for n in numbers)
         keys = {places[n].key for n in numbers}
-        seen = OfWarps(keys, pcs, everybody=constant)
+        seen = WarpRecorder(keys, pcs, everybody=constant)
         seen.begin(replay.grid.total)
         with replay.quiet(seen):
             run_to(replay, high, lambda: seen.begin(replay.grid.total))
@@ -286,10 +286,10 @@ class Search:
             out += _hits_of(number, places[number], self._registers[number], seen, wanted.most)
         return out
 
-    def _scan_slices(self, wanted: Wanted, low: Position, high: Position) -> list[Hit]:
+    def _scan_slices(self, wanted: SearchGoals, low: Position, high: Position) -> list[Hit]:
         replay = self._replay
         memory = [n for n, p in enumerate(wanted.places) if p.accessed]
-        batches = InBatches(self._filter, len(memory))
+        batches = AccessCounter(self._filter, len(memory))
         step = max((high.tick - low.tick) // SLICES, NEAR)
         counts, starts = [], []
         with replay.quiet(batches):
@@ -315,7 +315,7 @@ class Search:
                 break
         return hits
 
-    def _scan_slice(self, wanted: Wanted, low: Position, high: Position) -> list[Hit]:
+    def _scan_slice(self, wanted: SearchGoals, low: Position, high: Position) -> list[Hit]:
         if high.tick - low.tick <= 4 * NEAR:
             return self._scan_exactly(wanted, high)
         self._replay.mark(low)
@@ -341,7 +341,7 @@ def run_to(replay: Replay, high: Position, paused: Callable[[], None] = lambda: 
         paused()
 
 
-def _most_left(wanted: Wanted, number: int) -> int:
+def _most_left(wanted: SearchGoals, number: int) -> int:
     """How many hits of a place may still be wanted."""
     if not wanted.open(number):
         return 0
@@ -369,7 +369,7 @@ def _groups(counts: list[Counts], left: Counts) -> list[list[int]]:
 
 
 def _hits_of(
-    number: int, place: AskedPlace, pcs: frozenset[int], seen: OfWarps, most: int
+    number: int, place: AskedPlace, pcs: frozenset[int], seen: WarpRecorder, most: int
 ) -> list[Hit]:
     """The last hits of a place among what warps executed."""
     wanted = np.array(sorted(pcs), np.int64)

@@ -9,16 +9,16 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+from gpudbg.debug.provenance.access_observers import Hit
 from gpudbg.debug.provenance.causes import Derivation
 from gpudbg.debug.provenance.controlling import Controlling
-from gpudbg.debug.provenance.listening import Hit
 from gpudbg.debug.provenance.places import (
     AskedPlace,
     raw_value,
     register_place,
     value_text,
 )
-from gpudbg.debug.provenance.search import Search, Wanted
+from gpudbg.debug.provenance.search import Search, SearchGoals
 from gpudbg.debug.provenance.sources import ReadSource, Visit, sources_of, visit
 from gpudbg.debug.provenance.warp_log import WarpLog
 from gpudbg.isa.family import decode
@@ -26,8 +26,8 @@ from gpudbg.isa.family import decode
 if TYPE_CHECKING:
     from gpudbg.debug.history.history import LaunchHistory
     from gpudbg.debug.inferior import Inferior
-    from gpudbg.debug.provenance.asking import Provenance
     from gpudbg.debug.provenance.places import WarpKey
+    from gpudbg.debug.provenance.queries import Provenance
     from gpudbg.isa.family import Instruction
 
 MOST: Final = 400
@@ -79,7 +79,7 @@ class Slice:
             since = -1 if found is None else found.tick
             if not self._edited_between(since, before):
                 return found
-        wanted = Wanted([replace(place, lanes=1 << lane) if not place.in_memory else place], 1)
+        wanted = SearchGoals([replace(place, lanes=1 << lane) if not place.in_memory else place], 1)
         search = Search(self._inferior, self._history, self._history.pass_by, "write")
         search.last(wanted, self._history.replay.latest(before))
         if not wanted.found[0]:

@@ -36,7 +36,7 @@ from gpudbg.sm.observer import Observer
 if TYPE_CHECKING:
     from gpudbg.debug.history.history import LaunchHistory
     from gpudbg.debug.inferior import Inferior
-    from gpudbg.debug.provenance.listening import Hit
+    from gpudbg.debug.provenance.access_observers import Hit
     from gpudbg.isa.family import Instruction
     from gpudbg.sm.asynchronous.events import AsyncEvent
     from gpudbg.sm.state import WarpState

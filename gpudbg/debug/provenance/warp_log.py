@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 import numpy.typing as npt
 
-from gpudbg.debug.provenance.listening import OfWarps
+from gpudbg.debug.provenance.access_observers import WarpRecorder
 from gpudbg.debug.provenance.places import WarpKey, find_warp
 from gpudbg.debug.provenance.search import run_to
 
@@ -70,7 +70,7 @@ class WarpLog:
         if replay.grid.total > FIRST:
             # Leave a checkpoint: later questions will replay from here.
             replay.mark(replay.at)
-        seen = OfWarps({self._key}, None)
+        seen = WarpRecorder({self._key}, None)
         seen.begin(replay.grid.total)
         with replay.quiet(seen):
             run_to(replay, high, lambda: seen.begin(replay.grid.total))

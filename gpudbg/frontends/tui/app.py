@@ -41,7 +41,7 @@ from gpudbg.frontends.tui.handlers import (
 from gpudbg.frontends.tui.inputs import Delivery, InputLine, Inputs
 from gpudbg.frontends.tui.keys import key_name
 from gpudbg.frontends.tui.layouts import Layouts
-from gpudbg.frontends.tui.palette import Everything
+from gpudbg.frontends.tui.palette import PaletteProvider
 from gpudbg.frontends.tui.saved import Saved
 from gpudbg.frontends.tui.saved import path as saved_path
 from gpudbg.frontends.tui.screens.main import MainScreen
@@ -80,7 +80,7 @@ class GpudbgApp(BaseApp):
     """The Textual application: one debug session on one terminal."""
 
     TITLE = "gpudbg"
-    COMMANDS: ClassVar = {Everything}
+    COMMANDS: ClassVar = {PaletteProvider}
     ENABLE_COMMAND_PALETTE = True
     CSS_PATH = "gpudbg.tcss"
 

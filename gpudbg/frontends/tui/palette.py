@@ -20,7 +20,7 @@ Entry = tuple[str, str, Callable[[], object]]
 MAX_WARPS = 128
 
 
-class Everything(Provider):
+class PaletteProvider(Provider):
     """All of it in one list."""
 
     @property

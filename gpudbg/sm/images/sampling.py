@@ -37,7 +37,7 @@ FAR = float(1 << 40)
 
 
 @dataclass(frozen=True, slots=True)
-class Spot:
+class TexelPosition:
     """One texel per lane.
 
     Attributes:
@@ -93,7 +93,7 @@ def read(
     memory: DeviceMemory,
     image: Image,
     level: int,
-    spot: Spot,
+    spot: TexelPosition,
     lanes: Bools,
     listener: TexelListener | None,
 ) -> list[Any]:
@@ -129,7 +129,7 @@ def _words(
     memory: DeviceMemory,
     header: TextureHeader,
     layout: SurfaceLayout,
-    spot: Spot,
+    spot: TexelPosition,
     lanes: Bools,
     listener: TexelListener | None,
 ) -> list[Any]:

@@ -17,7 +17,7 @@ from gpudbg.sm.images import requests, sampling, texels
 from gpudbg.sm.images.access import InvalidAccess
 from gpudbg.sm.images.pools import Image, unmodelled
 from gpudbg.sm.images.requests import ImageRequest
-from gpudbg.sm.images.sampling import Bools, Spot
+from gpudbg.sm.images.sampling import Bools, TexelPosition
 from gpudbg.sm.images.vectors import read_rows, write_rows
 
 if TYPE_CHECKING:
@@ -413,7 +413,7 @@ def _at(
     for axis, index in at.items():
         places[axis], outside = sampling.address(index, sizes[axis], modes[axis])
         border |= outside
-    spot = Spot(places["x"], places["y"], places["z"], layer, border)
+    spot = TexelPosition(places["x"], places["y"], places["z"], layer, border)
     values = sampling.read(engine.memory, image, level_, spot, lanes, _texel_listener(engine))
     if not border.any():
         return values
@@ -455,7 +455,7 @@ def _texel(engine: StepEngine, image: Image, request: ImageRequest, lanes: Bools
             inside = inside & (value >= 0) & (value < sizes[axis])
         zero = np.zeros(32, np.int64)
         at = {a: np.where(inside, index[a], 0) if a in index else zero for a in "xyz"}
-        spot = Spot(at["x"], at["y"], at["z"], layer, np.zeros(32, np.bool_))
+        spot = TexelPosition(at["x"], at["y"], at["z"], layer, np.zeros(32, np.bool_))
         values = sampling.read(engine.memory, image, n, spot, inside, _texel_listener(engine))
         totals = [np.where(inside, v, t) for v, t in zip(values, totals, strict=True)]
     return totals

@@ -1,7 +1,8 @@
 """Observers that find accesses to places while a launch is replayed; three levels of detail.
 
-`Exact` sees every access of single instructions, and takes the step engine.  `InBatches` counts
-what compiled code did to memory, and `OfWarps` keeps what warps executed, in order.
+`ExactObserver` sees every access of single instructions, and takes the step engine.
+`AccessCounter` counts what compiled code did to memory, and `WarpRecorder` keeps what warps
+executed, in order.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpudbg.dataclass import dataclass
-from gpudbg.debug.breakpoints.touching import reading
+from gpudbg.debug.breakpoints.touched_lanes import reading
 from gpudbg.debug.provenance.places import AskedPlace, WarpKey, key_of
 from gpudbg.mem.windows import RANK_SHIFT, WINDOW_BYTES
 from gpudbg.sm.asynchronous.events import issuer
@@ -173,7 +174,7 @@ def _touched(
     return int(np.count_nonzero(masks))
 
 
-class InBatches(Observer):
+class AccessCounter(Observer):
     """Counts accesses to places.
 
     Attributes:
@@ -196,7 +197,7 @@ class InBatches(Observer):
         return taken
 
 
-class OfWarps(Observer):
+class WarpRecorder(Observer):
     """Keeps which of some instructions some warps execute, in order.
 
     Attributes:
@@ -234,7 +235,7 @@ class OfWarps(Observer):
         self._count += len(rows)
 
 
-class Exact(Observer):
+class ExactObserver(Observer):
     """Sees each access and each instruction; `note` says which instruction of the launch it was.
 
     Attributes:
@@ -300,8 +301,8 @@ class Exact(Observer):
         self._now.clear()
 
 
-class ExactConstants(Exact):
-    """`Exact` for constants alone: code that reads none of them runs compiled."""
+class ConstantObserver(ExactObserver):
+    """`ExactObserver` for constants alone: code that reads none of them runs compiled."""
 
     selects = True
 

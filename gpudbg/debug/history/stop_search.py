@@ -31,7 +31,7 @@ class Destination:
     seen: tuple[Trigger, ...] = ()
 
 
-class Meetings:
+class StopSearch:
     """Finds stops while a launch is replayed."""
 
     def __init__(self, runner: Runner, replay: Replay) -> None:

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Final
 from gpudbg.debug.attached import Attached
 from gpudbg.debug.breakpoints.watched import Watch, WatchKind, WatchTarget
 from gpudbg.debug.focus.focus import Focus, first_lane, thread_of
-from gpudbg.debug.history.meetings import Destination
 from gpudbg.debug.history.replay import SearchInterruptedError
-from gpudbg.debug.provenance.listening import Hit
+from gpudbg.debug.history.stop_search import Destination
+from gpudbg.debug.provenance.access_observers import Hit
 from gpudbg.debug.provenance.places import (
     AskedPlace,
     asked_places,
@@ -20,7 +20,7 @@ from gpudbg.debug.provenance.places import (
     raw_value,
     value_text,
 )
-from gpudbg.debug.provenance.search import Edit, Search, Wanted
+from gpudbg.debug.provenance.search import Edit, Search, SearchGoals
 from gpudbg.debug.provenance.touches import PlaceTouch
 from gpudbg.debug.stops.records import Trigger
 from gpudbg.debug.values.lanes import LANES
@@ -175,9 +175,9 @@ class Provenance(Attached["Inferior"]):
             history.pass_by(here)
         return places
 
-    def _find(self, places: list[AskedPlace], how: str, most: int) -> Wanted:
+    def _find(self, places: list[AskedPlace], how: str, most: int) -> SearchGoals:
         history = self._history
-        wanted = Wanted(places, most)
+        wanted = SearchGoals(places, most)
         search = Search(self._inferior, history, history.pass_by, how)
         search.last(wanted, history.replay.present())
         return wanted
