@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import weakref
+from threading import get_ident
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from gpudbg.errors import UsageError
@@ -33,6 +34,7 @@ class Attached(Generic[Owner]):
         found = self._owner()
         if found is None:
             raise UsageError(f"the session of this {type(self).__name__} is gone", "keep it")
-        if found.ownership.thread:
+        owner = found.ownership.thread
+        if owner and owner != get_ident():
             found.ownership.require()
         return found

@@ -175,7 +175,7 @@ class Symbols:
         name, plus, offset = self.describe(last).rpartition("+")
         return f"{name}+0x{int(offset, 16) + pc - last:x}" if plus else self.describe(pc)
 
-    @property
+    @cached_property
     def kernel_name(self) -> str:
         """The launched kernel's name for people."""
         return self.program.shown(self.kernel.name)

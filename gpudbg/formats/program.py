@@ -404,9 +404,10 @@ _SHOWN: WeakKeyDictionary[Program, dict[str, str]] = WeakKeyDictionary()
 
 
 def _shown(program: Program) -> dict[str, str]:
-    if program not in _SHOWN:
-        _SHOWN[program] = shown_names((*program.kernels, *program.functions))
-    return _SHOWN[program]
+    found = _SHOWN.get(program)
+    if found is None:
+        found = _SHOWN[program] = shown_names((*program.kernels, *program.functions))
+    return found
 
 
 @dataclass(frozen=True, slots=True)

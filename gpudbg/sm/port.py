@@ -287,12 +287,21 @@ def architecture(arch: str) -> int:
     return limits_of(arch).warps | version << 8 | version << 20
 
 
-def _low(sm: Sm, name: str, value: int) -> None:
-    setattr(sm.trap, name, getattr(sm.trap, name) & ~_U32 | value)
+# A function for each: every run writes the masks of pauses.
+def _pause_low(port: DebugPort, sm: Sm, value: int) -> None:
+    sm.trap.pause = sm.trap.pause & ~_U32 | value
 
 
-def _high(sm: Sm, name: str, value: int) -> None:
-    setattr(sm.trap, name, getattr(sm.trap, name) & _U32 | value << 32)
+def _pause_high(port: DebugPort, sm: Sm, value: int) -> None:
+    sm.trap.pause = sm.trap.pause & _U32 | value << 32
+
+
+def _trapped_low(port: DebugPort, sm: Sm, value: int) -> None:
+    sm.trap.trapped = sm.trap.trapped & ~_U32 | value
+
+
+def _trapped_high(port: DebugPort, sm: Sm, value: int) -> None:
+    sm.trap.trapped = sm.trap.trapped & _U32 | value << 32
 
 
 def _write_warp_esr(sm: Sm, value: int) -> None:
@@ -326,11 +335,11 @@ _READS: dict[str, Callable[[DebugPort, Sm], int]] = {
 }
 """Register -> function that reads its word."""
 _WRITES: dict[str, Callable[[DebugPort, Sm, int], None]] = {
-    "DBGR_CONTROL0": lambda port, sm, v: port.write_control(sm, v),
-    "BPT_PAUSE_MASK_LO": lambda port, sm, v: _low(sm, "pause", v),
-    "BPT_PAUSE_MASK_HI": lambda port, sm, v: _high(sm, "pause", v),
-    "BPT_TRAP_MASK_LO": lambda port, sm, v: _low(sm, "trapped", v),
-    "BPT_TRAP_MASK_HI": lambda port, sm, v: _high(sm, "trapped", v),
+    "DBGR_CONTROL0": DebugPort.write_control,
+    "BPT_PAUSE_MASK_LO": _pause_low,
+    "BPT_PAUSE_MASK_HI": _pause_high,
+    "BPT_TRAP_MASK_LO": _trapped_low,
+    "BPT_TRAP_MASK_HI": _trapped_high,
     "HWW_WARP_ESR": lambda port, sm, v: _write_warp_esr(sm, v),
     "HWW_WARP_ESR_REPORT_MASK": lambda port, sm, v: setattr(sm.trap, "warp_report", v),
     "HWW_GLOBAL_ESR": lambda port, sm, v: _clear_global(sm, v),

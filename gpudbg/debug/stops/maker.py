@@ -101,7 +101,7 @@ def make_stop(
         "watch": watch,
     }
     if inferior.focus is None or kind == "exited":
-        message = _exit_message(inferior.program, inferior.kernel, event)
+        message = _exit_message(inferior.symbols.kernel_name, event)
         dropped, rows = _dropped(inferior)
         if dropped:
             times = sum(held.times for held in _places_of(inferior))
@@ -122,12 +122,12 @@ def make_stop(
 
 def exit_stop(program: Program, kernel: Kernel, event: StopEvent) -> ExitStop:
     """The stop after a launch that came to its end, where no session has looked at it."""
-    message = _exit_message(program, kernel, event)
+    message = _exit_message(program.shown(kernel.name), event)
     return ExitStop(message, kernel=kernel.name, instructions=event.total, detail=event.detail)
 
 
-def _exit_message(program: Program, kernel: Kernel, event: StopEvent) -> str:
-    return f"{program.shown(kernel.name)} ended after {event.total:,} warp instructions"
+def _exit_message(name: str, event: StopEvent) -> str:
+    return f"{name} ended after {event.total:,} warp instructions"
 
 
 def with_card(inferior: Inferior, stop: Stop) -> Stop:

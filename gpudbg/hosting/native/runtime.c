@@ -600,14 +600,24 @@ EXPORT int cudaMemcpyAsync(uint64_t to, uint64_t from, size_t size, int kind, ui
     return copy(to, from, size, kind, stream);
 }
 
+/* There is one device, which copies to itself. */
+static int no_such_devices(int to_device, int from_device)
+{
+    return to_device != 0 || from_device != 0;
+}
+
 EXPORT int cudaMemcpyPeer(uint64_t to, int to_device, uint64_t from, int from_device, size_t size)
 {
+    if (no_such_devices(to_device, from_device))
+        return runtime_status(INVALID_DEVICE);
     return copy(to, from, size, BY_ADDRESS, 0);
 }
 
 EXPORT int cudaMemcpyPeerAsync(uint64_t to, int to_device, uint64_t from, int from_device,
                                size_t size, uint64_t stream)
 {
+    if (no_such_devices(to_device, from_device))
+        return runtime_status(INVALID_DEVICE);
     return copy(to, from, size, BY_ADDRESS, stream);
 }
 
@@ -761,6 +771,8 @@ EXPORT int cudaMemcpy3DPeerAsync(const struct copy3_peer *given, uint64_t stream
 {
     struct copy3 copy = {given->from_array, given->from_at, given->from, given->to_array,
                          given->to_at, given->to, given->extent, BY_ADDRESS};
+    if (no_such_devices(given->to_device, given->from_device))
+        return runtime_status(INVALID_DEVICE);
     return cudaMemcpy3DAsync(&copy, stream);
 }
 

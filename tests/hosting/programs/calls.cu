@@ -403,6 +403,19 @@ static void entry()
                                         &q));
     TRUE(q == cudaDriverEntryPointVersionNotSufficent);
 }
+static void devices()
+{
+    int *p, n = -1;
+    OK(cudaMalloc(&p, 64));
+    OK(cudaGetDeviceCount(&n));
+    TRUE(n == 1);
+    IS(cudaErrorInvalidDevice, cudaSetDevice(1));
+    IS(cudaErrorInvalidDevice, cudaDeviceCanAccessPeer(&n, 0, 1));
+    IS(cudaErrorInvalidDevice, cudaDeviceEnablePeerAccess(1, 0));
+    IS(cudaErrorInvalidDevice, cudaMemcpyPeer(p, 0, p + 8, 1, 32));
+    OK(cudaMemcpyPeer(p, 0, p + 8, 0, 32));
+    OK(cudaFree(p));
+}
 static void batches()
 {
     // 4 rows of 3 bytes into the second layer of a volume, and back row by row.
@@ -460,6 +473,7 @@ static void batches()
 int main()
 {
     attributes();
+    devices();
     batches();
     pools();
     managed();
