@@ -53,7 +53,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import MappingProxyType
@@ -512,7 +512,9 @@ def flag_launch(
     whole = changed.replaced(args=text.resolve_references(changed.args, changed.images))
     flags = {text.reference_in(text.split_name(a)[1]): f"--arg {a}" for a in args}
     flags |= {o.buffer: f"--output {said}" for o, said in zip(shown, outputs, strict=True)}
-    check_names(whole, flags)
+    # What names of parameters stand for is not known before the program is.
+    later = {text.split_name(a)[0] for a in args} if parameters is None else set()
+    check_names(whole, flags, later)
     return whole
 
 
@@ -532,12 +534,15 @@ def _size(value: str | None, name: str) -> Dim3 | None:
     return _read(f"--{name}", value, lambda words: text.parse_dim3(words, name))
 
 
-def check_names(launch: Launch, flags: Mapping[str, str] | None = None) -> None:
+def check_names(
+    launch: Launch, flags: Mapping[str, str] | None = None, later: Collection[str | None] = ()
+) -> None:
     """Check that arguments and outputs name buffers that the table has.
 
     Args:
         launch: the launch.
         flags: which command-line flag gave a name, where it was none of the table's.
+        later: names of arguments that become buffers once the program is known.
 
     Raises:
         UsageError: a name that nothing declares.
@@ -553,7 +558,7 @@ def check_names(launch: Launch, flags: Mapping[str, str] | None = None) -> None:
                 suggest(name, known) if known else None,
             )
     for output in launch.outputs:
-        if output.buffer not in known:
+        if output.buffer not in known and output.buffer not in later:
             raise UsageError(
                 f"{flags.get(output.buffer, launch.source)}: output names '{output.buffer}', "
                 "which is not declared",

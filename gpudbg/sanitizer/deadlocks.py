@@ -88,6 +88,9 @@ class DeadlockFindings:
         if spin is None:
             return None
         pc = self._places.base + spin.low
+        if spin.dropped and not spin.polls:
+            words = "repeats a loop round an access that memory refuses"
+            return _Wait(self._places.base + spin.dropped[0], "load", words)
         if not spin.polls:
             return _Wait(pc, "wait", "repeats a loop that reads no memory")
         poll = spin.polls[0]

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 _UNORDERED: Final = ("pending", "read_write", "write_write", "atomic_plain", "same_value")
 """Causes of races whose accesses are unordered in either direction."""
+_REFUSED: Final = ("out_of_bounds", "misaligned", "use_after_free")
+"""Kinds of findings about accesses that are left out."""
 _LOOP: Final = 0x80
 """Most bytes of code of a loop around a test of an mbarrier."""
 
@@ -73,12 +75,14 @@ def one_per_defect(found: Sequence[CheckFinding]) -> tuple[CheckFinding, ...]:
         for access in finding.accesses
     }
     hangs = [f for f in found if f.kind == "sync" and f.cause == "deadlock"]
+    endless = [hang for hang in hangs if _follows_from_access(hang, found)]
     left = [
-        _with_cause(f, found)
+        _without_end(_with_cause(f, found), endless)
         for f in found
         if not (f.kind == "uninitialised" and f.accesses[0].pc in racing)
         and not _follows_from_race(f, found)
         and not any(_explains(f, hang) for hang in hangs)
+        and f not in endless
     ]
     return _by_place(left)
 
@@ -97,6 +101,25 @@ def _follows_from_race(finding: CheckFinding, found: Sequence[CheckFinding]) -> 
         and other.cause in _UNORDERED and any(a.pc == access.pc for a in other.accesses)
         for other in found
     )  # fmt: skip
+
+
+def _follows_from_access(finding: CheckFinding, found: Sequence[CheckFinding]) -> bool:
+    """Whether a deadlock consists of loops around refused accesses that are already reported."""
+    if finding.cause != "deadlock":
+        return False
+    refused = {f.accesses[0].pc for f in found if f.kind in _REFUSED}
+    going = [side for side in finding.accesses if side.kind != "barrier"]
+    return bool(going) and all(side.pc in refused for side in going)
+
+
+def _without_end(finding: CheckFinding, endless: Sequence[CheckFinding]) -> CheckFinding:
+    """A refused access, with a note where the loop around it never ends."""
+    if finding.kind not in _REFUSED:
+        return finding
+    for hang in endless:
+        if any(side.pc == finding.accesses[0].pc for side in hang.accesses):
+            return replace(finding, where=f"{finding.where}; the loop round it never ends")
+    return finding
 
 
 def _with_cause(finding: CheckFinding, found: Sequence[CheckFinding]) -> CheckFinding:

@@ -249,6 +249,16 @@ TRAP_POLICIES: tuple[Policy, ...] = (
         "The names are public, their conditions are not.",
     ),
     Policy(
+        "null-function-pointer",
+        "inferred",
+        "A call through a pointer that is 0 goes where the code says: to the first instruction of "
+        "the kernel where pointers are offsets in its section (functions that ptxas compiled into "
+        "it), to address 0, which is PC_OVERFLOW, where they are relocated addresses "
+        "(-rdc=true).",
+        "The table of pointers and the call's constant are in the cubin; no relocation changes "
+        "them.",
+    ),
+    Policy(
         "api-stack-error",
         "modelled",
         "With the option call-limit=N, call N+1 at once is API_STACK_ERROR.",

@@ -538,3 +538,12 @@ def test_one_range_for_keyword_flag_and_launch_table(row: options.OptionSpec) ->
         parse_launch(f"[{row.table}]\n{row.name} = {row.most}")
     with pytest.raises(UsageError, match=f"between {row.least} and {row.most}"):
         launch_parser().parse_args([f"--{row.flag}", str(row.most + 1)])
+
+
+def test_an_output_names_an_argument_before_the_program_is_known() -> None:
+    table = launch_toml.flag_launch(None, args=["out=i32[4]"], outputs=["out"])
+    assert [output.buffer for output in table.outputs] == ["out"]
+    with pytest.raises(UsageError, match="--output ou: output names 'ou'"):
+        launch_toml.flag_launch(None, args=["out=i32[4]"], outputs=["ou"])
+    with pytest.raises(UsageError, match="--output ou: output names 'ou'"):
+        launch_toml.flag_launch(None, args=["out=i32[4]"], outputs=["ou"], parameters=["out"])

@@ -93,3 +93,26 @@ def test_a_surface_outside_of_its_format(width: int, want: Any) -> None:
     assert found == ([] if want is None else [want])
     assert all(f.space == "surface" for f in report.findings)
     assert report.exit_code == (1 if want else 0)
+
+
+@pytest.mark.parametrize("arch", ["sm_52", "sm_80"])
+@pytest.mark.parametrize("kernel", ["atomic_for_ever", "load_for_ever"])
+def test_a_loop_round_a_refused_access_is_one_finding(kernel: str, arch: str) -> None:
+    """What is left out gives 0 each time: that the loop never ends is shown, not waited for."""
+    program = gpudbg.load(str(HERE / f"dropped.{arch}.cubin"))
+    x = program.device.buffer(np.zeros(4, np.int32))
+    report = gpudbg.check(
+        program, kernel, block=32, args=[x, 64], checks=("memory", "sync"), max_instructions=100_000
+    )
+    assert [(f.kind, f.cause) for f in report.findings] == [("out_of_bounds", "past_end")]
+    assert report.findings[0].where.endswith("; the loop round it never ends")
+    assert (report.exit_code, report.faults) == (1, ())
+
+
+def test_a_loop_that_a_refused_access_ends_goes_on() -> None:
+    program = gpudbg.load(str(HERE / "dropped.sm_80.cubin"))
+    x = program.device.buffer(np.zeros(4, np.int32))
+    report = gpudbg.check(program, "atomic_once", args=[x, 64], checks=("memory", "sync"))
+    assert [f.kind for f in report.findings] == ["out_of_bounds"]
+    assert "never ends" not in report.findings[0].where
+    assert x[0] == 1

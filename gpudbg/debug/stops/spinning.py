@@ -28,6 +28,7 @@ from gpudbg.sm.sregs import LASTING
 if TYPE_CHECKING:
     from gpudbg.debug.inferior import Inferior
     from gpudbg.isa.family import Instruction
+    from gpudbg.mem.faults import MemoryFault
     from gpudbg.sm.state import WarpState
 
 TRIED: Final = 512
@@ -69,7 +70,8 @@ class Spin:
     """A warp that goes round: offsets of its lowest and highest instruction, how many there are.
 
     `repeats`: its state comes back exactly; `inside`: it is there now, not only on its way there;
-    `tried` instructions were looked at.
+    `tried` instructions were looked at; `dropped`: offsets of those whose accesses are left out,
+    since memory refuses them (`Observer.refused`).
     """
 
     sm: int
@@ -81,6 +83,7 @@ class Spin:
     inside: bool
     tried: int
     polls: tuple[Poll, ...]
+    dropped: tuple[int, ...] = ()
 
     @property
     def words(self) -> str:
@@ -104,6 +107,7 @@ class _Probe(Observer):
         self._inferior = inferior
         self.reads: dict[int, list[tuple[str, int, int]]] = {}
         self.before: dict[tuple[str, int, int], bytes] = {}
+        self.dropped: set[int] = set()
         self.unknown = False
         self.pc = 0
 
@@ -163,6 +167,17 @@ class _Probe(Observer):
         return changed
 
 
+class _DroppingProbe(_Probe):
+    """The same where somebody has refused accesses left out."""
+
+    def refused(self, warp: WarpState, fault: MemoryFault, access: str, size: int) -> None:
+        """The access is made again without the lanes that may not make it."""
+        self.dropped.add(self.pc)
+        self.reads.pop(self.pc, None)
+        self.before.clear()
+        self.unknown = False
+
+
 def spin_of(inferior: Inferior, warp: WarpState, budget: int = TRIED) -> Spin | None:
     """The loop without progress that a warp is in, or None: there is none, or that is undecided.
 
@@ -172,7 +187,8 @@ def spin_of(inferior: Inferior, warp: WarpState, budget: int = TRIED) -> Spin | 
     if warp.status != "ready" or warp.in_trap:
         return None
     engine, sm = inferior.grid.engine, inferior.grid.sms[warp.sm]
-    probe = _Probe(inferior)
+    drops = inferior.grid.launched.observed("refused")
+    probe = (_DroppingProbe if drops else _Probe)(inferior)
     with engine.trial(warp, sm, probe):
         try:
             return _try_ahead(inferior, warp, probe, budget)
@@ -255,7 +271,9 @@ def _spin(
     polls = tuple(_poll(inferior, warp, probe, pc) for pc in pcs if probe.reads.get(pc))[:3]
     inside = path[0] in pcs
     low, high = offsets[0], offsets[-1]
-    return Spin(warp.sm, warp.slot, low, high, len(pcs), repeats, inside, len(path), polls)
+    dropped = tuple(inferior.symbols.offset(pc) for pc in pcs if pc in probe.dropped)
+    count, tried = len(pcs), len(path)
+    return Spin(warp.sm, warp.slot, low, high, count, repeats, inside, tried, polls, dropped)
 
 
 def _poll(inferior: Inferior, warp: WarpState, probe: _Probe, pc: int) -> Poll:
