@@ -11,10 +11,19 @@ import pytest
 import gpudbg
 
 CUBIN = Path(__file__).resolve().parent / "cubin"
+COMPILED = pytest.param("run", marks=pytest.mark.full(instead="the same on the step engine"))
+pytestmark = pytest.mark.usefixtures("engine")
+_now = {"engine": "step"}
+
+
+@pytest.fixture(params=["step", COMPILED])
+def engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What `load` takes."""
+    monkeypatch.setitem(_now, "engine", request.param)
 
 
 def load(name: str) -> Any:
-    return gpudbg.load(str(CUBIN / f"{name}.cubin"), engine="step")
+    return gpudbg.load(str(CUBIN / f"{name}.cubin"), engine=_now["engine"])
 
 
 def ended(session: Any) -> Any:

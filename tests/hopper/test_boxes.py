@@ -18,9 +18,12 @@ CUBIN = Path(__file__).resolve().parent / "cubin"
 Array = npt.NDArray[Any]
 
 
-@pytest.fixture(scope="module")
-def program() -> Any:
-    return gpudbg.load(str(CUBIN / "more.cubin"), engine="step")
+COMPILED = pytest.param("run", marks=pytest.mark.full(instead="the same on the step engine"))
+
+
+@pytest.fixture(scope="module", params=["step", COMPILED])
+def program(request: pytest.FixtureRequest) -> Any:
+    return gpudbg.load(str(CUBIN / "more.cubin"), engine=request.param)
 
 
 def run(program: Any, kernel: str, grid: Any, args: list[Any]) -> Any:
