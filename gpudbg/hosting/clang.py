@@ -67,9 +67,11 @@ template <class Element, int Kind, cudaTextureReadMode Mode> struct texture;
 #if __clang_major__ < 21
 #include "surfaces.cuh"
 #endif
+#include "host_math.cuh"
 """
 """clang's header of texture functions names a class that went with CUDA 12; it has no surfaces."""
-_SURFACES = "surfaces.cuh"
+_OWN = ("surfaces.cuh", "host_math.cuh")
+"""Headers of ours: what nvcc gives a program and clang does not."""
 _UNKNOWN_ARCH = re.compile(r"unsupported CUDA gpu architecture|CUDA version .* does not support")
 _SPLIT, _SPLIT_END = re.compile(r"<<[ \t]+<(?!<)"), re.compile(r">>[ \t]+>(?!>)")
 _SHOWN = 20
@@ -179,8 +181,9 @@ def make_installation(place: Path) -> None:
     for name in _WITH_KEYWORD:
         (place / WRAPPERS / name).write_text(_KEYWORD.format(name=name))
     (place / WRAPPERS / "__clang_cuda_texture_intrinsics.h").write_text(_TEXTURES)
-    surfaces = files(__package__).joinpath("native", _SURFACES).read_text(encoding="utf-8")
-    (place / WRAPPERS / _SURFACES).write_text(surfaces)
+    for name in _OWN:
+        text = files(__package__).joinpath("native", name).read_text(encoding="utf-8")
+        (place / WRAPPERS / name).write_text(text)
     (place / "version.txt").write_text(KNOWN_VERSION)
     _link(place / "bin" / "ptxas", ptxas)
     tool = place / "bin" / "fatbinary"

@@ -467,6 +467,9 @@ static void batches()
     TRUE(!memcmp(from, back, 12));
     OK(cudaFreeArray(array));
     OK(cudaFree(p));
+    // What nvcc gives host code.
+    TRUE(min(3, 4u) == 3 && max(-1L, 2L) == 2 && max(1.5f, 2.5) == 2.5 && min(7ull, 9ull) == 7);
+    TRUE(rsqrtf(4.0f) == 0.5f && max(__builtin_nanf(""), 1.0f) == 1.0f);
     // The library's own attribute of this name, beside CUDA's keyword.
     TRUE(*std::make_shared<int>(7) == 7);
 }
