@@ -33,6 +33,7 @@ from gpudbg.regs.texheader import (
     encode_header,
     encode_sampler,
 )
+from gpudbg.sm.images.pools import query_values
 
 if TYPE_CHECKING:
     from gpudbg.device.device import EmulatedDevice
@@ -264,23 +265,17 @@ class DeviceImage(DeviceBuffer):
 
     def _descriptor(self) -> dict[str, int]:
         """What PTX queries answer that have no instruction."""
-        header, o = self.header, self.options
+        o = self.options
         modes = o.address if not isinstance(o.address, str) else [o.address] * 3
         kind = f"{self.dtype.kind}{self.dtype.itemsize}"
-        return {
-            "width": header.width,
-            "height": header.height if "y" in header.axes else 0,
-            "depth": header.slices if "z" in header.axes else 0,
-            "array_size": header.layers if "l" in header.axes else 0,
-            **{f"addr_mode_{n}": _CU_ADDRESS[m] for n, m in enumerate(modes)},
-            "filter_mode": int(o.filter == "linear"),
-            "normalized_coords": int(o.normalized),
-            "channel_data_type": _CU_FORMAT.get(kind, 0),
-            "channel_order": self.channels,
-            "num_mipmap_levels": header.max_mip_level + 1,
-            "num_samples": 1,
-            "memory_layout": int(header.layout == "BLOCKLINEAR"),
-        }
+        return query_values(
+            self.header,
+            [_CU_ADDRESS[mode] for mode in modes],
+            o.filter == "linear",
+            o.normalized,
+            _CU_FORMAT.get(kind, 0),
+            self.channels,
+        )
 
     def __repr__(self) -> str:
         sizes = "x".join(map(str, self.shape))

@@ -18,6 +18,7 @@ from gpudbg.hosting.cuda_errors import INVALID_VALUE, NOT_SUPPORTED, CudaError
 from gpudbg.mem.surface import SurfaceLayout, fitting_block, layout_of
 from gpudbg.regs.texformats import BY_NAME
 from gpudbg.regs.texheader import Sampler, TextureHeader, encode_header, encode_sampler
+from gpudbg.sm.images.pools import query_values
 
 if TYPE_CHECKING:
     from gpudbg.hosting.process import HostProcess
@@ -379,18 +380,7 @@ def _described(
     settings: TextureSettings,
 ) -> dict[str, int]:
     """What PTX queries answer that have no instruction."""
-    axes = header.axes
-    return {
-        "width": header.width,
-        "height": header.height if "y" in axes else 0,
-        "depth": header.slices if "z" in axes else 0,
-        "array_size": header.layers if "l" in axes else 0,
-        **{f"addr_mode_{n}": mode for n, mode in enumerate(settings.address)},
-        "filter_mode": int(settings.linear),
-        "normalized_coords": int(settings.normalized),
-        "channel_data_type": NUMBERS[format.kind],
-        "channel_order": format.channels,
-        "num_mipmap_levels": header.max_mip_level + 1,
-        "num_samples": 1,
-        "memory_layout": int(header.layout == "BLOCKLINEAR"),
-    }
+    kind = NUMBERS[format.kind]
+    return query_values(
+        header, settings.address, settings.linear, settings.normalized, kind, format.channels
+    )

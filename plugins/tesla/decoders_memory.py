@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
-from gpudbg.errors import LoadError, UsageError
+from gpudbg.errors import UsageError
 from gpudbg.plugin import Arguments, Decoded, Option, decoder, parse_int, text, unsigned
 
+from .files import read_file
 from .mangle import (
     LocalLayout,
     Owner,
@@ -282,21 +282,9 @@ def _encode_entry(args: Arguments) -> Decoded:
     return Decoded(data, [" ".join(words)])
 
 
-def _read_dump(name: str) -> bytes:
-    path = Path(name)
-    try:
-        if path.stat().st_size > MAX_DUMP:
-            raise LoadError("larger than 256 MiB", path=name)
-        return path.read_bytes()
-    except OSError as error:
-        raise LoadError(error.strerror or str(error), path=name) from error
-    except ValueError as error:  # a NUL in the name
-        raise LoadError(str(error), path=ascii(name)) from error
-
-
 def _dump(args: Arguments, layout: StackLayout, data: dict[str, Any]) -> Decoded:
     rows = list_dump(
-        _read_dump(args["dump"]),
+        read_file(args["dump"], MAX_DUMP, "256 MiB"),
         layout,
         path=args["dump"],
         warp=args["warp"],

@@ -5,14 +5,12 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 from gpudbg.errors import (
     EXIT_CLEAN,
     EXIT_FINDINGS,
     GpudbgError,
-    LoadError,
     ModelGap,
     UsageError,
 )
@@ -20,6 +18,7 @@ from gpudbg.plugin import Arguments, Option, one_of, parse_arguments
 
 from . import provenance
 from .access import TrapError, global_place, local_place, pop, push
+from .files import read_file
 from .hierarchy import Chip, Hierarchy
 from .launch import TeslaLaunch, warp_letter
 from .machine import TeslaMachine
@@ -93,15 +92,7 @@ def method_lines() -> list[str]:
 def _read_file(name: str) -> bytes:
     if name == "-":
         return sys.stdin.buffer.read(MAX_BYTES + 1)
-    try:
-        path = Path(name)
-        if path.stat().st_size > MAX_BYTES:
-            raise LoadError("larger than 4 MiB", path=name)
-        return path.read_bytes()
-    except OSError as error:
-        raise LoadError(error.strerror or str(error), path=name) from error
-    except ValueError as error:  # a NUL in the name
-        raise LoadError(str(error), path=ascii(name)) from error
+    return read_file(name, MAX_BYTES, "4 MiB")
 
 
 def _run(argv: list[str]) -> int:

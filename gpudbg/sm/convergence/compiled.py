@@ -183,48 +183,42 @@ def _join(f: ControlFunction, entry: ControlEntry, before: Int, end: object) -> 
     goal.mask = goal.mask | entry.mask
 
 
-def _settle() -> str:
-    """Emit `settle`: release the waiting groups of activations whose lanes have all arrived."""
-    f = ControlFunction()
-    n = f.variable(32, 0)
-    with f.loop() as end:
-        at = n.get()
-        f.leave(end, at >= f.warp["depth"])
-        n.set(at + 1)
-        waits, number = _waits_for(f.warp.entry(at))
-        with f.when(waits):
-            held = _activation(f, number)
-            lacks = held.load(32, _MEMBERS) & ~held.load(32, _WAITING)
-            with f.when(lacks.equals(0)):
-                f.ir.line(f"call void @groups_release(ptr %rec, i32 {number.ref})")
-                f.ir.line(f"call void @groups_remove(ptr %rec, i32 {number.ref})")
-                n.set(0)
-    f.ret_void()
-    return f.close("define private void @groups_settle(ptr %rec)")
+def _release_complete(f: ControlFunction, name: str, kind: int, live: Int | None = None) -> str:
+    """Emit the function `name`: release the waiting groups of rows all of whose lanes have come.
 
-
-def _check_sync() -> str:
-    """Emit `check_sync`: release groups in a WARPSYNC to which all live lanes of its mask have
-    come.
+    Args:
+        kind: of the entries that wait in such a row.
+        live: lanes that have not ended, where the others are not waited for.
     """
-    f = ControlFunction()
-    live = f.warp["valid"] & ~f.warp["exited"]
     n = f.variable(32, 0)
     with f.loop() as end:
         at = n.get()
         f.leave(end, at >= f.warp["depth"])
         n.set(at + 1)
         entry = f.warp.entry(at)
-        with f.when((entry.kind & 255).equals(_SYNCING)):
+        with f.when((entry.kind & 255).equals(kind)):
             number = _row(entry.kind)
             held = _activation(f, number)
-            lacks = held.load(32, _MEMBERS) & live & ~held.load(32, _WAITING)
+            members = held.load(32, _MEMBERS)
+            lacks = (members if live is None else members & live) & ~held.load(32, _WAITING)
             with f.when(lacks.equals(0)):
                 f.ir.line(f"call void @groups_release(ptr %rec, i32 {number.ref})")
                 f.ir.line(f"call void @groups_remove(ptr %rec, i32 {number.ref})")
                 n.set(0)
     f.ret_void()
-    return f.close("define private void @groups_check_sync(ptr %rec)")
+    return f.close(f"define private void @{name}(ptr %rec)")
+
+
+def _settle() -> str:
+    """Emit `groups_settle`: release the groups at a BSYNC whose activation is complete."""
+    return _release_complete(ControlFunction(), "groups_settle", _CONVERGING)
+
+
+def _check_sync() -> str:
+    """Emit `groups_check_sync`: release the groups in a WARPSYNC to which all live lanes came."""
+    f = ControlFunction()
+    live = f.warp["valid"] & ~f.warp["exited"]
+    return _release_complete(f, "groups_check_sync", _SYNCING, live)
 
 
 def _sweep() -> str:

@@ -11,7 +11,7 @@ what ptxas emits; the stride is ours, since the program takes it from a relocati
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -93,6 +93,40 @@ def unmodelled(header: TextureHeader) -> str:
     if header.layout == "BLOCKLINEAR" and header.raw >> 37 & 3:
         return "GOB_DEPTH_OFFSET"
     return ""
+
+
+def query_values(
+    header: TextureHeader,
+    address_modes: Sequence[int],
+    linear: bool,
+    normalized: bool,
+    data_type: int,
+    channels: int,
+) -> dict[str, int]:
+    """The values of a descriptor, by query: what PTX asks of an image without an instruction.
+
+    Args:
+        header: the image's.
+        address_modes: CUaddress_mode of each axis.
+        linear, normalized: whether the filter is linear, and coordinates are from 0 to 1.
+        data_type: CUarray_format of a channel.
+        channels: of a texel.
+    """
+    axes = header.axes
+    return {
+        "width": header.width,
+        "height": header.height if "y" in axes else 0,
+        "depth": header.slices if "z" in axes else 0,
+        "array_size": header.layers if "l" in axes else 0,
+        **{f"addr_mode_{n}": mode for n, mode in enumerate(address_modes)},
+        "filter_mode": int(linear),
+        "normalized_coords": int(normalized),
+        "channel_data_type": data_type,
+        "channel_order": channels,
+        "num_mipmap_levels": header.max_mip_level + 1,
+        "num_samples": 1,
+        "memory_layout": int(header.layout == "BLOCKLINEAR"),
+    }
 
 
 class ImagePools:

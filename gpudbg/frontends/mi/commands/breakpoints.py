@@ -50,23 +50,34 @@ def break_insert(call: MiCall) -> Fields:
     if opts.has("-a"):
         raise MiError("-break-insert: tracepoints are not supported")
     location, original = _location(call, opts)
+    return _inserted(call, opts, location, original, _condition(call, opts))
+
+
+def _inserted(
+    call: MiCall,
+    opts: MiOptions,
+    location: str,
+    original: str,
+    condition: str | None,
+    dprintf: str = "",
+) -> Fields:
+    """Set a breakpoint with the options that `-break-insert` and `-dprintf-insert` share."""
     ignore = _number(opts.get("-i") or "0", "ignore count")
     thread = _thread(call, opts)
     row = insert(
         call,
         location,
-        condition=_condition(call, opts),
+        condition=condition,
         temporary=opts.has("-t"),
         ignore=ignore,
         pending=opts.has("-f"),
     )
     row.enabled = not opts.has("-d")
+    row.dprintf = dprintf
     if thread is not None:
-        row.thread = thread
-        row.only = call.bridge.ids.key(thread)
+        row.thread, row.only = thread, call.bridge.ids.key(thread)
     row.original = original
-    fields = call.bridge.breakpoint_record(row.number, call.ui.version)
-    return shown.breakpoint_result(fields)
+    return shown.breakpoint_result(call.bridge.breakpoint_record(row.number, call.ui.version))
 
 
 def _condition(call: MiCall, opts: MiOptions) -> str | None:
@@ -274,21 +285,7 @@ def dprintf_insert(call: MiCall) -> Fields:
     template, *arguments = words
     quoted = template.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
     text = ", ".join([f'"{quoted}"', *arguments])
-    thread = _thread(call, opts)
-    row = insert(
-        call,
-        location,
-        condition=opts.get("-c"),
-        temporary=opts.has("-t"),
-        ignore=_number(opts.get("-i") or "0", "ignore count"),
-        pending=opts.has("-f"),
-    )
-    row.enabled = not opts.has("-d")
-    row.dprintf = text
-    if thread is not None:
-        row.thread, row.only = thread, call.bridge.ids.key(thread)
-    row.original = original
-    return shown.breakpoint_result(call.bridge.breakpoint_record(row.number, call.ui.version))
+    return _inserted(call, opts, location, original, opts.get("-c"), text)
 
 
 @mi("break-passcount", "catch-load", "catch-unload")

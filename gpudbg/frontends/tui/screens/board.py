@@ -11,30 +11,6 @@ from gpudbg.frontends.tui.layout import Rect
 from gpudbg.frontends.tui.widgets.drawn import Drawn
 
 
-def list_and_detail(
-    size: tuple[int, int], panes: tuple[str, str], keys: str, wide: int, part: tuple[float, float]
-) -> dict[str, Rect]:
-    """Places of a list, of what is chosen in it, and of the key row below them.
-
-    Args:
-        size: columns and rows of the screen.
-        panes, keys: ids of the widgets.
-        wide: columns from which the panes stand beside each other; else the list is above.
-        part: of the columns and of the rows that the list gets.
-    """
-    width, rows = size[0], size[1] - 1
-    places: dict[str, Rect] = {keys: (0, rows, width, 1)}
-    if width >= wide:
-        left = int(width * part[0])
-        places[panes[0]] = (0, 0, left, rows)
-        places[panes[1]] = (left, 0, width - left, rows)
-    else:
-        top = max(int(rows * part[1]), 4)
-        places[panes[0]] = (0, 0, width, top)
-        places[panes[1]] = (0, top, width, rows - top)
-    return places
-
-
 class BoardLayout(Layout):
     """Children at the rectangles of `Board.places`."""
 

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from textual.app import ComposeResult
 from textual.binding import BindingType
-from textual.events import Resize
 
 from gpudbg.frontends.tui import messages
 from gpudbg.frontends.tui.appearance import Appearance
 from gpudbg.frontends.tui.keys import bindings
-from gpudbg.frontends.tui.screens.board import Board, list_and_detail
-from gpudbg.frontends.tui.screens.side import SideScreen
+from gpudbg.frontends.tui.screens.list_detail import ListDetailScreen
 from gpudbg.frontends.tui.text import Row, fit, row
 from gpudbg.frontends.tui.view import Running, ScreenView
 from gpudbg.frontends.tui.widgets.base import Content, LinePane
@@ -23,7 +20,6 @@ if TYPE_CHECKING:
     from gpudbg.frontends.tui.screens.main import MainScreen
 
 _ROLES = {"error": "stop", "warning": "changed", "note": "muted"}
-WIDE = 110
 
 
 class FindingsPane(LinePane):
@@ -115,45 +111,35 @@ class FindingPane(LinePane):
         return Content(rows, self.finding.kind.replace("_", " "))
 
 
-class FindingsScreen(SideScreen):
+class FindingsScreen(ListDetailScreen):
     """See the module text."""
 
     SCOPE = "findings"
     AUTO_FOCUS = "#pane-findings"
     BINDINGS: ClassVar[list[BindingType]] = bindings("findings")
+    KEYS = "f-keys"
+    WIDE = 110
+    LIST_PART = (1 / 2, 1 / 2)
+
+    list_pane: FindingsPane
+    about: FindingPane
 
     def __init__(self, main: MainScreen, appearance: Appearance) -> None:
         super().__init__(main, appearance, "findings")
         self.list_pane = FindingsPane(appearance)
         self.about = FindingPane(appearance)
 
-    def compose(self) -> ComposeResult:
-        """List, one in full, keys."""
-        yield Board(self.list_pane, self.about, KeyRow(self.appearance, "f-keys"))
-
-    def on_mount(self) -> None:
-        """The first finding is chosen."""
-        self.show_keys()
-        super().on_mount()
-
-    def on_resize(self, event: Resize) -> None:
-        """Beside each other where there is room, else list above."""
-        panes = "pane-findings", "pane-finding"
-        places = list_and_detail(self.size, panes, "f-keys", WIDE, (1 / 2, 1 / 2))
-        self.query_one(Board).place(places)
-        if self.main.current is not None:
-            self.show(self.main.current, None)
-
     def show(self, view: ScreenView, running: Running | None) -> None:
         """A new picture; while a check runs the one before it stays."""
         if running is None:
             self.list_pane.report = self.main.session.checks.report
         self.list_pane.show(view, None)
-        self._follow()
+        self.show_chosen()
         self.about.show(view, None)
         self.query_one(KeyRow).show(view, running)
 
-    def _follow(self) -> None:
+    def show_chosen(self) -> None:
+        """Show the chosen entry in full."""
         chosen, found = self.list_pane.chosen, self.list_pane.found
         finding = found[chosen[0] - 1] if chosen and chosen[0] <= len(found) else None
         if finding is not self.about.finding:
@@ -164,11 +150,6 @@ class FindingsScreen(SideScreen):
     def action_check(self) -> None:
         """Check the launch (again)."""
         self.main.run_command("check all")
-
-    def on_row_clicked(self, event: messages.RowClicked) -> None:
-        """A click chooses."""
-        event.stop()
-        self._follow()
 
     def on_row_opened(self, event: messages.RowOpened) -> None:
         """Enter or a double click: stand at the access, on the main screen."""

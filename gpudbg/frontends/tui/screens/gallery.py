@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from textual.app import ComposeResult
 from textual.binding import BindingType
-from textual.events import Resize
 
 from gpudbg.debug import Story, load_story, stories
 from gpudbg.frontends.tui import messages
 from gpudbg.frontends.tui.actions import BY_ID
 from gpudbg.frontends.tui.appearance import Appearance
 from gpudbg.frontends.tui.keys import bindings
-from gpudbg.frontends.tui.screens.board import Board, list_and_detail
-from gpudbg.frontends.tui.screens.side import SideScreen
+from gpudbg.frontends.tui.screens.list_detail import ListDetailScreen
 from gpudbg.frontends.tui.seen import Seen
 from gpudbg.frontends.tui.text import Row, fit, row
 from gpudbg.frontends.tui.view import Running, ScreenView
@@ -31,7 +28,6 @@ OWN = (
     ("gpudbg --help", "flags of a launch"),
 )
 SOURCE_LINES = 60
-WIDE = 100
 
 
 class StoriesPane(LinePane):
@@ -119,35 +115,24 @@ class AboutPane(LinePane):
         return Content(rows, story.name)
 
 
-class GalleryScreen(SideScreen):
+class GalleryScreen(ListDetailScreen):
     """See the module text."""
 
     SCOPE = "gallery"
     APART = True
     AUTO_FOCUS = "#pane-stories"
     BINDINGS: ClassVar[list[BindingType]] = bindings("gallery")
+    KEYS = "g-keys"
+    WIDE = 100
+    LIST_PART = (3 / 5, 2 / 3)
+
+    list_pane: StoriesPane
+    about: AboutPane
 
     def __init__(self, main: MainScreen, appearance: Appearance) -> None:
         super().__init__(main, appearance, "gallery")
         self.list_pane = StoriesPane(appearance, main.gpudbg.seen)
         self.about = AboutPane(appearance)
-
-    def compose(self) -> ComposeResult:
-        """List, about, keys."""
-        yield Board(self.list_pane, self.about, KeyRow(self.appearance, "g-keys"))
-
-    def on_mount(self) -> None:
-        """The first story is chosen."""
-        self.show_keys()
-        super().on_mount()
-
-    def on_resize(self, event: Resize) -> None:
-        """Beside each other where there is room, else list above."""
-        panes = "pane-stories", "pane-about"
-        places = list_and_detail(self.size, panes, "g-keys", WIDE, (3 / 5, 2 / 3))
-        self.query_one(Board).place(places)
-        if self.main.current is not None:
-            self.show(self.main.current, None)
 
     def show(self, view: ScreenView, running: Running | None) -> None:
         """The list does not depend on the machine."""
@@ -156,7 +141,8 @@ class GalleryScreen(SideScreen):
         self.about.show(view, None)
         self.query_one(KeyRow).show(view, running)
 
-    def _follow(self) -> None:
+    def show_chosen(self) -> None:
+        """Show the chosen entry in full."""
         chosen = self.list_pane.chosen
         if chosen is not None and chosen is not self.about.story:
             self.about.story = chosen
@@ -168,7 +154,7 @@ class GalleryScreen(SideScreen):
 
         def find(text: str) -> None:
             self.list_pane.find(text)
-            self._follow()
+            self.show_chosen()
 
         self.main.gpudbg.ask("Find a story", "deadlock, surface, warp", find, empty=True)
 
@@ -176,7 +162,7 @@ class GalleryScreen(SideScreen):
         """Esc: first the search, then the screen."""
         if self.list_pane.wanted:
             self.list_pane.find("")
-            self._follow()
+            self.show_chosen()
         else:
             super().action_close()
 
@@ -184,11 +170,6 @@ class GalleryScreen(SideScreen):
         """Keys that run do nothing here: the program below is not the one that is looked at."""
         if BY_ID[name].group != "Run" or name == "interrupt":
             super().action_main(name)
-
-    def on_row_clicked(self, event: messages.RowClicked) -> None:
-        """A click chooses."""
-        event.stop()
-        self._follow()
 
     def on_row_opened(self, event: messages.RowOpened) -> None:
         """Enter or a double click opens."""
