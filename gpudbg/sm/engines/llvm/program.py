@@ -92,6 +92,7 @@ class CompiledProgram:
         banks: bytes of the constant banks.
         sregs: special registers that have a compiled version.
         row: threads of a block in x (`patterns.row_of`).
+        rows: as of `EmitterOptions`.
         traced: what the code notes for observers (`traced`), of `trace.BATCHED`.
         fixed: special registers that do not change during the launch.
         conditions: of breakpoints, by pc, that the code tests.
@@ -116,6 +117,7 @@ class CompiledProgram:
     banks: dict[int, int]
     sregs: frozenset[int]
     row: int = 64
+    rows: int = 0
     traced: tuple[str, ...] = ()
     fixed: dict[int, int] = field(default_factory=dict)
     conditions: dict[int, Condition] = field(default_factory=dict)
@@ -249,6 +251,7 @@ class CompiledProgram:
             tests=self.tests,
             clustered=self.clustered,
             plain=quick,
+            rows=self.rows,
         )
         row = self.row if patterns is None and not quick else None
         return CompileJob(self.listing, options, effort, row), refuted
@@ -411,18 +414,32 @@ def program_of(
         traced, marking, uniform, tests, clustered: as for `CompiledProgram`.
     """
     entries = frozenset(entries)
+    rows = 32 if row % 32 == 0 else row if 32 % row == 0 else 0
     row = row_of(row)
     sizes, known = tuple(sorted(banks.items())), tuple(sorted((fixed or {}).items()))
     asked = tuple(sorted((conditions or {}).items(), key=lambda item: item[0]))
     # Kept out of the key where there are none: the key is looked up at each launch.
     also = None if tests is NO_TESTS else tests
-    about = registers, sizes, sregs, row, traced, known, asked, marking, uniform, also, clustered
+    about = (
+        registers,
+        sizes,
+        sregs,
+        row,
+        rows,
+        traced,
+        known,
+        asked,
+        marking,
+        uniform,
+        also,
+        clustered,
+    )
     key = image.code, image.base, image.program.arch, entry, entries, about
     found = _programs.pop(key, None)
     if found is None:
         listing = KernelListing.of(image, entry, entries)
         given = fixed or {}, conditions or {}, marking, uniform, tests, clustered
-        found = CompiledProgram(listing, registers, banks, sregs, row, traced, *given)
+        found = CompiledProgram(listing, registers, banks, sregs, row, rows, traced, *given)
         found.note = kernel_note(image, entry)
         found.identity = found.note + repr(key[1:]).encode()
         while len(_programs) >= _KEPT_PROGRAMS:

@@ -9,10 +9,22 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from gpudbg.sm.engines.llvm.ir.builder import Builder, signed, splat, vector
-from gpudbg.sm.engines.llvm.ir.values import FULL, ONES64, UNIFORM, Mask, Msk, Num, Val, Values
+from gpudbg.sm.engines.llvm.ir.values import (
+    AFFINE,
+    FULL,
+    ONES64,
+    UNIFORM,
+    Line,
+    Mask,
+    Msk,
+    Num,
+    Val,
+    Values,
+)
 
 _MOST_SCALE = 1 << 16
 """Largest scale of an index that is tracked in a sum."""
+_NO_OFFSETS = (0,) * 32
 
 
 class Linear(NamedTuple):
@@ -31,6 +43,31 @@ class Linear(NamedTuple):
     base: Num
 
 
+class _LowSum(NamedTuple):
+    """A word that is another one plus a uniform one.
+
+    Attributes:
+        word: name of the other one.
+        added: the uniform one.
+    """
+
+    word: str
+    added: Num
+
+
+class _HighSum(NamedTuple):
+    """A word that is another one plus a uniform one plus the carry of a sum.
+
+    Attributes:
+        word, added: as of `_LowSum`.
+        carried: name of the sum.
+    """
+
+    word: str
+    added: Num
+    carried: str
+
+
 class Integers:
     """Integer, mask and cross-lane operations."""
 
@@ -46,6 +83,16 @@ class Integers:
         """Value of 64 bits -> what it is computed from."""
         self._linear_words: dict[str, tuple[Val, int]] = {}
         """Name of a word -> (64-bit value of `_linears`, which word of it)."""
+        self._scaled: dict[str, tuple[Val, int]] = {}
+        """Name of a word -> (index, by how much it is shifted left there)."""
+        self._tops: dict[str, tuple[Val, int, bool]] = {}
+        """Name of a word -> (index, how much it is shifted right there, whether with its sign)."""
+        self._low_sums: dict[str, _LowSum] = {}
+        """Name of a word -> what it is the sum of."""
+        self._carries: dict[str, str] = {}
+        """Name of a mask or of a word -> name of the sum whose carry it is."""
+        self._high_sums: dict[str, _HighSum] = {}
+        """Name of a word -> what it is the sum of."""
         self.origins: dict[Val, tuple[Val, int]] = {}
         """Value -> (value, constant) whose sum it is, for addresses with different offsets."""
         self.lane_numbers: dict[Val, tuple[int, ...]] = {}
@@ -101,6 +148,37 @@ class Integers:
         made = Val(32, f"<{text}>")
         self.lane_numbers[made] = numbers
         return made
+
+    def line(self, a: Num) -> Line | None:
+        """A 32-bit value as a scalar and known numbers, if it is that; of a uniform one 0."""
+        if isinstance(a, int):
+            return Line(a, _NO_OFFSETS)
+        if a.shape is UNIFORM:
+            return Line(a, _NO_OFFSETS)
+        if a in self.lane_numbers:
+            return Line(0, self.lane_numbers[a])
+        return a.line
+
+    def affine(self, base: Num, offsets: tuple[int, ...]) -> Val:
+        """A uniform value plus a known number for each lane."""
+        if isinstance(base, int):
+            return self.lanes_of(tuple((base + n) & FULL for n in offsets))
+        numbers = ", ".join(f"i32 {signed(n, 32)}" for n in offsets)
+        ref = self.ir.op(f"add {self.values.whole(base, 32)}, <{numbers}>")
+        return Val(32, ref, AFFINE, line=Line(base, offsets))
+
+    def _along(
+        self, a: Num, b: Num, what: Callable[[Num, Num], Num], known: Callable[[int, int], int]
+    ) -> Val | None:
+        """A sum, a difference, or a product with a constant, of affine values."""
+        if not any(isinstance(v, Val) and v.shape is AFFINE for v in (a, b)):
+            if not any(isinstance(v, Val) and v in self.lane_numbers for v in (a, b)):
+                return None
+        one, two = self.line(a), self.line(b)
+        if one is None or two is None or (isinstance(one.base, int) and isinstance(two.base, int)):
+            return None
+        offsets = tuple(known(x, y) & FULL for x, y in zip(*(one[1], two[1]), strict=True))
+        return self.affine(what(one.base, two.base), offsets)
 
     def _compare(self, what: str, a: Num, b: Num, bits: int) -> Mask:
         values = self.values
@@ -187,26 +265,52 @@ class Integers:
     def from_mask(self, a: Mask) -> Num:
         if isinstance(a, int) and a & FULL in (0, FULL):
             return 1 if a & FULL else 0
-        return Val(32, self.ir.op(f"zext <32 x i1> {self.values.mask_lanes(a)} to <32 x i32>"))
+        lanes = self.values.mask_lanes(a)
+        made = Val(32, self.ir.op(f"zext <32 x i1> {lanes} to <32 x i32>"))
+        if lanes in self._carries:
+            self._carries[made.ref] = self._carries[lanes]
+        return made
 
     def add(self, a: Num, b: Num) -> Num:
         for known, other in ((a, b), (b, a)):
             if known == 0:
                 return other
-        total = self._fold("add", a, b, 32, lambda x, y: x + y)
+        total: Num | None = self._along(a, b, self.add, lambda x, y: x + y)
+        if total is None:
+            total = self._fold("add", a, b, 32, lambda x, y: x + y)
+        if isinstance(total, Val) and total.shape is not UNIFORM:
+            self._note_sum(total, a, b)
         for known, other in ((a, b), (b, a)):
             if isinstance(known, int) and isinstance(other, Val) and isinstance(total, Val):
                 base, offset = self.origins.get(other) or (other, 0)
                 self.origins[total] = base, (offset + known) & FULL
         return total
 
+    def _note_sum(self, total: Val, a: Num, b: Num) -> None:
+        """Record a sum that may be a word of an address."""
+        for one, other in ((a, b), (b, a)):
+            if not isinstance(one, Val) or not one.ref or one.shape is UNIFORM:
+                continue
+            carried = self._carries.get(other.ref) if isinstance(other, Val) else None
+            if carried is not None:
+                word, added = self._low_sums.get(one.ref) or _LowSum(one.ref, 0)
+                self._high_sums[total.ref] = _HighSum(word, added, carried)
+            elif self.values.uniform(other):
+                self._low_sums[total.ref] = _LowSum(one.ref, other)
+
     def sub(self, a: Num, b: Num) -> Num:
-        return a if b == 0 else self._fold("sub", a, b, 32, lambda x, y: x - y)
+        if b == 0:
+            return a
+        made = self._along(a, b, self.sub, lambda x, y: x - y)
+        return self._fold("sub", a, b, 32, lambda x, y: x - y) if made is None else made
 
     def mul(self, a: Num, b: Num) -> Num:
         for known, other in ((a, b), (b, a)):
             if isinstance(known, int) and known in (0, 1):
                 return other if known else 0
+            if isinstance(known, int) and isinstance(other, Val) and other.line is not None:
+                base, offsets = other.line
+                return self.affine(self.mul(base, known), tuple(n * known & FULL for n in offsets))
         return self._fold("mul", a, b, 32, lambda x, y: x * y)
 
     def and_(self, a: Num, b: Num) -> Num:
@@ -248,7 +352,15 @@ class Integers:
             if bits == 32 and what != "ashr" and a in self.lane_numbers:
                 move = (lambda x, y: x << y) if what == "shl" else (lambda x, y: x >> y)
                 return self._fold(what, a, n, bits, move)
-            return self._two(what, a, n, bits)
+            if what == "shl" and isinstance(a, Val) and a.line is not None:
+                base, offsets = a.line
+                return self._moved(
+                    self.affine(self.shl(base, n), tuple(x << n & FULL for x in offsets)),
+                    what,
+                    a,
+                    n,
+                )
+            return self._moved(self._two(what, a, n, bits), what, a, n)
         inside = self.ult(n, bits)
         count: Num = n if bits == 32 else self.zext(n)
         if what == "ashr":
@@ -257,6 +369,15 @@ class Integers:
         kept = self._two("and", count, bits - 1, bits)
         moved = self._two(what, a, kept, bits)
         return self.select(inside, moved, 0) if bits == 32 else self.wselect(inside, moved, 0)
+
+    def _moved(self, made: Val, what: str, a: Num, n: int) -> Val:
+        """A shifted word, recorded: it may be a word of an address."""
+        if made.bits == 32 and isinstance(a, Val) and made.shape is not UNIFORM:
+            if what == "shl":
+                self._scaled[made.ref] = a, n
+            else:
+                self._tops[made.ref] = a, n, what == "ashr"
+        return made
 
     def shl(self, a: Num, n: Num) -> Num:
         return self._shift("shl", a, n, 32)
@@ -312,7 +433,13 @@ class Integers:
     def ult(self, a: Num, b: Num) -> Mask:
         if isinstance(a, int) and isinstance(b, int):
             return FULL if a & FULL < b & FULL else 0
-        return self._compare("ult", a, b, 32)
+        made = self._compare("ult", a, b, 32)
+        known = self._low_sums.get(a.ref) if isinstance(a, Val) else None
+        if known is not None and isinstance(made, Msk) and made.lanes:
+            # A sum wraps around where it is less than either term.
+            if b == known.added or (isinstance(b, Val) and b.ref == known.word):
+                self._carries[made.lanes] = a.ref  # type: ignore[union-attr]
+        return made
 
     def slt(self, a: Num, b: Num) -> Mask:
         if isinstance(a, int) and isinstance(b, int):
@@ -329,7 +456,37 @@ class Integers:
             one, two = self._linear_words.get(lo.ref), self._linear_words.get(hi.ref)
             if one and two and one[0] is two[0] and (one[1], two[1]) == (0, 1):
                 return Val(64, one[0].ref, one[0].shape, pair=(lo, hi, 0))
-        return Val(64, "", self.values.shape(lo, hi), pair=(lo, hi, 0))
+        made = Val(64, "", self.values.shape(lo, hi), pair=(lo, hi, 0))
+        if isinstance(lo, Val) and isinstance(hi, Val):
+            linear = self._linear_pair(lo.ref, hi.ref)
+            if linear is not None:
+                self._linears[made] = linear
+                self._linear_words[lo.ref], self._linear_words[hi.ref] = (made, 0), (made, 1)
+        return made
+
+    def _linear_pair(self, lo: str, hi: str) -> Linear | None:
+        """The linear form of a pair that was computed word by word, with carries.
+
+        Args:
+            lo, hi: names of its words.
+        """
+        one, two = self._linear_words.get(lo), self._linear_words.get(hi)
+        if one and two and one[0] is two[0] and (one[1], two[1]) == (0, 1):
+            return self._linears.get(one[0])
+        scaled, top = self._scaled.get(lo), self._tops.get(hi)
+        if scaled is not None and top is not None:
+            number, up = scaled
+            if top[0].ref == number.ref and top[1] == 32 - up and 1 << up <= _MOST_SCALE:
+                return Linear(number, top[2], 1 << up, 0)
+            return None
+        low, high = self._low_sums.get(lo), self._high_sums.get(hi)
+        if low is None or high is None or high.carried != lo:
+            return None
+        inner = self._linear_pair(low.word, high.word)
+        if inner is None:
+            return None
+        added = self.wide(low.added, high.added)
+        return inner._replace(base=self.wadd(inner.base, added) if inner.base else added)
 
     def lo(self, w: Num) -> Num:
         if isinstance(w, int):

@@ -1,7 +1,8 @@
 """Lane values as IR operands.
 
 A Python int is a constant in all lanes (of a Mask: its bits).  `Val` is an IR value, either varying
-(`<32 x i32>`, `<32 x i64>`: a number in each lane) or uniform (one scalar for all lanes).  A 64-bit
+(`<32 x i32>`, `<32 x i64>`: a number in each lane), uniform (one scalar for all lanes) or affine (a
+varying value that is known to be a scalar plus a known number for each lane).  A 64-bit
 value built of two words stays a pair until it is needed whole, and a constant added to it stays
 apart, so address arithmetic costs nothing.  `Msk` is a mask as lane vector, as 32 bits, or both.
 """
@@ -10,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from enum import Enum
-from typing import TypeGuard
+from typing import NamedTuple, TypeGuard
 
 from gpudbg.sm.engines.llvm.ir.builder import Builder, signed, splat, vector
 
@@ -27,11 +28,25 @@ class Shape(Enum):
 
     UNIFORM = "uniform"
     """One scalar for all lanes."""
+    AFFINE = "affine"
+    """A vector that is a scalar plus a known number for each lane (`Line`)."""
     VARYING = "varying"
     """A vector with a number for each lane."""
 
 
-UNIFORM, VARYING = Shape.UNIFORM, Shape.VARYING
+UNIFORM, AFFINE, VARYING = Shape.UNIFORM, Shape.AFFINE, Shape.VARYING
+
+
+class Line(NamedTuple):
+    """32-bit numbers that are base + offsets[lane], wrapping around.
+
+    Attributes:
+        base: the same in all lanes.
+        offsets: a number for each lane.
+    """
+
+    base: Num
+    offsets: tuple[int, ...]
 
 
 class Val:
@@ -40,13 +55,14 @@ class Val:
     Attributes:
         bits: 32 or 64.
         ref: IR name, or "" where `pair` has not been joined or `late` not been called.
-        shape: uniform, where the name is a scalar, or varying.
+        shape: uniform, where the name is a scalar, affine or varying.
+        line: of an affine value.
         row: number of the register whose row in the record holds exactly this, or -1.
         pair: (low word, high word, constant to add) of an unjoined 64-bit value.
         late: emits its 64 bits, when they are wanted, and gives their name.
     """
 
-    __slots__ = ("bits", "late", "pair", "ref", "row", "shape")
+    __slots__ = ("bits", "late", "line", "pair", "ref", "row", "shape")
 
     def __init__(
         self,
@@ -55,13 +71,23 @@ class Val:
         shape: Shape = VARYING,
         row: int = -1,
         pair: tuple[Num, Num, int] | None = None,
+        line: Line | None = None,
     ) -> None:
+        self.line = line
         self.bits = bits
         self.ref = ref
         self.shape = shape
         self.row = row
         self.pair = pair
         self.late: Callable[[], str] | None = None
+
+    def renamed(self, row: int = -1) -> Val:
+        """The same value, which has its name, as one that other things are known of.
+
+        Args:
+            row: as the attribute.
+        """
+        return Val(self.bits, self.ref, self.shape, row, line=self.line)
 
 
 class Msk:
@@ -84,7 +110,7 @@ Mask = Msk | int
 
 def varying(a: Num) -> TypeGuard[Val]:
     """Whether a value is a vector."""
-    return isinstance(a, Val) and a.shape is VARYING
+    return isinstance(a, Val) and a.shape is not UNIFORM
 
 
 def copy_of(mask: Mask) -> Mask:

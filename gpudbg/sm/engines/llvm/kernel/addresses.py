@@ -13,7 +13,7 @@ from typing import NamedTuple
 from gpudbg.sm.engines.llvm import layout
 from gpudbg.sm.engines.llvm.ir.builder import LIKELY, UNLIKELY, Builder, Pending, signed
 from gpudbg.sm.engines.llvm.ir.integers import Integers, Linear
-from gpudbg.sm.engines.llvm.ir.values import FULL, Val, Values
+from gpudbg.sm.engines.llvm.ir.values import FULL, Num, Val, Values
 from gpudbg.sm.engines.llvm.kernel.cursor import Cursor
 from gpudbg.sm.engines.llvm.kernel.marks import Marks
 from gpudbg.sm.engines.llvm.kernel.sites import Sites
@@ -33,17 +33,24 @@ class AddressShape:
 
     Attributes:
         regular, single: `<32 x i1>`: the lane follows the first one of its run; is at the same
-            address.
+            address.  "" where that is known of all lanes.
+        proven: "regular" or "single" where that is known from the code.
         firsts: i64, zero-extended: the low word of each run's first lane; of an index: what it adds
             to the address.
         fits: of an index, for each run: i1: it does not wrap around before the last lane.
     """
 
-    __slots__ = ("firsts", "fits", "regular", "single")
+    __slots__ = ("firsts", "fits", "proven", "regular", "single")
 
     def __init__(
-        self, regular: str, single: str, firsts: list[str], fits: list[str] | None = None
+        self,
+        regular: str,
+        single: str,
+        firsts: list[str],
+        fits: list[str] | None = None,
+        proven: str = "",
     ) -> None:
+        self.proven = proven
         self.regular = regular
         self.single = single
         self.firsts = firsts
@@ -121,22 +128,26 @@ class Addresses:
     def parts(self, space: str, address: Val) -> AddressParts:
         if space == "shared":
             base, add = self.ints.origin(address) or (address, 0)
-            return AddressParts(Val(32, self.values.bare(base, 32), row=base.row), 0, add)
+            return AddressParts(self._lanes(base), 0, add)
         if address.pair is None:
             low, high, add = self.ints.lo(address), self.ints.hi(address), 0
         else:
             low, high, add = address.pair
-        row = low.row if isinstance(low, Val) else -1
-        whole = Val(32, self.values.bare(low, 32), row=row)
         if isinstance(high, Val):
-            high = Val(32, self.values.bare(high, 32), row=high.row)
-        return AddressParts(whole, high, add, self.ints.linear(address))
+            high = self._lanes(high)
+        return AddressParts(self._lanes(low), high, add, self.ints.linear(address))
+
+    def _lanes(self, a: Num) -> Val:
+        """A word as a vector."""
+        row = a.row if isinstance(a, Val) else -1
+        return Val(32, self.values.bare(a, 32), row=row, line=self.ints.line(a))
 
     def shape(self, low: Val, size: int) -> AddressShape:
         """How low words lie to one another, found once in a block."""
         ir = self.ir
-        known = self.shapes.get((low.ref, size))
+        known = self.shapes.get((low.ref, size)) or self._proven_shape(low, size)
         if known is not None:
+            self.shapes[low.ref, size] = known
             return known
         picks = ", ".join(f"i32 {n - n % self.run}" for n in range(32))
         first = ir.op(f"shufflevector {LANES32} {low.ref}, {LANES32} poison, <32 x i32> <{picks}>")
@@ -151,6 +162,24 @@ class Addresses:
         known = AddressShape(regular, single, firsts)
         self.shapes[low.ref, size] = known
         return known
+
+    def _proven_shape(self, low: Val, size: int) -> AddressShape | None:
+        """How words lie to one another whose differences are known from the code."""
+        if low.line is None:
+            return None
+        base, offsets = low.line
+        run = self.run
+        followed = all(
+            (offsets[n] - offsets[n - n % run] - size * (n % run)) & FULL == 0 for n in range(32)
+        )
+        alike = len(set(offsets)) == 1
+        if not (followed or alike):
+            return None
+        firsts = []
+        for lane in range(0, 32, run):
+            first = self.values.scalar(self.ints.add(base, offsets[lane]), 32)
+            firsts.append(self.ir.op(f"zext i32 {first} to i64"))
+        return AddressShape("", "", firsts, proven="regular" if followed else "single")
 
     def lie(self, where: AddressParts, size: int) -> tuple[AddressShape, str]:
         """How addresses lie to one another; "" or lanes in which that holds only besides."""
@@ -169,18 +198,25 @@ class Addresses:
         known = self.shapes.get(key)
         if known is not None:
             return known
-        made = self.shape(Val(32, self.values.bare(index, 32)), step)
+        made = self.shape(self._lanes(index), step)
         firsts, fits = [], []
         for lane in range(0, 32, self.run):
-            word = ir.op(f"extractelement {LANES32} {index.ref}, i64 {lane}")
+            word = self._word_of(index, lane)
             how, most = ("s", FULL >> 1) if linear.signed else ("u", FULL)
             last = signed(most - step * (self.run - 1), 32)
             fits.append(ir.op(f"icmp {how}le i32 {word}, {last}"))
             wide = ir.op(f"{'sext' if linear.signed else 'zext'} i32 {word} to i64")
             firsts.append(ir.op(f"mul i64 {wide}, {linear.scale}"))
-        known = AddressShape(made.regular, made.single, firsts, fits)
+        known = AddressShape(made.regular, made.single, firsts, fits, made.proven)
         self.shapes[key] = known
         return known
+
+    def _word_of(self, index: Val, lane: int) -> str:
+        """A lane's word."""
+        if index.line is None:
+            return self.ir.op(f"extractelement {LANES32} {index.ref}, i64 {lane}")
+        base, offsets = index.line
+        return self.values.scalar(self.ints.add(base, offsets[lane]), 32)
 
     def same_high(self, high: Val | int) -> str:
         """Lanes whose high word is that of lane 0; "" for a constant."""
@@ -196,7 +232,12 @@ class Addresses:
         return known
 
     def all_lanes(self, lanes: str, more: str) -> str:
-        """Whether a condition, and another one if there is one, holds in all lanes."""
+        """Whether a condition, and another one if there is one, holds in all lanes; "": either is
+        known to."""
+        if not (lanes and more):
+            lanes, more = lanes or more, ""
+        if not lanes:
+            return "true"
         if more:
             lanes = self.ir.op(f"and <32 x i1> {lanes}, {more}")
         bits = self.ir.op(f"bitcast <32 x i1> {lanes} to i32")

@@ -212,7 +212,7 @@ class Emitter:
             Constants(
                 ir, values, ints, cursor, exits, runtime, self.addresses, moves, options.banks
             ),
-            SpecialRegisters(ir, ints, cursor, options.sregs, options.fixed, rank),
+            SpecialRegisters(ir, ints, cursor, options.sregs, options.fixed, rank, options.rows),
             ints,
             floats,
             doubles,

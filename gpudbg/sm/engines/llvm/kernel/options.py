@@ -24,6 +24,7 @@ class EmitterOptions:
         registers, uniform: registers of a warp's record.
         banks: bytes of the constant banks.
         sregs: special registers with a compiled version.
+        rows: lanes of a row of threads, 32 where rows are longer; 0: rows end elsewhere.
         run: lanes, 16 or 32, that usually follow one another in memory.
         wide_vectors: the host has AVX-512.
         start: how the host estimates 1/sqrt(x): a key of `reciprocals.STARTS`, or "".
@@ -54,3 +55,4 @@ class EmitterOptions:
     tests: Tests = NO_TESTS
     clustered: bool = False
     plain: bool = False
+    rows: int = 0

@@ -227,7 +227,7 @@ class Registers:
             origin = None
         if isinstance(value, Val):
             self.values.joined(value)
-            value = Val(32, value.ref, value.shape)
+            value = value.renamed()
             self._note(value, single, origin)
             if cursor.exec != FULL:
                 raw = self._raw(given, value)
@@ -242,7 +242,7 @@ class Registers:
         if isinstance(given, int):
             return None
         self.values.joined(given)
-        raw = Val(32, given.ref, given.shape)
+        raw = given.renamed()
         self._note(raw, self.floats.single(given), self.ints.origin(given))
         self._wholes[raw] = whole
         return raw

@@ -75,7 +75,11 @@ class RegularAccess:
             ir.label(far)
         site = self.sites.entry() if space == "global" else ""
         shape, same = addresses.lie(where, size)
-        ir.choose(addresses.all_lanes(shape.regular, same), line, other)
+        regularly = (
+            addresses.all_lanes(shape.regular, same) if shape.proven != "single" else "false"
+        )
+        elsewhere = other if shape.proven != "regular" else slow
+        ir.choose(regularly, line, elsewhere)
         ir.label(line)
         places = addresses.places(space, site, where, shape, size, addresses.run, slow)
         begun = None
@@ -85,12 +89,13 @@ class RegularAccess:
         halves = [moves.load_line(place, size, signed) for place in places]
         regular = [moves.both(a, b) for a, b in zip(*halves, strict=True)]
         incoming.append((regular, ir.end_block(done)))
-        ir.label(other)
-        ir.choose(addresses.all_lanes(shape.single, same), one, slow, LIKELY)
-        ir.label(one)
-        places = addresses.places(space, site, where, shape, size, 1, slow)
-        single = moves.load_splat(places, size, signed)
-        incoming.append((single, ir.end_block(done)))
+        if elsewhere == other:
+            ir.label(other)
+            ir.choose(addresses.all_lanes(shape.single, same), one, slow, LIKELY)
+            ir.label(one)
+            places = addresses.places(space, site, where, shape, size, 1, slow)
+            single = moves.load_splat(places, size, signed)
+            incoming.append((single, ir.end_block(done)))
         with ir.aside():
             ir.label(slow)
             words = self.library.load_at(space, site, where, size, signed, mask)
@@ -132,7 +137,10 @@ class RegularAccess:
             ir.label(far)
         site = self.sites.entry(writes=True) if space == "global" else ""
         shape, same = addresses.lie(where, size)
-        ir.choose(addresses.all_lanes(shape.regular, same), fast, slow, LIKELY)
+        regularly = (
+            addresses.all_lanes(shape.regular, same) if shape.proven != "single" else "false"
+        )
+        ir.choose(regularly, fast, slow, LIKELY)
         ir.label(fast)
         places = addresses.places(space, site, where, shape, size, addresses.run, slow)
         if site:

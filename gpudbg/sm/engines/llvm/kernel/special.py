@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 
 from gpudbg.regs.special import coupled_numbers
 from gpudbg.sm.engines.llvm import layout
-from gpudbg.sm.engines.llvm.ir.builder import Builder
+from gpudbg.sm.engines.llvm.ir.builder import LANES, Builder
 from gpudbg.sm.engines.llvm.ir.integers import Integers
 from gpudbg.sm.engines.llvm.ir.values import FULL, UNIFORM, Num, Slow, Val
 from gpudbg.sm.engines.llvm.kernel.cluster_rank import ClusterRank
@@ -65,6 +65,7 @@ class SpecialRegisters:
     Attributes:
         sregs: registers with a compiled version.
         fixed: values of the registers that do not change during the launch.
+        rows: lanes of a row of threads, which begins at 0 or follows another; 0: not known.
     """
 
     def __init__(
@@ -75,9 +76,10 @@ class SpecialRegisters:
         sregs: frozenset[int],
         fixed: Mapping[int, int],
         rank: ClusterRank,
+        rows: int = 0,
     ) -> None:
         self.ir, self.ints, self.cursor = ir, ints, cursor
-        self.sregs, self.fixed, self.rank = sregs, fixed, rank
+        self.sregs, self.fixed, self.rank, self.rows = sregs, fixed, rank, rows
 
     def sreg(self, index: int) -> Num:
         if index in self.fixed:
@@ -87,6 +89,8 @@ class SpecialRegisters:
         if index in LANE_MASKS:
             numbers = ", ".join(f"i32 {LANE_MASKS[index](n)}" for n in range(32))
             return Val(32, f"<{numbers}>")
+        if index in TIDS and not TIDS[index] and self.rows:
+            return self._column()
         if index in TIDS:
             return Val(32, self.ir.get("<32 x i32>", "%rec", TID + 128 * TIDS[index], 64))
         if index in CTAIDS:
@@ -98,6 +102,13 @@ class SpecialRegisters:
                 Val(32, self.ir.get("i32", "%rec", VIRTUAL), UNIFORM), self.sreg(0)
             )
         return self._clock(index)
+
+    def _column(self) -> Val:
+        """A thread's number in its row."""
+        if self.rows < LANES:
+            return self.ints.lanes_of(tuple(n % self.rows for n in range(LANES)))
+        first = Val(32, self.ir.get("i32", "%rec", TID), UNIFORM)
+        return self.ints.affine(first, tuple(range(LANES)))
 
     def sreg_coupled(self, index: int) -> Num:
         return self.sreg(index) if index in coupled_numbers() else 0
