@@ -29,6 +29,7 @@ def load(name: str) -> Any:
 def ended(session: Any) -> Any:
     stop = session.run(max_instructions=100_000)
     assert stop.kind == "exited", stop.message
+    assert session.grid.fast is None or not session.grid.fast.trouble
     return session
 
 

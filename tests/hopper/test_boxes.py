@@ -30,6 +30,7 @@ def run(program: Any, kernel: str, grid: Any, args: list[Any]) -> Any:
     session = program.launch(kernel, grid=grid, block=32, args=args)
     stop = session.run(max_instructions=50_000)
     assert stop.kind == "exited", stop.message
+    assert session.grid.fast is None or not session.grid.fast.trouble
     return session
 
 

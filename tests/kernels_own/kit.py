@@ -186,6 +186,9 @@ def run(
             launch.entry, launch.grid, launch.block, args=args, shared_bytes=launch.shared
         )
         stop = session.run(max_instructions=limit)
+        fast = session.grid.fast
+        if fast is not None and fast.trouble:
+            return [f"launch {number} ({launch.entry}): {fast.trouble}"]
         if stop.kind != "exited":
             return [f"launch {number} ({launch.entry}) stopped: {stop.kind}: {stop.message}"]
     wrong = [

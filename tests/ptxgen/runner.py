@@ -197,6 +197,7 @@ def run(case: Case) -> dict[str, np.ndarray]:
     )
     stop = grid.run(max_instructions=LIMIT)
     assert stop.kind == "exited", f"{case.id}: {stop}"
+    assert grid.fast is None or not grid.fast.trouble, f"{case.id}: {grid.fast.trouble}"
     for name, place in places.items():
         result = memory.read(place.base, arrays[name].nbytes)
         arrays[name] = np.frombuffer(result, arrays[name].dtype)
