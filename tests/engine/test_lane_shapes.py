@@ -13,7 +13,16 @@ import gpudbg
 from gpudbg.sm.engines.llvm import build
 from gpudbg.sm.engines.llvm.ir.builder import Builder
 from gpudbg.sm.engines.llvm.ir.integers import Integers, Linear
-from gpudbg.sm.engines.llvm.ir.values import AFFINE, FULL, UNIFORM, VARYING, Line, Num, Val, Values
+from gpudbg.sm.engines.llvm.ir.values import (
+    AFFINE,
+    FULL,
+    UNIFORM,
+    VARYING,
+    AffineForm,
+    Num,
+    Val,
+    Values,
+)
 from gpudbg.sm.engines.llvm.program import GOOD
 from gpudbg.sm.engines.llvm.run import RunEngine
 from tests.kernel_cases import DATA
@@ -60,7 +69,7 @@ class _Function:
         return out
 
 
-def _of_line(found: np.ndarray[Any, Any], base: int, line: Line) -> np.ndarray[Any, Any]:
+def _of_line(found: np.ndarray[Any, Any], base: int, line: AffineForm) -> np.ndarray[Any, Any]:
     """The numbers that a line claims."""
     first = line.base if isinstance(line.base, int) else int(found[base][0])
     return np.array([(first + n) & FULL for n in line.offsets], np.uint32)

@@ -14,7 +14,7 @@ from gpudbg.sm.engines.llvm.ir.values import (
     FULL,
     ONES64,
     UNIFORM,
-    Line,
+    AffineForm,
     Mask,
     Msk,
     Num,
@@ -149,14 +149,14 @@ class Integers:
         self.lane_numbers[made] = numbers
         return made
 
-    def line(self, a: Num) -> Line | None:
+    def line(self, a: Num) -> AffineForm | None:
         """A 32-bit value as a scalar and known numbers, if it is that; of a uniform one 0."""
         if isinstance(a, int):
-            return Line(a, _NO_OFFSETS)
+            return AffineForm(a, _NO_OFFSETS)
         if a.shape is UNIFORM:
-            return Line(a, _NO_OFFSETS)
+            return AffineForm(a, _NO_OFFSETS)
         if a in self.lane_numbers:
-            return Line(0, self.lane_numbers[a])
+            return AffineForm(0, self.lane_numbers[a])
         return a.line
 
     def affine(self, base: Num, offsets: tuple[int, ...]) -> Val:
@@ -165,7 +165,7 @@ class Integers:
             return self.lanes_of(tuple((base + n) & FULL for n in offsets))
         numbers = ", ".join(f"i32 {signed(n, 32)}" for n in offsets)
         ref = self.ir.op(f"add {self.values.whole(base, 32)}, <{numbers}>")
-        return Val(32, ref, AFFINE, line=Line(base, offsets))
+        return Val(32, ref, AFFINE, line=AffineForm(base, offsets))
 
     def _along(
         self, a: Num, b: Num, what: Callable[[Num, Num], Num], known: Callable[[int, int], int]

@@ -29,7 +29,7 @@ class Shape(Enum):
     UNIFORM = "uniform"
     """One scalar for all lanes."""
     AFFINE = "affine"
-    """A vector that is a scalar plus a known number for each lane (`Line`)."""
+    """A vector that is a scalar plus a known number for each lane (`AffineForm`)."""
     VARYING = "varying"
     """A vector with a number for each lane."""
 
@@ -37,7 +37,7 @@ class Shape(Enum):
 UNIFORM, AFFINE, VARYING = Shape.UNIFORM, Shape.AFFINE, Shape.VARYING
 
 
-class Line(NamedTuple):
+class AffineForm(NamedTuple):
     """32-bit numbers that are base + offsets[lane], wrapping around.
 
     Attributes:
@@ -71,7 +71,7 @@ class Val:
         shape: Shape = VARYING,
         row: int = -1,
         pair: tuple[Num, Num, int] | None = None,
-        line: Line | None = None,
+        line: AffineForm | None = None,
     ) -> None:
         self.line = line
         self.bits = bits
