@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import signal
+import threading
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -116,3 +118,19 @@ def test_a_loop_that_a_refused_access_ends_goes_on() -> None:
     assert [f.kind for f in report.findings] == ["out_of_bounds"]
     assert "never ends" not in report.findings[0].where
     assert x[0] == 1
+
+
+def test_ctrl_c_ends_the_checks_of_all_programs(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The launches behind the present one are not begun."""
+    table = 'kernel = "endless"\nblock = 32\nargs = ["x"]\n[buffers.x]\ntype = "i32"\ncount = 64\n'
+    (tmp_path / "e.cubin").write_bytes(Path(ENDLESS).read_bytes())
+    for name in ("e.toml", "e.two.toml", "e.three.toml"):
+        (tmp_path / name).write_text(table)
+    timer = threading.Timer(0.5, signal.raise_signal, (signal.SIGINT,))
+    timer.start()
+    code = main([str(tmp_path), "--checks", "sync", "--timeout", "20"])
+    text = capsys.readouterr().out
+    assert code == 3
+    assert text.count("fault: stopped by Ctrl-C") == 3

@@ -17,7 +17,7 @@ from xml.etree import ElementTree as Xml
 from gpudbg.api import add_launch_flags, device_for, open_program
 from gpudbg.arguments import Parser
 from gpudbg.errors import LoadError, UsageError
-from gpudbg.frontends.verbs.check_units import Unit, named, units_of
+from gpudbg.frontends.verbs.check_units import STOPPED, Unit, named, stopped_report, units_of
 from gpudbg.launch import Opening
 from gpudbg.options import add_verb_options
 from gpudbg.sanitizer import (
@@ -84,13 +84,15 @@ def _all(units: Sequence[Unit]) -> list[CheckReport]:
     from rich.console import Console
     from rich.progress import Progress
 
-    reports = []
+    reports: list[CheckReport] = []
     console = Console(stderr=True)
     with Progress(console=console, transient=True, disable=not console.is_terminal) as progress:
         task = progress.add_task("checking", total=len(units))
         for path, args in units:
             progress.update(task, description=Path(path).name)
-            reports.append(_judged(path, args))
+            by_hand = any(STOPPED in report.faults for report in reports)
+            report = stopped_report(path) if by_hand else _judged(path, args)
+            reports.append(replace(report, program={**report.program, "launch": args.launch or ""}))
             progress.advance(task)
     return reports
 
@@ -175,7 +177,7 @@ def _stopped_by_hand(stopper: CheckStopper) -> Iterator[None]:
 
     def stop(*_: object) -> None:
         signal.signal(signal.SIGINT, before)
-        stopper.stop("stopped by Ctrl-C")
+        stopper.stop(STOPPED)
 
     signal.signal(signal.SIGINT, stop)
     try:

@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from typing import Any, Final
 
 from gpudbg.errors import ModelGap, UsageError
+from gpudbg.frontends.verbs.check_units import stopped_report
 from gpudbg.sanitizer import CheckReport, merged
 
 Part = tuple[str, argparse.Namespace]
@@ -61,17 +62,22 @@ def fanned_out(
     found: list[list[CheckReport]] = [[] for _ in units]
     with _client(units[0][1].dask) as client:
         distributed = _library()
-        futures = {
+        futures: dict[Any, int] = {
             client.submit(checked, *part, pure=False, retries=2): unit for unit, part in tasks
         }
+        ended: set[Any] = set()
         try:
             for number, future in enumerate(distributed.as_completed(futures), 1):
                 unit = futures[future]
+                ended.add(future)
                 found[unit].append(_result(future, units[unit][0]))
                 done(number, len(tasks))
         except KeyboardInterrupt:
+            # What has been found stands; the rest did not end.
             client.cancel(list(futures), force=True)
-            raise
+            for future, unit in futures.items():
+                if future not in ended:
+                    found[unit].append(stopped_report(units[unit][0]))
     return [merged(reports) for reports in found]
 
 

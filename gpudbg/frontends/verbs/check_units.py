@@ -9,11 +9,15 @@ from pathlib import Path
 from typing import Final
 
 from gpudbg.errors import UsageError
+from gpudbg.sanitizer import CheckReport
 
 PROGRAMS: Final = (".cubin", ".cu", ".ptx", ".fatbin", ".sass")
 """What is checked of a folder."""
 TABLE: Final = ".toml"
 """Suffix of launch tables."""
+
+STOPPED: Final = "stopped by Ctrl-C"
+"""Why a launch did not end, or was not run."""
 
 Unit = tuple[str, argparse.Namespace]
 """A program, and the flags of one launch of it."""
@@ -78,3 +82,8 @@ def _beside(path: str) -> list[str | None]:
     )
     first = own.with_suffix(TABLE)
     return [*([str(first)] if first.is_file() else []), *others] if others else []
+
+
+def stopped_report(path: str) -> CheckReport:
+    """The report of a launch, or a part of its check, that Ctrl-C left no time for."""
+    return CheckReport(faults=(STOPPED,), launches_asked=1, program={"file": path, "arch": ""})
