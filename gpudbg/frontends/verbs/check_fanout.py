@@ -65,18 +65,18 @@ def fanned_out(
         futures: dict[Any, int] = {
             client.submit(checked, *part, pure=False, retries=2): unit for unit, part in tasks
         }
-        ended: set[Any] = set()
+        over: set[Any] = set()
         try:
             for number, future in enumerate(distributed.as_completed(futures), 1):
                 unit = futures[future]
-                ended.add(future)
+                over.add(future)
                 found[unit].append(_result(future, units[unit][0]))
                 done(number, len(tasks))
         except KeyboardInterrupt:
             # What has been found stands; the rest did not end.
             client.cancel(list(futures), force=True)
             for future, unit in futures.items():
-                if future not in ended:
+                if future not in over:
                     found[unit].append(stopped_report(units[unit][0]))
     return [merged(reports) for reports in found]
 
