@@ -19,6 +19,7 @@ from gpudbg.mem.lanes import FULL
 from gpudbg.mem.local import LocalMemory
 from gpudbg.mem.pages import address_of, zeroed
 from gpudbg.sm import record as rec
+from gpudbg.sm.asynchronous import mbarrier
 from gpudbg.sm.atomics.step import SIZES, UPDATES
 from gpudbg.sm.divergence import step as divergence
 from gpudbg.sm.engines.llvm import build, layout
@@ -191,6 +192,10 @@ def test_atomics(what: str) -> None:
                 old = olds[lane] = state[place]
                 if op == "CAS":
                     state[place] = int(second[lane]) if old == int(first[lane]) else old
+                elif op.startswith("MBARRIER"):
+                    both, drops = int(first[lane]), op == "MBARRIER_DROP"
+                    transactions = (both >> 32) - (both >> 63 << 32)
+                    state[place] = mbarrier.update(old, both & 0xFFFF_FFFF, transactions, drops)
                 else:
                     state[place] = UPDATES[op, kind](old, int(first[lane]))
         rows = [address_of(each) for each in (offsets, first, second, out)]
