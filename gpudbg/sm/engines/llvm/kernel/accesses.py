@@ -1,5 +1,6 @@
-"""Which way an access to memory is done: with a guessed pattern, with regular addresses, or by the
-run-time library; the first that takes it emits it."""
+"""Chooses how an access to memory is emitted: with a guessed pattern, with regular addresses, or as
+a call of the run-time library; the first that applies emits it.
+"""
 
 from __future__ import annotations
 
@@ -29,10 +30,9 @@ class Accesses:
         instruments: Instruments,
         plain: bool = False,
     ) -> None:
-        """Args:
-        instruments: emit what observers want before an access.
-        plain: loads and stores are calls of the library, too, as pays for any lanes: some are
-            off, and how those that are on lie to one another is seldom what was guessed.
+        """Args: instruments: emit what observers want before an access. plain: loads and stores are
+        calls of the library, too: that pays in code for any lanes, where some are inactive and the
+        others seldom lie as guessed.
         """
         self.plain = plain
         self.ir, self.patterned, self.regular = ir, patterned, regular
@@ -56,7 +56,7 @@ class Accesses:
         return found
 
     def _halves(self, address: Num, size: int) -> tuple[Num, Num]:
-        """Both parts of an access of 32 bytes; left to the step engine where it is misaligned."""
+        """Split a 32-byte access into two; bails out where it is misaligned."""
         self.library.leave_misaligned(address, size)
         return address, self.library.ints.wadd(address, LONGEST)
 
@@ -64,10 +64,10 @@ class Accesses:
         return self.library.rank.own(address) if space == "shared" else address
 
     def store(self, space: str, address: Num, size: int, values: Sequence[Num]) -> None:
-        """Write words."""
+        """Emit a store of some words."""
         if size > LONGEST:
             low, high = self._halves(address, size)
-            # The second half is outside of memory where either is: it leaves before a byte changes.
+            # The second half is checked first: it bails out before a byte changes.
             self.store(space, high, LONGEST, values[4:])
             self.store(space, low, LONGEST, values[:4])
             return
@@ -86,7 +86,7 @@ class Accesses:
         return self.regular.store(space, address, size, values)
 
     def atomic(self, space: str, op: str, type_: str, address: Num, operands: Sequence[Num]) -> Num:
-        """What was there before."""
+        """Emit an atomic. Returns the old values."""
         self.instruments.note_atomic(space, op, type_, address)
         address = self._own(space, address)
         self.library.marks.begin(space)
@@ -105,6 +105,8 @@ class Accesses:
         self.library.mark(space, address, size, lanes)
 
     def fence(self, block: bool) -> None:
-        """Order accesses: those of a block are, since its warps share a host thread."""
+        """Emit a fence; accesses of one block are in order anyway, since its warps share a host
+        thread.
+        """
         if not block:
             self.ir.line("fence seq_cst")

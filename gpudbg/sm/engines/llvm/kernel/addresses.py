@@ -1,4 +1,4 @@
-"""What compiled code finds out about the addresses of an access before it touches memory.
+"""Address checks of compiled code before it touches memory.
 
 How the lanes lie to one another is found once for the words that hold the addresses; that they are
 inside an allocation is found by an access for itself and at once for the accesses after it that
@@ -25,11 +25,11 @@ LANES16 = f"<{HALF} x i32>"
 LANES32 = "<32 x i32>"
 
 _FAR = 1 << 16
-"""Bytes from which accesses with the same registers are not looked after together."""
+"""Distance in bytes from which accesses with the same registers are checked separately."""
 
 
 class AddressShape:
-    """What was found about the addresses in a value: names of IR values.
+    """Facts about the addresses in a value, as names of IR values.
 
     Attributes:
         regular, single: `<32 x i1>`: the lane follows the first one of its run; is at the same
@@ -82,7 +82,7 @@ class CheckedRange(AddressShape):
 
 
 class AddressParts(NamedTuple):
-    """An address taken apart: lanes of low words, of high words, and a constant.
+    """The parts of an address: low words, high words, and a constant.
 
     `linear`: what its words are computed from, if that is known.
     """
@@ -118,11 +118,11 @@ class Addresses:
         self.same: dict[str, str] = {}
 
     def mark(self) -> tuple[dict[tuple[str, int], AddressShape], dict[str, str]]:
-        """What has been found out so far, for `revert`."""
+        """The facts found so far, for `revert`."""
         return dict(self.shapes), dict(self.same)
 
     def revert(self, mark: tuple[dict[tuple[str, int], AddressShape], dict[str, str]]) -> None:
-        """Forget what was found out since a mark."""
+        """Drop the facts found since a mark."""
         self.shapes, self.same = mark
 
     def parts(self, space: str, address: Val) -> AddressParts:
@@ -143,7 +143,7 @@ class Addresses:
         return Val(32, self.values.bare(a, 32), row=row, line=self.ints.line(a))
 
     def shape(self, low: Val, size: int) -> AddressShape:
-        """How low words lie to one another, found once in a block."""
+        """Facts about low words, computed once in a block."""
         ir = self.ir
         known = self.shapes.get((low.ref, size)) or self._proven_shape(low, size)
         if known is not None:
@@ -182,10 +182,12 @@ class Addresses:
         return AddressShape("", "", firsts, proven="regular" if followed else "single")
 
     def lie(self, where: AddressParts, size: int) -> tuple[AddressShape, str]:
-        """How addresses lie to one another; "" or lanes in which that holds only besides."""
+        """Facts about addresses, and the lanes for which these must be tested besides, "" for
+        all.
+        """
         linear = where.linear
         if linear is not None and size % linear.scale == 0:
-            # Named before the ways of an access part, which all use it.
+            # Named before the paths of an access separate: all use it.
             self.values.scalar(linear.base, 64)
             return self._index_shape(linear, size // linear.scale), ""
         return self.shape(where.low, size), self.same_high(where.high)
@@ -219,7 +221,7 @@ class Addresses:
         return self.values.scalar(self.ints.add(base, offsets[lane]), 32)
 
     def same_high(self, high: Val | int) -> str:
-        """Lanes whose high word is that of lane 0; "" for a constant."""
+        """Mask of the lanes whose high word is that of lane 0; "" for a constant."""
         if isinstance(high, int):
             return ""
         known = self.same.get(high.ref)
@@ -276,7 +278,7 @@ class Addresses:
             if space != "shared":
                 offset = ir.op(f"add i64 {start}, {first}")
             elif where.add:
-                # As in 32 bits.
+                # 32-bit arithmetic.
                 offset = ir.op(f"and i64 {ir.op(f'add i64 {first}, {where.add}')}, {FULL}")
             else:
                 offset = first
@@ -316,12 +318,12 @@ class Addresses:
         return places
 
     def _room_for(self, limit: str, more: str, turn: int) -> str:
-        """How many places there are for elements of 1 << `turn` bytes and `more` bytes behind."""
+        """The number of places for elements of 1 << `turn` bytes followed by `more` bytes."""
         room = self.ir.op(f"call i64 @llvm.usub.sat.i64(i64 {limit}, i64 {more})")
         return self.ir.op(f"lshr i64 {room}, {turn}")
 
     def _turned(self, offset: str, turn: int) -> str:
-        """An offset turned right by the bits that must be 0: it is huge unless they are."""
+        """Rotate an offset right by the bits that must be 0: a misaligned one becomes huge."""
         return self.ir.op(f"call i64 @llvm.fshr.i64(i64 {offset}, i64 {offset}, i64 {turn})")
 
     def global_start(self, where: AddressParts, site: str, index: bool = False) -> str:
@@ -344,7 +346,7 @@ class Addresses:
 
     def _range_key(self, where: AddressParts, size: int) -> tuple[str, int]:
         high = where.high.ref if isinstance(where.high, Val) else where.high
-        # Accesses that are misaligned to one another are not looked after together.
+        # Accesses misaligned to one another are checked separately.
         return f"{where.low.ref} {high} {where.add % size}", size
 
     def known_range(self, where: AddressParts, size: int) -> CheckedRange | None:
@@ -405,7 +407,7 @@ class Addresses:
         self.shapes[self._range_key(where, size)] = known
 
     def within(self, known: CheckedRange) -> str:
-        """Go on if the checked range is good; the label for when it is not."""
+        """Emit a test that the checked range is good. Returns the label for when it is not."""
         ir = self.ir
         here, far = ir.fresh("near"), ir.fresh("far")
         ir.choose(known.good, here, far, LIKELY)

@@ -1,8 +1,8 @@
-"""Addresses of shared memory in launches with clusters: those of a block may have its rank in them.
+"""Shared-memory addresses in launches with clusters: a block's own may contain its rank.
 
-A block's own memory is at rank 0 and at its rank (`gpudbg.sm.engines.memory`); compiled code takes
-the rank off.  What is left of another block's address is outside every block's memory, so that the
-step engine has it.
+A block's own memory is at rank 0 and at its rank (`gpudbg.sm.engines.memory`); compiled code
+subtracts the rank.  Another block's address remains outside every block's memory, so that it bails
+out to the step engine.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ class ClusterRank:
         self.ir, self.values, self.clustered = ir, values, clustered
 
     def _word(self) -> str:
-        """The rank where addresses have it."""
+        """The block's rank at its position in addresses."""
         block = self.ir.get("ptr", "%rec", layout.CTA_POINTER)
         return self.ir.get("i32", block, arena.RANK)
 
     def number(self) -> Val:
-        """The rank."""
+        """The block's rank in its cluster."""
         return Val(32, self.ir.op(f"lshr i32 {self._word()}, {RANK_SHIFT}"), UNIFORM)
 
     def own(self, address: Num) -> Num:
@@ -45,6 +45,6 @@ class ClusterRank:
             return Val(32, least, UNIFORM)
         kind, given = "<32 x i32>", self.values.bare(address, 32)
         without = ir.op(f"xor {kind} {given}, {self.values.spread(word, 32)}")
-        # Of an address at rank 0 itself, of one at the block's rank the rest.
+        # The smaller of the two: the address itself at rank 0, the remainder at the block's rank.
         least = ir.op(f"call {kind} @llvm.umin.v32i32({kind} {without}, {kind} {given})")
         return Val(32, least)

@@ -53,7 +53,7 @@ class Constants:
         return self.ints.wide(self.const(bank, offset), self.const(bank, offset + 4))
 
     def const_load(self, bank: Num, offset: Num, size: int, signed: bool) -> Sequence[Num]:
-        """In place where all lanes have one offset, as they nearly always do."""
+        """Emit LDC: in place where all lanes have one offset, the usual case."""
         ir, values = self.ir, self.values
         known = isinstance(bank, int) and self.banks.get(bank, 0) >= size
         if known and isinstance(bank, int) and values.uniform(offset):
@@ -88,7 +88,7 @@ class Constants:
         ]
 
     def _scalar(self, bank: int, offset: Num, size: int, signed: bool) -> Sequence[Num]:
-        """At an offset that is a scalar."""
+        """Emit a read at a scalar offset."""
         ir, turn = self.ir, size.bit_length() - 1
         first = self.values.scalar(offset, 32)
         turned = ir.op(f"call i32 @llvm.fshr.i32(i32 {first}, i32 {first}, i32 {turn})")
@@ -98,14 +98,14 @@ class Constants:
         return [Val(32, word, UNIFORM) for word in self.moves.load_words(place, size, signed)]
 
     def _anywhere(self, bank: Num, offset: Num, size: int, signed: bool) -> list[Num]:
-        """By the library, with a place for each lane."""
+        """Emit a library call with a bank and offset for each lane."""
         if not isinstance(bank, int) or bank not in self.banks:
             raise Slow("a bank that is computed")
         mask = self.values.mask_bits(self.cursor.exec)
         return self._const_words(bank, offset, size, signed, mask)
 
     def _const_words(self, bank: int, offset: Num, size: int, signed: bool, mask: str) -> list[Num]:
-        """By the library."""
+        """Emit a library call for one bank."""
         runtime = self.runtime
         space = f"const.{size}{'s' if signed else ''}"
         place = runtime.row_of(offset, 32)

@@ -1,8 +1,8 @@
 """Conversions between f32, f16 and integers of at most 32 bits in place.
 
-The semantics convert by way of f64 and 64-bit integers (`gpudbg.sm.semantics.convert`).  What comes
-from 32 bits is known to (`_narrow`, `Integers.word`), so the way there and back is not gone
-unless somebody wants the 64 bits.
+The semantics convert by way of f64 and 64-bit integers (`gpudbg.sm.semantics.convert`).  Values
+that come from 32 bits are recorded (`_narrow`, `Integers.word`), so that the 64-bit form is emitted
+only where it is used.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Conversions:
         self.ir, self.values, self.ints, self.floats = ir, values, ints, floats
         self.doubles, self.runtime = doubles, runtime
         self._narrow: dict[Val, Num] = {}
-        """Value of 64 bits -> an f32 with its value, or also NaN."""
+        """64-bit value -> an f32 of the same value (or NaN)."""
 
     def _later(self, wide: Val, emit: Callable[[], str]) -> None:
         """Emit doubles only when the 64 bits of a value are used."""
@@ -64,11 +64,11 @@ class Conversions:
         return wide
 
     def form(self, a: Num) -> str:
-        """A Value as floats, to the bit."""
+        """A Value as floats, bits unchanged."""
         return self.ir.op(f"bitcast {self.values.whole(a, 32)} to {F32}")
 
     def dround(self, a: Num, mode: str) -> Num:
-        """To integral values; of NaN the host keeps the payload, as the definition does."""
+        """Round to integral values; the host keeps a NaN's payload, as the definition does."""
         if isinstance(a, int):
             return self.runtime.outlined(f"dround.{mode}", (a,))
         rounded = Val(64, "")
@@ -87,9 +87,9 @@ class Conversions:
         high = low + (1 << bits) - 1
         narrow = self._narrow.get(a)
         kind, x = (F64, floats.f64(a)) if narrow is None else (F32, floats.f32(narrow))
-        # An f32 does not hold the upper limit of 32 bits.
+        # An f32 cannot hold the upper limit of 32 bits.
         exact = kind == F64 or bits < 32
-        # Also NaN becomes the lower limit.
+        # A NaN becomes the lower limit as well.
         inside = self._limited(kind, x, "ogt", low)
         if exact:
             inside = self._limited(kind, inside, "olt", high)
@@ -128,7 +128,7 @@ class Conversions:
         return wide
 
     def f64_to_f16(self, a: Num, rnd: str) -> Num:
-        """Of an f32 in one step, where the host has instructions."""
+        """Round to f16; from an f32 in one instruction where the host has one."""
         if isinstance(a, int) or rnd != "RN" or not self.floats.wide_vectors:
             return self.runtime.outlined(f"f64_to_f16.{rnd}", (a,))
         narrow = self._narrow.get(a)
@@ -137,7 +137,7 @@ class Conversions:
         return self._by_odd(a)
 
     def _by_odd(self, a: Val) -> Num:
-        """By way of an f32 that is rounded to odd, which makes the second rounding right."""
+        """Round by way of an f32 rounded to odd, which makes the second rounding exact."""
         floats = self.floats
         value = floats.f64(a)
         parts = []
@@ -159,14 +159,14 @@ class Conversions:
         return self.ints.select(self.floats.test("uno", F32, x, x), NAN16, bits)
 
     def int_to_f64(self, a: Num, signed: bool, rnd: str) -> Num:
-        """Of 32 bits every rounding gives the same."""
+        """Convert an integer; for 32 bits every rounding gives the same."""
         word, kind = self._short(a, signed)
         if word is None:
             return self.runtime.outlined(f"int_to_f64.{'S' if signed else 'U'}.{rnd}", (a,))
         return self.floats.bits64(self.ir.op(f"{kind}itofp {self.values.whole(word, 32)} to {F64}"))
 
     def _short(self, a: Num, signed: bool) -> tuple[Num | None, str]:
-        """The 32 bits that an integer was extended from, if it was; s or u."""
+        """(the 32-bit integer that a value extends, or None; s or u)."""
         word = self.ints.word(a)
         if word is not None and signed:
             return word, "s"
@@ -194,7 +194,9 @@ class Conversions:
         return self.number(ir.op(f"shufflevector {both}, {places(0, 32)}"))
 
     def _by_halves(self, word: Num, kind: str, rnd: str) -> Num:
-        """The sum of both halves to nearest, and a step back where its error asks for it."""
+        """Sum of both halves rounded to nearest, moved to its neighbour where the error requires
+        it.
+        """
         ir, ints, floats = self.ir, self.ints, self.floats
         top = ints.sar(word, 16) if kind == "s" else ints.shr(word, 16)
         high = ir.op(f"sitofp {self.values.whole(top, 32)} to {F32}")

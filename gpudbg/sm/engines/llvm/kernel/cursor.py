@@ -1,4 +1,4 @@
-"""Where the emitter is: the present instruction, and the lanes that execute it."""
+"""Cursor: the present instruction of the emitter, and the lanes that execute it."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from gpudbg.sm.engines.llvm.ir.values import FULL, Mask, copy_of
 
 
 class Executing(NamedTuple):
-    """The lanes that execute: the active ones, and of them those with a guard (index, negated, and
-    the predicate's value), or None: all."""
+    """The executing lanes: the active ones, restricted by a guard (index, negated, value of the
+    predicate) or None.
+    """
 
     active: Mask
     guard: tuple[int, bool, Mask] | None
@@ -46,7 +47,7 @@ class Cursor:
         return self._layout.next(self.pc)
 
     def mark(self) -> Mask:
-        """What is known of the active lanes, for `revert`."""
+        """The known mask of active lanes, for `revert`."""
         return copy_of(self.active)
 
     def revert(self, mark: Mask) -> None:

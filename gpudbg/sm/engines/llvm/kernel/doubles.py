@@ -1,10 +1,10 @@
 """DADD, DMUL, DFMA and f16 results to nearest in place, where the host has AVX-512.
 
-Which NaN an operation gives (policy `nan`) the compiler takes to be open: it exchanges operands,
-makes a subtraction of an addition of `-x` (whose NaN then keeps its sign), leaves out a product
-with 1, and folds constants to NaNs of another sign than the host's.  So operands pass an arithmetic
-fence, behind which it knows nothing of them; what is left, their order, is put right by one
-instruction for each operand but the first.
+The compiler library treats the NaN an operation returns (policy `nan`) as unspecified: it exchanges
+operands, makes a subtraction of an addition of `-x` (whose NaN then keeps its sign), leaves out a
+product with 1, and folds constants to NaNs of another sign than the host's.  So operands pass an
+arithmetic fence, behind which it knows nothing of them; what is left, their order, is put right by
+one instruction for each operand but the first.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ DIRECTIONS = {"RM": 9, "RP": 10, "RZ": 11}
 """Rounding of one AVX-512 instruction -> its number, without exceptions."""
 PART = "<8 x double>"
 _QUIETED = 0x22
-"""VFIXUPIMMPD: of a quiet (low digit) or signalling NaN the quiet one, else nothing changes."""
+"""VFIXUPIMMPD table: quiet a quiet (low digit) or signalling NaN, else change nothing."""
 
 
 class Doubles:
@@ -42,7 +42,7 @@ class Doubles:
         return self._ordered("fma", a, b, c)
 
     def _ordered(self, what: str, *operands: Num) -> Num:
-        """An operation, 8 lanes at a time; the first NaN of b, c, a goes on."""
+        """Emit an operation on 8 lanes at a time; the first NaN of b, c, a is returned."""
         given = [self.floats.f64(v) for v in operands]
         parts = []
         for first in range(0, 32, 8):
@@ -51,7 +51,7 @@ class Doubles:
         return self.floats.bits64(self.united("double", parts))
 
     def united(self, kind: str, parts: list[str]) -> str:
-        """Vectors of 8 lanes as one."""
+        """Join vectors of 8 lanes."""
         for lanes in (8, 16):
             typed, order = f"<{lanes} x {kind}>", places(0, 2 * lanes)
             parts = [
@@ -64,7 +64,9 @@ class Doubles:
         return self.ir.op(f"shufflevector {F64} {value}, {F64} poison, {places(first, 8)}")
 
     def _fenced(self, value: str) -> str:
-        """A value of which the compiler knows neither where it comes from nor what it is."""
+        """Pass a value through an arithmetic fence, which hides its origin from the compiler
+        library.
+        """
         return self.ir.op(f"call {PART} @llvm.arithmetic.fence.v8f64({PART} {value})")
 
     def _result(self, what: str, some: list[str]) -> str:
@@ -73,7 +75,7 @@ class Doubles:
             result = self.ir.op(f"call {PART} @llvm.fma.v8f64({listed})")
         else:
             result = self.ir.op(f"{what} {PART} {', '.join(some)}")
-        # Of several NaNs that of b goes on, then that of c.
+        # Of several NaNs that of b takes precedence, then that of c.
         for value in reversed(some[1:]):
             listed = f"{PART} {result}, {PART} {value}, <8 x i64> splat (i64 {_QUIETED})"
             how = f"@llvm.x86.avx512.mask.fixupimm.pd.512({listed}, i32 0, i8 -1, i32 4)"

@@ -1,4 +1,6 @@
-"""Control edges between blocks: into a copy of the next block, round the loop, or by the record."""
+"""Control edges between blocks: to a copy of the next block, back round a loop, or through the
+record.
+"""
 
 from __future__ import annotations
 
@@ -69,7 +71,7 @@ class Edges:
         self.behind = self.longest = 0
 
     def mark(self) -> tuple[set[int], set[int]]:
-        """Where the code goes so far, for `revert`."""
+        """The edges emitted so far, for `revert`."""
         return set(self.checked), set(self.missing)
 
     def revert(self, mark: tuple[set[int], set[int]]) -> None:
@@ -93,7 +95,7 @@ class Edges:
         return label
 
     def _goal(self, pc: int, turn: bool) -> str:
-        """A label at a pc, for which the record is up to date."""
+        """A label at a pc that expects its state in the record."""
         if pc not in self.listing.heads or pc not in self.listing.code:
             self.missing.add(pc)
             if not turn:
@@ -110,7 +112,7 @@ class Edges:
         if pc not in self.listing.code or behind + self.listing.stretch(pc) > self.longest:
             return self.edge(pc)
         if self._goes_back() and self.listing.ends_at(pc):
-            # A warp gets there once: a copy would only take longer to compile.
+            # A warp gets there only once: a copy would only cost compile time.
             return self.edge(pc)
         left = cursor.budget, cursor.index + 1
         self.ahead = Fallthrough(
@@ -127,7 +129,7 @@ class Edges:
         return self.ahead.label
 
     def _goes_back(self) -> bool:
-        """Whether the present instruction may begin a turn of a loop."""
+        """Whether the present instruction may branch back to a loop's head."""
         pc = self.cursor.pc
         target = self.listing.direct_target(self.listing.code[pc], pc)
         return target is not None and target <= pc

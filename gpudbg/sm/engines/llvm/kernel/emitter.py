@@ -71,28 +71,35 @@ PC = FIELDS["pc"].offset
 _CHANGES_MEMORY = frozenset(
     (*"ST STG STS STL STSM ATOM ATOMS RED ATOMG REDG LDGSTS SYNCS BSSY BREAK".split(), *PUSHES)
 )
-"""Instructions that must not be done twice; the divergence stack, and the activations of
-convergence barriers, are memory in the record."""
+"""Instructions that must not execute twice; divergence stack and barrier activations count as
+memory, since they are in the record.
+"""
 
 _MAY_LEAVE = frozenset(("LD", "LDG", "LDS", "LDL", "LDC", *_CHANGES_MEMORY))
-"""Instructions before which loops have deoptimisation points, so that what is dead before them need
-not be carried round."""
+"""Instructions before which loops have deoptimisation points, so that values dead before them need
+not be carried.
+"""
 
 _MOST_POINTS = 4
-"""Of them in a loop: each is a block that stores the state."""
+"""Most such points in a loop: each is a block that stores the state."""
 
 ON_STACK = 'alignstack(64) "probe-stack"="inline-asm"'
-"""Vectors that do not find a register lie in lines of their own on the stack, of which every page
-is touched in turn: a host's guard page ends who has too little."""
+"""Function attributes: spilled vectors are aligned to cache lines, and stack pages are touched in
+order, so that an overflow hits the host's guard page.
+"""
 
 _LONGEST_TRACE = 64
-"""Instructions of a block and the copies of blocks that follow it."""
+"""Most instructions of a trace."""
 
 _LARGE, _LONGEST_OF_LARGE = 256, 24
-"""Instructions of a kernel whose copies make most of the compiling, and those of a trace then."""
+"""Instructions of a kernel above which copies dominate compile time, and the most instructions of a
+trace then.
+"""
 
 _LONGEST_FOR_ANY = 8
-"""The same in code for any lanes: longer traces gain nothing there, and compiling costs twice."""
+"""Most instructions of a trace in code for any lanes: longer ones gain nothing and double compile
+time.
+"""
 
 _LONGEST_RESUMED = 16
 """The same where only a turn that has ended, or a group of lanes, begins at the block: what falls
@@ -101,13 +108,13 @@ length.  128-bit code has longer chains, for its pieces are longer."""
 
 
 class _Revertible(Protocol):
-    """A part whose state can be put back to where an instruction began."""
+    """A part of the emitter that can be reset to where an instruction began."""
 
     def mark(self) -> Any:
-        """The state now."""
+        """The present state."""
 
     def revert(self, mark: Any) -> None:
-        """Back to the state at a mark."""
+        """Reset to the state of a mark."""
 
 
 class Emitter:
@@ -143,7 +150,7 @@ class Emitter:
         ]
 
     def _parts(self, options: EmitterOptions) -> None:
-        """What blocks, edges and side exits are made with."""
+        """Make the parts for blocks, edges and side exits."""
         listing = self.listing
         ir, cursor = Builder(), Cursor(listing.layout)
         values = Values(ir)
@@ -177,7 +184,7 @@ class Emitter:
         self.pieces = Pieces(ir, registers, exits, self.edges, self.merges, listing, self.blocks)
 
     def _instruments(self, options: EmitterOptions) -> Instruments:
-        """What observers want of this code."""
+        """Make the instruments that observers need."""
         about = self.ir, self.values, self.cursor, self.exits
         made: list[Instrument] = []
         if options.traced:
@@ -187,7 +194,7 @@ class Emitter:
         return Instruments(made)
 
     def _machine(self, options: EmitterOptions) -> KernelMachine:
-        """What instructions are emitted with."""
+        """Make the machine that semantics functions are given."""
         ir, values, ints, cursor = self.ir, self.values, self.ints, self.cursor
         floats, exits, runtime, sites = self.floats, self.exits, self.runtime, self.sites
         doubles = Doubles(ir, floats, runtime)
@@ -228,7 +235,7 @@ class Emitter:
     # ---- the function --------------------------------------------------------------------
 
     def text(self, name: str) -> str:
-        """The function."""
+        """The text of the function."""
         ir = self.ir
         heads = sorted(self.listing.heads)
         body: list[str] = []
@@ -255,7 +262,7 @@ class Emitter:
             f"  %markp = getelementptr i8, ptr %env, i64 {layout.MARKS}",
             "  %marks = load ptr, ptr %markp",
             *(f"  {line}" for line in self.instruments.entry()),
-            # The loop calls what fits the lanes, and only for a turn.
+            # The grid loop calls the version that fits the lanes, for one turn only.
             "  br label %seek",
             "dispatch:",
             "  %left = load i64, ptr %budget",
@@ -277,8 +284,9 @@ class Emitter:
         return "\n".join([*lines, *body, *tail, *self.edges.text(), "}", ODDS])
 
     def _switch(self) -> list[str]:
-        """Leave for the other version where the lanes are not this one's; plain code for any lanes
-        has no other."""
+        """Emit the exit to the other version where the active lanes are not this one's; plain code
+        for any lanes has no other.
+        """
         if self.plain and not self.full:
             return ["  br label %seek"]
         return [
@@ -292,7 +300,7 @@ class Emitter:
     # ---- blocks --------------------------------------------------------------------------
 
     def _whole(self, head: int) -> int | None:
-        """Emit a trace, twice where it is a loop: the first time shows what goes round."""
+        """Emit a trace; a loop is emitted twice, since the first pass finds what it carries."""
         edges = self.edges
         kept = set(edges.checked), set(edges.missing), len(self.blocks.order)
         placed = set(self.blocks.placed)
@@ -330,7 +338,7 @@ class Emitter:
         return cut
 
     def _longest(self, head: int, fresh: bool) -> int:
-        """Instructions of a block and of the copies that follow it."""
+        """Most instructions of a block and its following copies."""
         if self.plain or (head == self.listing.entry and not fresh):
             return 0
         if not self.full:
@@ -358,7 +366,8 @@ class Emitter:
             if not self._try(insn):
                 exits.new_point()
                 self.ir.br(exits.side_exit(Left.STEP, pc))
-                # What follows is a head of its own: there the step engine hands over again.
+                # The code after it becomes a head of its own: there the step engine hands over
+                # again.
                 cut = self.listing.following(pc)
                 break
             count += 1
@@ -380,7 +389,7 @@ class Emitter:
         return cut
 
     def _begin(self, head: int, ahead: Fallthrough | None) -> None:
-        """The head of a block."""
+        """Emit the head of a block."""
         ir, cursor, exits = self.ir, self.cursor, self.exits
         cursor.pc, cursor.index = head, 0
         cursor.terminated = False
@@ -397,7 +406,7 @@ class Emitter:
             cursor.budget = ir.op("load i64, ptr %budget")
             exits.new_point()
             if self.loop.carried is not None:
-                # Who comes round asks for the mark there, where what is dead here is at hand.
+                # Back edges test the mark there, where values dead here are available.
                 entry = ir.fresh("w")
                 ir.choose(
                     self.merges.marked(head),
@@ -422,7 +431,7 @@ class Emitter:
         self.instruments.begin_block()
 
     def _continue(self, ahead: Fallthrough) -> None:
-        """The head of a block's copy: what was known before it is known."""
+        """Emit the head of a block's copy, with everything known before it."""
         ir = self.ir
         self.edges.behind = ahead.behind
         self.registers.now, self.addresses.shapes, self.addresses.same = (
@@ -438,7 +447,9 @@ class Emitter:
         ir.unless(over, self.exits.exit_at(self.exits.point, Left.TURN), UNLIKELY)
 
     def _try(self, insn: Any) -> bool:
-        """Emit one instruction; False, and nothing emitted, where it has no compiled version."""
+        """Emit one instruction. Returns False, with nothing emitted, where it has no compiled
+        version.
+        """
         marks = [part.mark() for part in self._revertible]
         try:
             self._emit(insn)
@@ -459,7 +470,7 @@ class Emitter:
         if self._wide and registry.reserved(insn):
             raise Slow("a reserved value")
         if registry.missing_registers(insn, *self.held):
-            # Also where its meaning uses none, such as a prefetch.
+            # Also where the semantics do not use the register, such as a prefetch.
             raise Slow("a register the warp does not have")
         condition = self.conditions.get(self.cursor.pc)
         if condition is not None:
@@ -477,7 +488,7 @@ class Emitter:
         function(self.machine, insn)
 
     def _polls(self) -> None:
-        """The branch of a loop that waits for other blocks."""
+        """Emit the poll of a loop that waits for other blocks."""
         ir, field = self.ir, layout.FIELD["polls"]
         if isinstance(self.cursor.exec, int) and self.cursor.exec == FULL:
             ir.put("i64", 1, "%env", field)
@@ -487,7 +498,7 @@ class Emitter:
         ir.put("i64", polls, "%env", field)
 
     def _stops_where(self, condition: Condition) -> None:
-        """Leave before the instruction where a breakpoint's condition holds in some lane."""
+        """Emit an exit before the instruction where a breakpoint's condition holds in some lane."""
         self.cursor.exec = self.cursor.active
         lanes = self.ints.mand(self.cursor.active, condition.holds(self.machine))
         bits = self.values.mask_bits(lanes)

@@ -22,8 +22,9 @@ BUDGET = FIELDS["budget"].offset
 MOST_BEHIND = 0xFFFF
 
 TraceRows = tuple[tuple[str, str, int], ...]
-"""Of each trace: pointer to the number of its rows, that number at the block's head, and how many
-more belong to executed instructions."""
+"""For each trace: pointer to its number of rows, that number at the block's head, and how many more
+belong to executed instructions.
+"""
 
 
 @dataclass(slots=True)
@@ -66,16 +67,16 @@ class Exits:
         self.rows_of: Callable[[int], TraceRows] = lambda executed: ()
 
     def mark(self) -> tuple[int, DeoptPoint, dict[int, str], bool]:
-        """What has been taken so far, for `revert`."""
+        """Points and exits taken so far, for `revert`."""
         return len(self.points), self.point, dict(self.point.labels), self.memory_changed
 
     def revert(self, mark: tuple[int, DeoptPoint, dict[int, str], bool]) -> None:
-        """Forget points and exits since a mark."""
+        """Drop points and exits taken since a mark."""
         count, self.point, self.point.labels, self.memory_changed = mark
         del self.points[count:]
 
     def new_point(self) -> None:
-        """Exits to the step engine come back here, before the present instruction."""
+        """Take a new point before the present instruction, to which bail-outs return."""
         self.point = self._point_at(self.cursor.pc, self.cursor.index)
         self.memory_changed = False
 
@@ -86,8 +87,9 @@ class Exits:
         return point
 
     def stored(self) -> DeoptPoint:
-        """Store late state, on the present path alone; a point there, before the present
-        instruction."""
+        """Store late state, on the present path only. Returns a point there, before the present
+        instruction.
+        """
         point = self._point_at(self.cursor.pc, self.cursor.index)
         self.registers.store(point.names)
         point.names = NamedState()
@@ -96,12 +98,12 @@ class Exits:
     def side_exit(self, why: Left, pc: int, extra: int = 0, undone: bool = True) -> str:
         """A label that leaves the function; `undone`: this instruction has not executed."""
         if why is Left.STEP:
-            # How far behind the point the instruction is that is left for: for `info engine`.
+            # Distance from the point to the instruction that caused the exit, for `info engine`.
             behind = max(self.cursor.pc - self.point.pc, 0) // PC_UNIT
             return self.exit_at(self.point, why, min(behind, MOST_BEHIND))
         point = self._point_at(pc, self.cursor.index + (0 if undone else 1))
         if why is Left.BARRIER:
-            # The grid loop executes a BAR by itself; where it cannot, its row is taken back there.
+            # The grid loop executes a BAR itself; where it cannot, it takes the row back.
             point.rows = self.rows_of(point.executed + 1)
         return self.exit_at(point, why, extra)
 
@@ -114,7 +116,7 @@ class Exits:
         return label
 
     def write_exits(self) -> None:
-        """The code of all exits so far."""
+        """Emit the code of all exits so far."""
         for point in self.points:
             if point.labels:
                 with self.ir.aside():
@@ -138,30 +140,32 @@ class Exits:
         ir.line(f"ret i32 {code}")
 
     def store_budget(self, left: str, executed: int) -> None:
-        """Write what is left of a budget after some instructions."""
+        """Emit a store of what is left of the budget after some instructions."""
         rest = self.ir.op(f"sub i64 {left}, {executed}") if executed else left
         self.ir.line(f"store i64 {rest}, ptr %budget")
 
     @property
     def may_leave(self) -> bool:
-        """Whether something has left for the last point."""
+        """Whether an exit to the last point exists."""
         return bool(self.point.labels)
 
     def settle(self) -> None:
-        """Bring the record up to date, before the present instruction."""
+        """Emit stores that bring the record up to date, before the present instruction."""
         self.registers.store(self.registers.now.dirty())
         now = self.registers.now
         now.dirty_regs, now.dirty_preds, now.dirty_flags = set(), set(), set()
         self.new_point()
 
     def spend(self) -> None:
-        """Take what has executed off the budget in the record, with the present instruction."""
+        """Emit the subtraction of executed instructions, with the present one, from the record's
+        budget.
+        """
         self.store_budget(self.cursor.budget, self.cursor.index + 1)
 
     def bail_unless(self, good: str) -> None:
-        """Bail out to the step engine, at the last point, unless an i1 holds."""
+        """Bail out to the step engine, back to the last point, unless an i1 holds."""
         self.ir.provided(good, self.side_exit(Left.STEP, self.cursor.pc))
 
     def speculate(self, good: str) -> None:
-        """Leave for code without the guess, at the last point, unless an i1 holds."""
+        """Leave for code without the guess, back to the last point, unless an i1 holds."""
         self.ir.provided(good, self.exit_at(self.point, Left.GUESS))

@@ -32,7 +32,7 @@ class KernelFlow(FlowParts):
     """Control operations."""
 
     def _room(self) -> str:
-        """The depth; leaves when the stack is full."""
+        """The depth of the stack; leaves when it is full."""
         depth = self.ir.get("i32", "%rec", DEPTH)
         capacity = self.ir.get("i32", "%rec", CAPACITY)
         self.exits.bail_unless(self.ir.op(f"icmp ult i32 {depth}, {capacity}"))
@@ -56,7 +56,7 @@ class KernelFlow(FlowParts):
         self._push(self._room(), kind, self._active_bits(), target)
 
     def _flow(self, target: int) -> str:
-        """A label: the flow changes to `target`."""
+        """A label of the code that changes the flow to `target`."""
         if target == self.cursor.next_pc:
             return self.edges.edge(BUNDLES.first(target))
         here, goal = self.ir.fresh("taken"), self.edges.edge(BUNDLES.first(target))
@@ -87,7 +87,7 @@ class KernelFlow(FlowParts):
         cursor.terminated = True
 
     def _jump(self, mask: Mask, target: Num) -> None:
-        """A branch to computed places."""
+        """Emit a branch to computed targets."""
         ir, values, cursor = self.ir, self.values, self.cursor
         exits, runtime = self.exits, self.runtime
         exits.settle()
@@ -104,7 +104,7 @@ class KernelFlow(FlowParts):
         self._arrive(goal)
 
     def _arrive(self, goal: str) -> None:
-        """Go on at a computed place, which may end the turn or change the version."""
+        """Continue at a computed target, which may end the turn or change the version."""
         ir, cursor = self.ir, self.cursor
         moved = ir.op(f"icmp ne i64 {goal}, {cursor.next_pc}")
         before = ir.get("i64", "%came_from")
@@ -131,7 +131,7 @@ class KernelFlow(FlowParts):
         self._release("exit", "", mask)
 
     def _release(self, function: str, first: str, mask: Mask) -> None:
-        """Take lanes out of the active mask; the library chooses the next lanes and their pc."""
+        """Remove lanes from the active mask; the library chooses the next lanes and their pc."""
         ir, cursor, exits, edges = self.ir, self.cursor, self.exits, self.edges
         if mask == 0:
             ir.br(edges.edge(cursor.next_pc))
@@ -153,7 +153,7 @@ class KernelFlow(FlowParts):
         self._arrive(goal)
 
     def _exit_whole(self, lanes: str) -> None:
-        """The usual end: no lane is left and none waits."""
+        """Emit the usual end: no lane is left and none waits."""
         ir = self.ir
         rest = ir.op(f"xor i32 {self._active_bits()}, {lanes}")
         inside = ir.op(f"and i32 {ir.get('i32', '%rec', FLAGS)}, {FLAG_IDE}")

@@ -1,4 +1,4 @@
-"""What control flow of both families of instruction sets is made from."""
+"""The parts that control flow of both families of instruction sets uses."""
 
 from __future__ import annotations
 

@@ -54,12 +54,12 @@ class GroupFlow(FlowParts):
     # ---- parts ---------------------------------------------------------------------------
 
     def _end(self, target: str) -> None:
-        """The block ends by going to a label."""
+        """End the block by a branch to a label."""
         self.ir.br(target)
         self.cursor.terminated = True
 
     def _skip_none(self, lanes: str) -> None:
-        """Go on behind the instruction if no lane executes it."""
+        """Emit a branch past the instruction for when no lane executes it."""
         if self.cursor.guarded:
             self.ir.unless(self.ir.op(f"icmp eq i32 {lanes}, 0"), self.edges.edge(self._next))
 
@@ -68,14 +68,14 @@ class GroupFlow(FlowParts):
         return self.cursor.next_pc
 
     def _whole(self, lanes: str) -> None:
-        """Leave unless the lanes are all that are left of the warp."""
+        """Leave unless the lanes are all remaining ones of the warp."""
         ir = self.ir
         waits = ir.op(f"or i32 {ir.get('i32', '%rec', DEPTH)}, {ir.get('i32', '%rec', APART)}")
         away = ir.op(f"xor i32 {lanes}, {self._active_bits()}")
         self.exits.bail_unless(ir.op(f"icmp eq i32 {ir.op(f'or i32 {waits}, {away}')}, 0"))
 
     def _count_back(self, back: str = "true") -> None:
-        """Count a backward branch (i1) of a group while others wait."""
+        """Emit the count of a backward branch (where an i1 holds) while other groups wait."""
         if self.full:
             return
         ir = self.ir
@@ -90,7 +90,7 @@ class GroupFlow(FlowParts):
         ir.put("i32", more, "%rec", COUNT)
 
     def _flow(self, target: int) -> str:
-        """A label: all active lanes go to `target`."""
+        """A label of the code by which all active lanes go to `target`."""
         if target == self._next:
             return self.edges.edge(target)
         ir, here, goal = self.ir, self.ir.fresh("taken"), self.edges.edge(target)
@@ -103,12 +103,12 @@ class GroupFlow(FlowParts):
         return here
 
     def _arrive(self, goal: str) -> None:
-        """Go on at a computed place, which may end the turn or change the version."""
+        """Continue at a computed target, which may end the turn or change the version."""
         self._note(goal)
         self.ir.br("dispatch")
 
     def _note(self, goal: str) -> None:
-        """Store the pc of the following instruction in the warp's record."""
+        """Store a following pc in the warp's record."""
         ir, cursor = self.ir, self.cursor
         moved = ir.op(f"icmp ne i64 {goal}, {self._next}")
         before = ir.get("i64", "%came_from")
@@ -121,7 +121,7 @@ class GroupFlow(FlowParts):
         self._arrive(self._library(name, f"ptr %rec, {arguments}"))
 
     def _library(self, name: str, arguments: str) -> str:
-        """What a function of the library says, with the record up to date."""
+        """Call a library function with the record up to date. Returns its result."""
         point = self.exits.stored()
         target = self.runtime.function(name)
         goal = self.ir.op(f"call i64 {target}({arguments}, i64 {self._next})")
@@ -155,7 +155,7 @@ class GroupFlow(FlowParts):
         self.cursor.terminated = True
 
     def _jump(self, mask: Mask, target: Num) -> None:
-        """A branch to a computed place, which is the same for all lanes."""
+        """Emit a branch to a computed target, the same for all lanes."""
         ir, values = self.ir, self.values
         lanes, active = values.mask_bits(mask), self._active_bits()
         self._skip_none(lanes)
@@ -171,7 +171,7 @@ class GroupFlow(FlowParts):
         self.cursor.terminated = True
 
     def _same_in_all(self, target: Num, lanes: str) -> str:
-        """The value of the lanes, which leave unless they have the same."""
+        """The common value of the lanes; leaves where they differ."""
         ir, kind = self.ir, "<32 x i64>"
         every = self.values.bare(target, 64)
         lane = "0"
@@ -204,7 +204,7 @@ class GroupFlow(FlowParts):
         self.cursor.terminated = True
 
     def _exit_whole(self, lanes: str) -> None:
-        """The usual end: no lane is left and none waits."""
+        """Emit the usual end: no lane is left and none waits."""
         ir = self.ir
         rest = ir.op(f"xor i32 {self._active_bits()}, {lanes}")
         waits = ir.op(f"or i32 {ir.get('i32', '%rec', DEPTH)}, {ir.get('i32', '%rec', APART)}")
@@ -256,8 +256,8 @@ class GroupFlow(FlowParts):
         ir.label(done)
 
     def _activation(self, number: str) -> str:
-        """Where an activation stands in the record."""
-        # That of -1, where there is none, may be read: it lies in the header, too.
+        """Address of an activation in the record."""
+        # Row -1, for no activation, may be read: it lies inside the header.
         wide = self.ir.op(f"sext i32 {number} to i64")
         first = self.ir.op(f"shl i64 {wide}, 4")
         return self.ir.at("%rec", self.ir.op(f"add i64 {first}, {ACTIVATIONS}"))
@@ -279,7 +279,7 @@ class GroupFlow(FlowParts):
         wanted = ir.op(f"insertelement {WORDS} {wanted}, i32 {lanes}, i32 2")
         same = ir.op(f"icmp eq {WORDS} {what}, {wanted}")
         same = ir.op(f"icmp eq i4 {ir.op(f'bitcast <4 x i1> {same} to i4')}, -1")
-        # Nobody else is ready, and the groups are in the record.
+        # No other group is ready, and the groups are in the record.
         alone = ir.op(f"icmp eq i64 {ir.get('i64', '%rec', APART)}, 0")
         some = ir.op(f"icmp ne i32 {opened}, 0")
         good = ir.op(f"and i1 {ir.op(f'and i1 {same}, {alone}')}, {some}")
@@ -312,12 +312,14 @@ class GroupFlow(FlowParts):
         ir.label(done)
 
     def barrier_mask(self, number: int, clear: bool, keep: bool) -> Num:
-        """Of an empty barrier; functions save those that their callers may use."""
+        """Emit BMOV Rd, Bn of an empty barrier: functions save barriers that their callers may
+        use.
+        """
         self._provided_empty(number, "0")
         return 0
 
     def set_barrier(self, number: int, value: Num) -> None:
-        """To what an empty one was."""
+        """Emit BMOV Bn, R of an empty barrier's value."""
         ir, values = self.ir, self.values
         lanes = values.mask_bits(self.cursor.exec)
         if values.uniform(value):
@@ -364,7 +366,7 @@ class GroupFlow(FlowParts):
         self.cursor.terminated = True
 
     def _same(self, value: Num, lanes: str) -> str:
-        """The word of the lanes, which leave unless they have the same."""
+        """The common word of the lanes; leaves where they differ."""
         ir = self.ir
         first = ir.op(f"call i32 @llvm.cttz.i32(i32 {lanes}, i1 false)")
         lane = ir.op(f"and i32 {first}, 31")
@@ -391,7 +393,7 @@ class GroupFlow(FlowParts):
         self.cursor.terminated = True
 
     def _yield_to_others(self, lanes: str) -> None:
-        """Lanes of a warp with others that wait; a poll ends the turn."""
+        """Yield in a warp with waiting lanes; a poll ends the turn."""
         ir = self.ir
         goal = self._library("groups.yield", f"ptr %env, ptr %rec, i32 {lanes}")
         self._note(goal)
@@ -403,11 +405,13 @@ class GroupFlow(FlowParts):
         ir.line(f"ret i32 {int(Left.TURN)}")
 
     def poll(self, passed: Mask, write: Callable[[Mask], None]) -> None:
-        """A block ends behind the instruction, so that the turn can (`KernelListing.heads`)."""
+        """End the block behind the instruction, so that the turn can end there
+        (`KernelListing.heads`).
+        """
         ir, values, cursor = self.ir, self.values, self.cursor
         lanes = values.mask_bits(self.ints.mand(cursor.exec, self.ints.mnot(passed)))
         for mask in (cursor.exec, passed):
-            # Both paths need them.
+            # Emitted here: both paths use them.
             values.mask_bits(mask)
             values.mask_lanes(mask)
         on, wait = ir.fresh("passed"), ir.fresh("wait")

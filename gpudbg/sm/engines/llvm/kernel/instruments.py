@@ -22,13 +22,13 @@ class Instrument:
         return ()
 
     def clear(self) -> None:
-        """Forget what belongs to the block before."""
+        """Drop what belongs to the previous block."""
 
     def begin_block(self) -> None:
         """Emit what stands at the head of a block."""
 
     def finish_block(self) -> None:
-        """Settle what the whole block has to say."""
+        """Emit or settle what concerns the whole block."""
 
     def note_instruction(self, insn: Any) -> None:
         """Emit what stands before an instruction, whose execution mask is known."""

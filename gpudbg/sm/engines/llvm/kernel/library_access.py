@@ -44,7 +44,7 @@ class LibraryAccess:
         self._windows, self.rank = windows, rank
 
     def _where(self, space: str, address: Num) -> str:
-        """The address arguments of a library function: low row, high row, constant."""
+        """Arguments for the addresses of a library call: low row, high row, constant."""
         if space in ("shared", "local"):
             if isinstance(address, int):
                 return f"ptr {self.ir.at('%env', layout.ZERO)}, i64 {address & FULL}"
@@ -73,7 +73,7 @@ class LibraryAccess:
         self.exits.bail_unless(good)
 
     def load(self, space: str, address: Num, size: int, signed: bool) -> Sequence[Num]:
-        """By the library."""
+        """Emit a load by the library."""
         out = self.runtime.new_row()
         if size > 8:
             self.runtime.new_row()
@@ -82,7 +82,7 @@ class LibraryAccess:
         return self.runtime.words(out, size)
 
     def store(self, space: str, address: Num, size: int, values: Sequence[Num]) -> None:
-        """By the library."""
+        """Emit a store by the library."""
         data = [self.runtime.row_of(v, 32) for v in values]
         tail = "".join(f", ptr {row}" for row in data)
         self.call(f"store.{space}.{size}", space, address, tail)
@@ -100,7 +100,7 @@ class LibraryAccess:
         return Val(bits, self.ir.get(f"<32 x i{bits}>", out, 0, 64))
 
     def mark(self, space: str, address: Num, size: int, lanes: Mask) -> None:
-        """Write the marks of what lanes have stored, unless that was done in place."""
+        """Emit the marks of a store by the library, unless they were written in place."""
         if space not in self.marks.spaces or self.marks.noted:
             return
         site = self.sites.entry(writes=True) if space in ("global", "generic") else "null"
@@ -108,12 +108,12 @@ class LibraryAccess:
         self._call_mark(f"mark.{space}.{size}", site, where, mask)
 
     def _call_mark(self, name: str, site: str, where: str, mask: str) -> None:
-        # The access was good, so that this is.
+        # The access succeeded, so the marks are in range as well.
         function = self.runtime.function(name)
         self.ir.op(f"call i1 {function}(ptr %env, ptr %rec, ptr {site}, {where}, i32 {mask})")
 
     def _into_shared(self, address: Num) -> Num:
-        """Bytes from the beginning of the shared window."""
+        """Offsets from the beginning of the shared window."""
         window = Val(64, self.ir.get("i64", "%env", layout.SHARED_WINDOW), UNIFORM)
         return self.ints.wsub(address, window)
 
@@ -143,7 +143,7 @@ class LibraryAccess:
         return self.ints.wult(self._into_shared(address), WINDOW_BYTES)
 
     def _in_no_other_block(self, address: Num) -> None:
-        """Leave where a lane's address is of the shared memory of another block, or may be."""
+        """Leave where a lane's address may lie in another block's shared memory."""
         ints, into = self.ints, self._into_shared(address)
         others = ints.wult(into, self._windows.shared_bytes)
         if not self.rank.clustered:

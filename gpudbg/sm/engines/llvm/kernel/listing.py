@@ -19,7 +19,7 @@ from gpudbg.sm.schedule.turns import TURN_POINTS, TurnPoints
 
 STOPS_FLOW = frozenset("BRA BRX JMP JMX EXIT KIL RET SYNC BRK CONT BRXU JMXU KILL".split())
 _GOES_TO = frozenset(("BRA", "CALL", "JMP"))
-"""128-bit instructions whose target is gone to."""
+"""128-bit instructions with a direct branch target."""
 
 
 @dataclass(slots=True)
@@ -97,7 +97,7 @@ class KernelListing:
         return found
 
     def written(self) -> Access:
-        """What any of the code writes: in a warp that begins all else is zero and stays so."""
+        """What the code writes: everything else is zero when a warp begins and stays so."""
         if self._written is None:
             self._written = self._writes()
         return self._written
@@ -117,14 +117,14 @@ class KernelListing:
         return self.layout.next(pc)
 
     def always(self, insn: Any) -> bool:
-        """Whether an instruction of flow acts in every active lane."""
+        """Whether a flow instruction acts in every active lane."""
         if self.layout.has_control_words:
             tests = insn.m.get("cctest") not in ("T", "", False, None)
             return insn.guard == (PT, False) and not tests
         return bool(insn.unconditional and not insn.tests_guard)
 
     def direct_target(self, insn: Any, pc: int) -> int | None:
-        """Where a flow instruction or token leads, if the word says it."""
+        """Target of a flow instruction or token, if it is in the instruction word."""
         if self.layout.has_control_words:
             return _token_target(insn, pc)
         if insn.op not in _GOES_TO or any(isinstance(o, Reg) for o in insn.operands):
@@ -144,14 +144,14 @@ class KernelListing:
         return count
 
     def ends_at(self, pc: int) -> bool:
-        """Whether the block at a pc is a warp's last one."""
+        """Whether the block at a pc ends its warps."""
         while self.following(pc) in self.code and self.following(pc) not in self.heads:
             pc = self.following(pc)
         return self.code[pc].op == "EXIT" and self.always(self.code[pc])
 
 
 def may_poll(insn: Any) -> bool:
-    """Whether an instruction that says whether to wait ends its warp's turn where it says so."""
+    """Whether an instruction that tells whether to wait ends the turn in that case."""
     return insn.op == "SYNCS" and "PHASECHK" in insn.m
 
 
@@ -176,8 +176,9 @@ def _token_target(insn: Any, pc: int) -> int | None:
 
 
 def indirect_entries(image: CodeImage, pc: int) -> set[int]:
-    """Where computed branches of the function around a pc may lead: itself, and what no
-    instruction falls into."""
+    """Possible targets of computed branches in the function around a pc: the pc itself, and
+    instructions that none falls into.
+    """
     found, layout = {pc}, layout_of(image.program.arch)
     place = image.placement_at(pc)
     if place is None:

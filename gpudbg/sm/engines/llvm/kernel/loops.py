@@ -1,4 +1,4 @@
-"""A trace that leads back to its own head: loop phis carry what stays in names."""
+"""Loops: a trace that leads back to its own head, with loop phis for what stays in names."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from gpudbg.sm.engines.llvm.kernel.merges import Key, Merges
 from gpudbg.sm.engines.llvm.kernel.registers import NamedState, Registers
 
 MOST_ROUND = 12
-"""Registers that stay in names around a loop."""
+"""Most registers that stay in names around a loop."""
 
 
 class Loop:
@@ -38,7 +38,7 @@ class Loop:
         self.back_edges, self.latches, self.phis = [], [], {}
 
     def carried_state(self) -> NamedState:
-        """What stays in names from one turn of a loop to the next; without values."""
+        """The state that stays in names from one iteration to the next, without values."""
         found = NamedState()
         for late in self.back_edges:
             found.dirty_regs |= late.dirty_regs
@@ -48,7 +48,7 @@ class Loop:
         first = sorted(found.dirty_regs & self.registers.read)
         rest = sorted(found.dirty_regs - self.registers.read)
         found.dirty_regs = set((first + rest)[:MOST_ROUND])
-        # Results of floating-point operations on all back edges, in all lanes.
+        # Results of floating-point operations, in all lanes, on all back edges.
         self.single = {
             n
             for n in found.dirty_regs

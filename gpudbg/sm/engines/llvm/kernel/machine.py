@@ -26,7 +26,9 @@ from gpudbg.sm.engines.llvm.kernel.tensors import Tensors
 
 
 class KernelMachine:
-    """What semantics functions are given (`gpudbg.sm.semantics.machine.Machine`)."""
+    """The machine interface that semantics functions are given
+    (`gpudbg.sm.semantics.machine.Machine`).
+    """
 
     def __init__(
         self,
@@ -106,14 +108,14 @@ class KernelMachine:
         library: LibraryAccess,
         tensors: Tensors,
     ) -> None:
-        """What only the 128-bit instruction sets have."""
+        """Bind the operations that only the 128-bit instruction sets have."""
 
     def pc(self) -> int:
         """The address of the present instruction."""
         return self._cursor.pc
 
     def next_pc(self) -> int:
-        """The address of the one after it."""
+        """The address of the instruction after it."""
         return self._cursor.next_pc
 
     def lanes(self) -> Mask:
@@ -139,7 +141,7 @@ class KernelMachine:
         raise Slow("textures and surfaces")
 
     def gap(self, what: str) -> NoReturn:
-        """Left to the step engine."""
+        """Bail out: the step engine raises it."""
         raise Slow(what)
 
     def warp_error(self, code: str, lanes: Mask | None = None, detail: str = "") -> NoReturn:
@@ -148,7 +150,7 @@ class KernelMachine:
 
 
 class WideKernelMachine(KernelMachine):
-    """What semantics functions of the 128-bit instruction sets are given (`WideMachine`)."""
+    """The machine interface for semantics of the 128-bit instruction sets (`WideMachine`)."""
 
     def _groups(
         self,
@@ -179,7 +181,7 @@ class WideKernelMachine(KernelMachine):
 
     @contextmanager
     def only(self, mask: Mask) -> Iterator[None]:
-        """Within it the executing lanes are those of a mask alone."""
+        """Context: the executing lanes are those of a mask alone."""
         cursor = self._cursor
         kept = cursor.exec, cursor.guarded
         cursor.exec = self.mand(cursor.exec, mask)
@@ -192,7 +194,7 @@ class WideKernelMachine(KernelMachine):
     def _atomic(
         self, space: str, op: str, type_: str, address: Any, operands: Sequence[Any]
     ) -> Any:
-        """On generic addresses: in global memory, else by the step engine."""
+        """Emit a generic atomic: in global memory, else left to the step engine."""
         if space == "generic":
             self._outside_windows(address)
             space = "global"
@@ -209,7 +211,7 @@ class WideKernelMachine(KernelMachine):
         self, address: Num, arrivals: Num, transactions: Num, *,
         drops: bool = False, remote: bool = False, together: bool = False,
     ) -> tuple[Num, Num]:  # fmt: skip
-        """Of the block's own mbarriers; an address of another block's leaves."""
+        """Emit arrivals at the block's own mbarriers; leaves for another block's."""
         if together:
             raise Slow("arrivals of a mask of threads")
         op = "MBARRIER_DROP" if drops else "MBARRIER"
@@ -220,7 +222,7 @@ class WideKernelMachine(KernelMachine):
         return self.lo(old), self.hi(old)
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
-        """What has no compiled version."""
+        """Raise `Slow` for operations without a compiled version."""
         if name.startswith("_"):
             raise AttributeError(name)
 

@@ -30,13 +30,13 @@ class Marks:
         self._apart = ""
 
     def begin(self, space: str) -> None:
-        """A store or an atomic begins."""
+        """Begin a store or an atomic."""
         known = space in self.spaces and space in _APART
         self._apart = self.ir.get("i64", "%env", _APART[space]) if known else ""
         self.noted = self._maybe = False
 
     def end(self) -> None:
-        """What is stored next has none."""
+        """End it: later stores have no marks."""
         self._apart = ""
 
     def of_site(self, site: str) -> str:
@@ -46,7 +46,7 @@ class Marks:
         return self.ir.get("i64", site, layout.SITE_MARKS) if marked else ""
 
     def lie(self, apart: str) -> None:
-        """The marks of what is stored next lie so far away (`of_site`)."""
+        """Set the distance to the marks of the next store (`of_site`)."""
         self._apart, self._maybe = apart, True
 
     @contextmanager

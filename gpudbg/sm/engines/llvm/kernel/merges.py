@@ -22,14 +22,15 @@ from gpudbg.sm.engines.llvm.layout import Left
 from gpudbg.sm.record import HEADER_BYTES, ROW_BYTES
 
 Key = tuple[str, int | str]
-"""What a phi is of: ("regs", number), ("preds", number), ("uregs", number), ("flags", letter) or
-`LEFT`."""
+"""Key of a phi: ("regs", number), ("preds", number), ("uregs", number), ("flags", letter) or
+`LEFT`.
+"""
 
 LEFT: Key = ("left", "")
-"""The budget."""
+"""Key of the budget's phi."""
 
 HELD: Key = ("held", "")
-"""i1: all comes from the record."""
+"""Key of the i1 phi that tells that all comes from the record."""
 
 
 class Merges:
@@ -70,7 +71,7 @@ class Merges:
         held = [ir.get(kind, "%rec", place, align) for _, kind, place, align in rows]
         shared = sorted(late.dirty_uregs)
         if shared:
-            # Lanes may have different copies there, which code leaves for.
+            # Lanes may have different copies there: code leaves in that case.
             uniform = self.registers.uniform
             self.registers.now, self.cursor.budget = NamedState(), held[0]
             self.exits.new_point()
@@ -102,7 +103,7 @@ class Merges:
         return phis
 
     def _bits_of(self, single: str, held: str) -> Val:
-        """A register that has come as floats, from the record where an i1 says so."""
+        """A register that arrives as floats, or from the record where an i1 says so."""
         bits, other = (
             self.floats.bits32(single).ref,
             self.values.bare(self.floats.canonical(single), 32),

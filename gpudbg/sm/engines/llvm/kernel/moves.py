@@ -10,7 +10,7 @@ from gpudbg.sm.engines.llvm.kernel.marks import ONES, Marks
 
 
 def _range(first: int, step: int = 1) -> str:
-    """Indices of 16 elements, as a shuffle mask."""
+    """Shuffle mask of 16 indices."""
     numbers = ", ".join(f"i32 {first + step * n}" for n in range(HALF))
     return f"<{HALF} x i32> <{numbers}>"
 
@@ -78,7 +78,7 @@ class Moves:
                 self._store_piece(marks, [ONES] * len(data), half)
 
     def store_row(self, place: str, value: str) -> None:
-        """A word of the executing lanes, which lie next to each other."""
+        """Store a word of the executing lanes, which are next to each other."""
         self._store_row(place, value)
         with self.marks.beside(place) as marks:
             if marks:
@@ -108,7 +108,7 @@ class Moves:
         kind, value = LANES16, parts[0]
         width = HALF
         while len(parts) > 1:
-            # Pairs n and n + half the count, so that words end up interleaved.
+            # Interleave pairs n and n + half the count, so that words end up in order.
             middle = len(parts) // 2
             order = ", ".join(f"i32 {k + width * p}" for k in range(width) for p in range(2))
             joined = f"<{2 * width} x i32>"

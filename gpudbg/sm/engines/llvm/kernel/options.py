@@ -35,7 +35,7 @@ class EmitterOptions:
         traced: what is noted for observers, of `trace.BATCHED`.
         tests: what observers have selected.
         clustered: the launch has clusters of several blocks.
-        plain: little to compile comes before what is fast.
+        plain: short compile time comes before speed.
     """
 
     full: bool

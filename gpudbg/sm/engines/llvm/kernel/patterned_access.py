@@ -40,7 +40,7 @@ from gpudbg.sm.engines.llvm.kernel.runtime_calls import RuntimeCalls
 from gpudbg.sm.engines.llvm.kernel.sites import Sites
 
 _MOST_PIECES = 9
-"""Of a store in vectors: as many as words of 16 bytes in each lane have, next to one another."""
+"""Most vector pieces of a store: as many as 16-byte words of consecutive lanes need."""
 
 
 class SharedRange(AddressShape):
@@ -144,7 +144,7 @@ class PatternedAccess:
         size: int,
         signed: bool,
     ) -> list[str]:
-        """What a load finds where the guess is right."""
+        """Emit a load whose guess holds."""
         known: dict[int, str] = {}
         return [
             self.moves.both(*(self._part(place, add, part, size, signed, known) for part in word))
@@ -152,7 +152,7 @@ class PatternedAccess:
         ]
 
     def _load_constant(self, address: int, size: int, signed: bool) -> Sequence[Num] | None:
-        """A load of all lanes from an address in the instruction."""
+        """Emit a load of all lanes from a constant address."""
         ir = self.ir
         address &= FULL
         if address % size:
@@ -219,7 +219,7 @@ class PatternedAccess:
         return pattern is not None and varying(address) and pattern[1] - pattern[0] not in (0, size)
 
     def _nobody(self, mask: str, target: str) -> None:
-        """Go to a label if no lane executes."""
+        """Emit a branch to a label for when no lane executes."""
         if self.cursor.exec != FULL:
             self.ir.unless(self.ir.op(f"icmp eq i32 {mask}, 0"), target)
 
@@ -235,7 +235,7 @@ class PatternedAccess:
         return () if few else scatter_steps(pattern, size)
 
     def _scatter(self, place: str, steps: Sequence[int], rows: list[Val]) -> None:
-        """Words of all lanes at constant distances."""
+        """Store words of all lanes at constant distances."""
         self._scatter_lanes(place, steps, rows)
         with self.moves.marks.beside(place) as marks:
             if marks:
@@ -331,13 +331,13 @@ class PatternedAccess:
         addresses = self.addresses
         add = signed(where.add & FULL, 32)
         begin, end = begin + add, end + add
-        # Accesses that are misaligned to one another are not looked after together.
+        # Accesses misaligned to one another are checked separately.
         name = f"{where.low.ref} {where.add % size} {steps}"
         region = addresses.shapes.get((name, size))
         if self.cursor.exec != FULL and not (
             isinstance(region, SharedRange) and region.begin <= begin and end <= region.end
         ):
-            # What a guard keeps from executing must not turn the others' guess wrong.
+            # Kept apart: lanes disabled by a guard must not make the others' guess fail.
             name = f"{name} ?"
             region = addresses.shapes.get((name, size))
         if not isinstance(region, SharedRange):
@@ -413,7 +413,7 @@ class PatternedAccess:
         )
 
     def _picked(self, pieces: list[str], picks: tuple[int, ...]) -> str:
-        """Words of up to four vectors."""
+        """Select words from up to four vectors."""
         if len(pieces) > 2:
             low = self._picked(pieces[:2], tuple(n if n < 2 * HALF else 0 for n in picks))
             high = tuple(n - 2 * HALF if n >= 2 * HALF else 0 for n in picks)
@@ -427,7 +427,7 @@ class PatternedAccess:
         )
 
     def _store_words(self, place: str, piece: PatternPiece, rows: list[Val]) -> None:
-        """One piece, or the words of it that are written."""
+        """Store one piece, or the words of it that are written."""
         self._store_lanes(place, piece, rows)
         with self.moves.marks.beside(place) as marks:
             if marks:

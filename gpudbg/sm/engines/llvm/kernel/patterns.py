@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from gpudbg.sm.engines.llvm.kernel.listing import KernelListing
 
 _SAMPLES = (1, 2)
-"""Warps of a block."""
+"""Numbers of the sample warps in a block."""
 _LINE = 64
-"""Bytes at multiples of which a pattern begins, where both samples allow it."""
+"""Alignment at which a pattern begins, where both samples allow it."""
 _SIMPLE = frozenset(
     "MOV MOV32I S2R IADD IADD32I IADD3 ISCADD ISCADD32I LEA LOP LOP32I LOP3 SHL SHR SHF BFE BFI "
     "PRMT IMUL IMUL32I IMAD IMAD32I IMADSP XMAD SEL".split()
@@ -37,15 +37,15 @@ _SIMPLE_WIDE = frozenset(
     "MOV UMOV S2R S2UR CS2R IADD3 UIADD3 IADD UIADD IMAD UIMAD LEA ULEA LOP3 ULOP3 SHF USHF PRMT "
     "UPRMT SEL USEL SGXT USGXT BMSK UBMSK VIADD UVIADD R2UR LDC ULDC LDCU".split()
 )
-"""The same of the 128-bit instruction sets."""
+"""Mnemonics of the 128-bit sets that samples execute."""
 _ACCESSES = frozenset(("LDS", "STS", "LDG", "STG"))
 HALF = 16
 """Lanes in a vector."""
 _UNIFORM = 256
 _PIECES = 4
-"""Of 64 bytes, that words are picked from."""
+"""Most pieces of 64 bytes from which words are selected."""
 _FARTHEST = 1 << 24
-"""Bytes between lanes that are gathered with constants: well inside of 32 bits with a sign."""
+"""Most bytes between lanes gathered with constants: well inside a signed 32-bit number."""
 
 
 Pattern = tuple[int, ...]
@@ -67,7 +67,7 @@ class _Sample(ValueOps):
         self._regs: dict[int, U32] = {}
 
     def forget(self, first: int, count: int) -> None:
-        """Drop what is known of registers that get unknown values."""
+        """Drop registers whose values are unknown."""
         for index in range(first, first + count):
             self._regs.pop(index, None)
 
@@ -102,8 +102,8 @@ class _Sample(ValueOps):
         """Not kept."""
 
     def const(self, bank: int, offset: int) -> U32:
-        # Strides are more often even than not; a number that differs between the samples shows
-        # whether the pattern hangs on it.
+        # Strides are mostly even; a number that differs between the samples shows whether the
+        # pattern depends on it.
         at_width = (bank, offset) == (0, self._width_at)
         return const32(self._row if at_width else 1024 * self._number)
 
@@ -115,7 +115,7 @@ class _Sample(ValueOps):
             raise _UnknownError
         return [self.const(bank, offset + 4 * n) for n in range(max(1, size // 4))]
 
-    # Uniform registers, whose numbers follow those of a lane's own here.
+    # Uniform registers are numbered after a lane's own here.
 
     def ureg(self, index: int) -> U32:
         return const32(0) if index == RZ else self.reg(_UNIFORM + index)
@@ -161,7 +161,7 @@ def patterns_of(listing: KernelListing, row: int) -> dict[int, Pattern]:
     """
     if not any(insn.op in _ACCESSES for insn in listing.code.values()):
         return {}
-    # A row of 64 stands for all that are longer.
+    # A row of 64 stands for all longer ones.
     arch = listing.arch
     samples = [_Sample(number, row if row < 64 else 1024, arch) for number in _SAMPLES]
     found = {}
@@ -176,7 +176,7 @@ def patterns_of(listing: KernelListing, row: int) -> dict[int, Pattern]:
 
 
 class _Narrow:
-    """What is executed of 64-bit instructions.
+    """Execution of 64-bit instructions for samples.
 
     Attributes:
         simple: mnemonics.
@@ -192,7 +192,7 @@ class _Narrow:
         self._table[insn.op](sample, insn)
 
     def address(self, sample: Any, insn: Any) -> Any:
-        """Where an access goes."""
+        """Address of an access."""
         return address_of(sample, insn)
 
     def unknown(self, insn: Any) -> tuple[int, int]:
@@ -204,7 +204,7 @@ class _Narrow:
 
 
 class _Wide(_Narrow):
-    """The same of 128-bit instructions."""
+    """Execution of 128-bit instructions for samples."""
 
     simple = _SIMPLE_WIDE
 
@@ -233,7 +233,7 @@ def _address(sample: _Sample, run: _Narrow, insn: Any) -> U64 | None:
             wide = isinstance(address, np.ndarray) and address.dtype == np.uint64
             return lanes64(address if wide else sample.zext(lanes32(address)))
     except (_UnknownError, AttributeError, KeyError, ValueError):
-        # Operands that samples lack are among what may be missing.
+        # Operands missing in samples may be among the unknown ones.
         pass
     finally:
         if not simple:
@@ -242,7 +242,7 @@ def _address(sample: _Sample, run: _Narrow, insn: Any) -> U64 | None:
 
 
 def _pattern(first: U64 | None, second: U64 | None) -> Pattern | None:
-    """What two samples' addresses have in common."""
+    """The pattern common to two samples' addresses; None where they differ."""
     if first is None or second is None:
         return None
     lows = [int(places.min()) for places in (first, second)]

@@ -1,4 +1,4 @@
-"""From one piece of straight code to the next, which a turn may also begin with."""
+"""Continuation from one piece of straight code to the next, at which a turn may also begin."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gpudbg.sm.engines.llvm.kernel.merges import Merges
 from gpudbg.sm.engines.llvm.kernel.registers import NamedState, Registers
 
 MOST_ON = 3
-"""Registers that stay in names from one piece of straight code to the next: those used last."""
+"""Most registers that stay in names between pieces: the ones used last."""
 
 
 @dataclass(slots=True)
@@ -63,7 +63,7 @@ class Pieces:
         )
 
     def _trim(self, most: int) -> None:
-        """Store registers, but for so many that were used last."""
+        """Store registers, except for the `most` used last."""
         now = self.registers.now
         numbers = {n for n in now.dirty_regs if isinstance(now.regs[n], int)}
         late = sorted(now.dirty_regs - numbers, key=lambda n: -self.registers.used.get(n, 0))

@@ -70,7 +70,7 @@ class Reciprocals:
         self.start = start
 
     def mufu(self, function: str, a: Num) -> Num:
-        """As the definition, or by the library."""
+        """Emit MUFU as defined, or as a library call."""
         floats = self.floats
         if function not in ("RCP", "SQRT", "RSQ") or (function == "RSQ" and not self.start):
             return self.runtime.outlined(f"mufu.{function}", (a,))
@@ -100,8 +100,8 @@ class Reciprocals:
         if start.cubic:
             e = self.floats.fused(self._times(e, _CUBE), e, e)
         y = self.corrected(x, self.floats.fused(y0, e, y0))
-        # Without a number, where x is 0, infinite or negative, and an estimate does not end in
-        # a reciprocal, the estimate is right, and so is its half.
+        # Where x is 0, infinite or negative, an estimate that is no reciprocal is already right,
+        # and so is its half.
         more = self.ir.op(f"fcmp ogt {F32} {y}, {half}")
         return self.ir.op(f"select <32 x i1> {more}, {F32} {y}, {F32} {half}")
 

@@ -85,8 +85,9 @@ class NamedState:
         )
 
     def spill(self, kept: NamedState) -> NamedState:
-        """Take out what the record does not hold yet, except for what is late in `kept`, which
-        has no uniform predicates."""
+        """Take out what the record lacks, except for what is late in `kept`, which has no uniform
+        predicates.
+        """
         gone = self.dirty()
         gone.dirty_regs -= kept.dirty_regs
         gone.dirty_preds -= kept.dirty_preds
@@ -102,12 +103,12 @@ class NamedState:
         return gone
 
     def forget_dirty(self) -> None:
-        """Take the record to hold everything."""
+        """Assume that the record holds everything."""
         self.dirty_regs, self.dirty_preds, self.dirty_flags = set(), set(), set()
         self.dirty_uregs, self.dirty_upreds = set(), set()
 
     def dirty_keys(self) -> list[tuple[str, int | str]]:
-        """What the record does not hold yet: ("regs", number) and so on."""
+        """Keys of what the record lacks: ("regs", number) and so on."""
         found: list[tuple[str, int | str]] = [("regs", n) for n in sorted(self.dirty_regs)]
         found += [("preds", n) for n in sorted(self.dirty_preds)]
         found += [("uregs", n) for n in sorted(self.dirty_uregs)]
@@ -146,9 +147,9 @@ class Registers:
         self.used: dict[int, int] = {}
         self.clock = 0
         self._masked: dict[Val, tuple[Val, Executing]] = {}
-        """Register -> what was written to it under a mask, and the lanes for which it is that."""
+        """Register value -> (value written under a mask, executing lanes for which it holds)."""
         self._wholes: dict[Val, Val] = {}
-        """What was written under a mask -> the register."""
+        """Value written under a mask -> the register's value."""
 
     def mark(self) -> NamedState:
         """The state, for `revert`."""
@@ -159,7 +160,7 @@ class Registers:
         self.now = mark
 
     def store(self, names: NamedState) -> None:
-        """Write late state to the record; names it makes are for this path only."""
+        """Store late state to the record; names made here are valid on this path only."""
         ir = self.ir
         for index in sorted(names.dirty_regs):
             place = ir.at("%rec", HEADER_BYTES + ROW_BYTES * index)
@@ -173,7 +174,7 @@ class Registers:
         self.uniform.store(names)
 
     def whole(self, index: int) -> Num:
-        """A register with all its lanes."""
+        """A register's value in all lanes."""
         if index == RZ:
             return 0
         self.used[index] = self.clock
@@ -238,7 +239,7 @@ class Registers:
         self.now.dirty_regs.add(index)
 
     def _raw(self, given: Num, whole: Val) -> Val | None:
-        """What has been written, as a value of its own; None for a number."""
+        """The written value as a value of its own; None for a number."""
         if isinstance(given, int):
             return None
         self.values.joined(given)
@@ -248,14 +249,14 @@ class Registers:
         return raw
 
     def _note(self, value: Val, single: str, origin: tuple[Val, int] | None) -> None:
-        """What is known of a value beside its bits."""
+        """Record facts about a value besides its bits."""
         if single:
             self.floats.singles[value] = single
         if origin is not None:
             self.ints.origins[value] = origin
 
     def every_lane(self, a: Num) -> Num:
-        """A value as other lanes than the executing ones have it."""
+        """A value as lanes that do not execute have it."""
         return self._wholes.get(a, a) if isinstance(a, Val) else a
 
     def reg_pair_write(self, index: int, value: Num) -> None:

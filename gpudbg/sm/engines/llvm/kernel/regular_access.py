@@ -21,7 +21,7 @@ from gpudbg.sm.engines.llvm.kernel.runtime_calls import RuntimeCalls
 from gpudbg.sm.engines.llvm.kernel.sites import Sites
 
 _STEPS_AHEAD = 3
-"""Of memory that is fetched before it is wanted, as a power of two."""
+"""Steps ahead at which memory is prefetched, as a power of two."""
 
 
 class RegularAccess:
@@ -178,14 +178,14 @@ class RegularAccess:
         now = ir.op(f"ptrtoint ptr {places[0]} to i64")
         step = ir.op(f"sub i64 {now}, {ir.get('i64', site, layout.SITE_LAST)}")
         ir.put("i64", now, site, layout.SITE_LAST)
-        # The step from another warp's access to this one comes once, not twice.
+        # The step from another warp's access occurs once, not twice.
         same = ir.op(f"icmp eq i64 {step}, {ir.get('i64', site, layout.SITE_STEP)}")
         ir.put("i64", step, site, layout.SITE_STEP)
         known = ir.get("i64", site, layout.SITE_STRIDE)
         stride = ir.op(f"select i1 {same}, i64 {step}, i64 {known}")
         ir.put("i64", stride, site, layout.SITE_STRIDE)
         ahead = ir.op(f"shl i64 {stride}, {_STEPS_AHEAD}")
-        # Less than a line from here to the next warp is often there already.
+        # The next warp's data less than a line away is usually in the cache.
         steps = [ahead, str(32 * size)] if size >= 4 else [ahead]
         for step in steps:
             for place in places:
@@ -211,13 +211,13 @@ class RegularAccess:
         positive = ir.op(f"icmp sge i64 {offset}, 0")
         odd = ir.op(f"icmp eq i64 {ir.op(f'and i64 {offset}, {size - 1}')}, 0")
         good = ir.op(f"and i1 {odd}, {ir.op(f'and i1 {inside}, {positive}')}")
-        # Without executing lanes nothing is wrong, but the step engine has the least to do then.
+        # Without executing lanes this bails out as well: the step engine then has nothing to do.
         self.exits.bail_unless(good)
         words = self.moves.load_words(ir.at(base, offset), size, signed)
         return [Val(32, word, UNIFORM) for word in words]
 
     def _resolved(self, site: str, address: str, size: int) -> str:
-        """The offset of an address in its allocation; the site is filled if it was another's."""
+        """Offset of an address in its allocation; fills the site where it holds another one."""
         ir = self.ir
         known, ask, after = ir.fresh("known"), ir.fresh("ask"), ir.fresh("after")
         offset = ir.op(f"sub i64 {address}, {ir.get('i64', site)}")
@@ -262,7 +262,7 @@ class RegularAccess:
         size_all = ir.get("i64", "%env", layout.LOCAL_BYTES)
         moved = ir.op(f"sub i64 {ir.op(f'zext i32 {first} to i64')}, {start}")
         place = ir.op(f"add i64 {moved}, {low}")
-        # An address of the low range is negative here, or too large: the library takes it.
+        # An address of the low range becomes negative or too large here: the library takes it.
         left = ir.op(f"sub i64 {size_all}, {place}")
         below = ir.op(f"icmp slt i64 {moved}, 0")
         short = ir.op(f"icmp slt i64 {left}, {size}")

@@ -26,7 +26,7 @@ class RuntimeCalls:
         self._scratch = 0
 
     def begin_instruction(self) -> None:
-        """All scratch rows are free again."""
+        """Free all scratch rows."""
         self._scratch = 0
 
     def new_row(self) -> str:
@@ -39,7 +39,7 @@ class RuntimeCalls:
 
     @contextmanager
     def reusing(self) -> Iterator[None]:
-        """Scratch rows that are taken within it are free again behind it."""
+        """Context: scratch rows taken inside are free again afterwards."""
         kept = self._scratch
         yield
         self._scratch = kept

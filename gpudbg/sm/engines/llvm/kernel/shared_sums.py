@@ -47,7 +47,7 @@ class SharedSums:
         ir.label(fast)
         base = ir.get("ptr", "%rec", layout.SHARED_POINTER)
         places = self.runtime.row_of(Val(32, whole), 32)
-        # Two lanes at a time: what was just stored comes back slowly by single words.
+        # Two lanes at a time: single words just stored are forwarded slowly.
         for lane in range(0, 32, 2):
             offsets = self._two_words(places, lane)
             given = self._two_words(row, lane) if row else ()
@@ -67,14 +67,14 @@ class SharedSums:
         return True
 
     def _two_words(self, row: str, lane: int) -> tuple[str, str]:
-        """Words of a row, of a lane and the next one, as i64."""
+        """Words of a row for a lane and the next one, as i64."""
         both = self.ir.get("i64", row, 4 * lane, 8)
         return self.ir.op(f"and i64 {both}, {FULL}"), self.ir.op(f"lshr i64 {both}, 32")
 
     def _all_inside(self, places: str) -> str:
         """i1: all lanes point to aligned words of shared memory."""
         ir = self.ir
-        # Turned right by the bits that must be 0, an offset is huge unless they are.
+        # Rotate right by the bits that must be 0: a misaligned offset becomes huge.
         pair = f"{LANES32} {places}, {LANES32} {places}, {LANES32} {splat('i32', 2)}"
         turned = ir.op(f"call {LANES32} @llvm.fshr.v32i32({pair})")
         limit = ir.get("i64", "%env", layout.SHARED_BYTES)

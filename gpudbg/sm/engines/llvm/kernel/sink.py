@@ -15,12 +15,12 @@ from gpudbg.sm.engines.llvm.ir.builder import HELD
 _NAME = re.compile(r"%v\d+")
 _DEFINITION = re.compile(r"  (%v\d+) = (\w+)")
 _STAYS = frozenset(("load", "call", "phi", "atomicrmw", "cmpxchg", "alloca"))
-"""Statements that are not repeated elsewhere, but for intrinsics of numbers and held values."""
+"""Statements that are not repeated elsewhere, apart from pure intrinsics and held values."""
 _PURE_CALL = re.compile(r" = call [^@]*@llvm\.(?!prefetch|masked|set|experimental)\w+")
 
 
 def _defines(line: str) -> str:
-    """The name that a statement without effect defines, or ""."""
+    """The name that a pure statement defines, or ""."""
     found = _DEFINITION.match(line)
     if found is None:
         return ""

@@ -25,7 +25,7 @@ class Sites:
         self.before_stores: set[int] = set()
 
     def number(self) -> int:
-        """Of the cache entry of the present instruction."""
+        """Number of the present instruction's cache entry."""
         return self.first + self.numbers.setdefault(self.cursor.pc, len(self.numbers))
 
     def entry(self, writes: bool = False) -> str:

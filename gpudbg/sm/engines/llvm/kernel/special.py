@@ -47,10 +47,10 @@ FIXED = frozenset((2, *range(46, 56), 61, 62))
 """Registers that have one value throughout a launch."""
 
 COMPILED_SREGS = frozenset((*LANE_MASKS, *TIDS, *CTAIDS))
-"""Registers that the record alone tells."""
+"""Registers read from the record alone."""
 
 LAUNCH_SREGS = COMPILED_SREGS | {VIRTUAL_ID, *CLOCKS, *TIMERS}
-"""Registers that the grid loop's bytes tell too."""
+"""Registers that need the grid loop's fields as well."""
 
 TID = FIELDS["tid"].offset
 
@@ -114,7 +114,7 @@ class SpecialRegisters:
         return self.sreg(index) if index in coupled_numbers() else 0
 
     def _clock(self, index: int) -> Val:
-        """Half of a count of instructions."""
+        """One word of a 64-bit instruction count."""
         ir, cursor = self.ir, self.cursor
         left = ir.get("i64", "%env", layout.FIELD["left"])
         turn = ir.op(f"sub i64 {left}, {cursor.budget}")

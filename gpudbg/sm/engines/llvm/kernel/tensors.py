@@ -22,7 +22,7 @@ from gpudbg.sm.record import FIELDS
 
 
 class Tensors:
-    """What a whole warp computes together."""
+    """Operations of a whole warp."""
 
     def __init__(
         self,
@@ -41,7 +41,7 @@ class Tensors:
         self.instruments, self.ints = instruments, ints
 
     def _whole_warp(self) -> None:
-        """Leave unless all lanes execute, which code for any lanes learns when it runs."""
+        """Leave unless all lanes execute; code for any lanes tests this at run time."""
         lanes = self.cursor.exec
         if lanes == FULL:
             return
@@ -52,7 +52,7 @@ class Tensors:
         self.cursor.exec = FULL
 
     def load_rows(self, address: Num, count: int) -> Sequence[Num]:
-        """Rows that the first lanes give the addresses of."""
+        """Emit a load of rows whose addresses the first lanes hold."""
         self._whole_warp()
         self._note("load", address, count // 8)
         address = self.library.rank.own(address)
@@ -63,7 +63,7 @@ class Tensors:
             self.cursor.exec = FULL
 
     def load_matrices(self, address: Num, count: int) -> Sequence[Num]:
-        """Rows of 16 bytes, which lie in registers as they lie in memory."""
+        """Emit LDSM: rows of 16 bytes that lie in registers as in memory."""
         self._whole_warp()
         self._note("load", address, count)
         address = self.library.rank.own(address)
@@ -73,7 +73,7 @@ class Tensors:
         return [Val(32, self.ir.get("<32 x i32>", goal, 0, 64)) for goal in goals]
 
     def store_matrices(self, address: Num, registers: Sequence[Num]) -> None:
-        """The inverse."""
+        """Emit STSM, the inverse."""
         self._whole_warp()
         count = len(registers)
         self._note("store", address, count)
@@ -84,7 +84,7 @@ class Tensors:
         self.library.mark("shared", address, 16, FULL >> (32 - 8 * count))
 
     def _note(self, how: str, address: Num, count: int) -> None:
-        """Tell observers of the lanes that give addresses."""
+        """Report an access of the lanes that hold addresses to the instruments."""
         self.cursor.exec = FULL >> (32 - 8 * count)
         self.instruments.note_access(how, "shared", address, 16)
         self.cursor.exec = FULL
@@ -152,7 +152,7 @@ class Tensors:
             self.registers.reg_write(shape.d.register + n, value)
 
     def _descriptor(self, word: Num) -> str:
-        """The scalar that all lanes have."""
+        """The common scalar of all lanes."""
         if isinstance(word, int) or word.shape is UNIFORM:
             return self.library.values.scalar(word, 64)
         every = self.library.values.whole(word, 64)
@@ -173,7 +173,7 @@ class Tensors:
     ) -> list[str]:
         """Rows of the four registers of A: those of the warp, or read from shared memory."""
         if shape.a.layout is not None:
-            # The operand's sign is the bit that says so of A in memory, too.
+            # The sign bit of the instruction applies to A in memory as well.
             first, flip = shape.a.register, sign if shape.a.negative else 0
             values = [self.registers.reg(first + n) for n in range(4)]
             return [

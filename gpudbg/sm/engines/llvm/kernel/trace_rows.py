@@ -1,7 +1,7 @@
 """Code that notes instructions and accesses for observers of batches (`gpudbg.sm.trace`).
 
-A block takes rows for all it notes at its head, where it leaves if there is no room; an exit in its
-middle gives back those of what has not executed.
+A block reserves all its rows at its head, and leaves there if there is no room; an exit in its
+middle releases rows of instructions that have not executed.
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ SIZES = {
 }
 """Rows of a trace and bytes of one."""
 MOST = 2 * LONGEST
-"""Rows of a block."""
+"""Most rows of a block."""
 _ORDERED = ("ordered", "near_ordered")
 
 
 @dataclass(slots=True)
 class _Taken:
-    """Rows of one trace that the present block has taken.
+    """Rows of one trace that the present block has reserved.
 
     Attributes:
         place: where their number is.
@@ -92,16 +92,16 @@ class TraceRows(Instrument):
         return self.cursor.index
 
     def revert(self, mark: int) -> None:
-        """Forget rows of an instruction."""
+        """Release rows of the present instruction."""
         for rows in self._taken.values():
             rows.by = [index for index in rows.by if index < mark]
 
     def clear(self) -> None:
-        """The present block has taken no rows yet."""
+        """Begin a block without reserved rows."""
         self._taken = {}
 
     def begin_block(self) -> None:
-        """Take rows, at the block's head."""
+        """Reserve rows, at the block's head."""
         ir = self.ir
         taken = {kind: self._take(kind) for kind in self.traced}
         for kind, rows in taken.items():
@@ -125,7 +125,7 @@ class TraceRows(Instrument):
         self.exits.new_point()
 
     def _take(self, kind: str) -> _Taken:
-        """Leave unless there is room for all that a block can note."""
+        """Emit an exit unless there is room for all rows that a block can note."""
         ir = self.ir
         place = ir.get("ptr", "%env", layout.TRACES[kind])
         first = ir.get("i64", place)
@@ -195,7 +195,7 @@ class TraceRows(Instrument):
                 self._access_row(trace, what)
 
     def finish_block(self) -> None:
-        """Write how many rows the block takes, where it takes them."""
+        """Write how many rows the block reserves, where it reserves them."""
         for rows in self._taken.values():
             assert len(rows.by) <= MOST
             assert rows.count is not None

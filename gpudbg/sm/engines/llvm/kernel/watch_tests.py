@@ -22,9 +22,9 @@ from gpudbg.sm.record import FIELDS
 from gpudbg.sm.selection import ANY, Tests, touched_by
 
 ROW_BYTES = 32
-"""Of a range or an owner in the table: low, size, CTA, warp."""
+"""Bytes of a table row for a range or owner: low, size, CTA, warp."""
 _FAR = {32: 0x7FFF_0000, 64: -(1 << 48)}
-"""Where a range lies that the present warp cannot touch, by the bits of its addresses."""
+"""By the bits of addresses: where a range is placed that the present warp cannot touch."""
 _INDEX = FIELDS["index"].offset
 
 
@@ -144,12 +144,12 @@ class WatchTests(Instrument):
 
 
 def _cut(name: str, whole: str, bits: int) -> str:
-    """A statement that gives a number in 64 bits another name, in so many bits."""
+    """A statement that truncates a 64-bit number to `bits` under another name."""
     return f"{name} = {f'trunc i64 {whole} to i32' if bits == 32 else f'add i64 {whole}, 0'}"
 
 
 def _numbers(n: int) -> list[str]:
-    """Statements that read a row of the table."""
+    """Statements that read row `n` of the table."""
     names = enumerate(("low", "size", "cta", "warp"))
     rows = ((f"%w{n}.{name}", f"%w{n}.{name}p", ROW_BYTES * n + 8 * at) for at, name in names)
     return [
@@ -163,7 +163,7 @@ def _numbers(n: int) -> list[str]:
 
 
 def _mine(n: int) -> list[str]:
-    """Statements that tell whether the present warp is one that a row is about."""
+    """Statements that test whether row `n` is about the present warp."""
     out = []
     for name in ("cta", "warp"):
         place = f"%w{n}.{name}"
