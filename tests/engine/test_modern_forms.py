@@ -271,3 +271,23 @@ def test_functions_that_only_later_architectures_have(tmp_path: Path) -> None:
         if seed:
             held[:, :2] = (near * 2.0 ** (LANES % 7 * 4.0)).view(np.uint32).reshape(32, 2)
         assert "MUFU" not in agree(lines, held, "sm_80", tmp_path)
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_barriers_whose_number_and_size_are_computed(packed: bool, tmp_path: Path) -> None:
+    """Two warps meet at each of two barriers; others pass them by with arrivals."""
+    warps = np.arange(128, dtype=np.uint32) // 32
+    held = np.zeros((128, 32), np.uint32)
+    held[:, 1] = 3 + warps // 2 + (64 << 16)
+    held[:, 2], held[:, 3] = 64, warps
+    number, size = ("R9", "R9") if packed else ("0x5", "R10")
+    lines = [
+        f"ISETP.LT.U32.AND P0, PT, R11, {4 if packed else 2}, PT",
+        f"@P0 BAR.SYNC.DEFER_BLOCKING {number}, {size}",
+        "BAR.SYNC.DEFER_BLOCKING R9, 0x40",
+        "IADD3 R12, R12, 0x1, RZ",
+        "BAR.RED.POPC.DEFER_BLOCKING R9, 0x40, P0",
+        "B2R.RESULT R13, P1",
+        "BAR.SYNC.DEFER_BLOCKING 0x0",
+    ]
+    assert "BAR" not in agree(lines, held, "sm_80", tmp_path)

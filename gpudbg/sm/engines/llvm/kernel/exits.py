@@ -115,6 +115,16 @@ class Exits:
             label = point.labels[code] = self.ir.fresh("x")
         return label
 
+    def leave_at_barrier(self, code: str) -> None:
+        """Leave here for a BAR whose code (an i32) is computed; the block ends."""
+        ir, cursor = self.ir, self.cursor
+        point = self._point_at(cursor.pc, cursor.index)
+        # As of `side_exit`.
+        point.rows = self.rows_of(point.executed + 1)
+        self._store(point)
+        why = ir.op(f"or i32 {ir.op(f'shl i32 {code}, 8')}, {int(Left.BARRIER)}")
+        ir.line(f"ret i32 {why}")
+
     def write_exits(self) -> None:
         """Emit the code of all exits so far."""
         for point in self.points:
@@ -132,12 +142,17 @@ class Exits:
         ir.label(out)
         codes = ", ".join(f"[ {code}, %{label} ]" for code, label in point.labels.items())
         code = ir.op(f"phi i32 {codes}")
+        self._store(point)
+        ir.line(f"ret i32 {code}")
+
+    def _store(self, point: DeoptPoint) -> None:
+        """Bring the record to where it was at a point."""
+        ir = self.ir
         self.registers.store(point.names)
         self.store_budget(point.left, point.executed)
         for place, first, more in point.rows:
             ir.put("i64", ir.op(f"add i64 {first}, {more}"), place)
         ir.line(f"store i64 {point.pc}, ptr %pcs")
-        ir.line(f"ret i32 {code}")
 
     def store_budget(self, left: str, executed: int) -> None:
         """Emit a store of what is left of the budget after some instructions."""

@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection
 from functools import partial
 from typing import Any
 
+from gpudbg.mem.lanes import WARP_SIZE
 from gpudbg.sm.barriers import compiled as barriers
 from gpudbg.sm.convergence.groups import BACKWARD, POLL
 from gpudbg.sm.engines.llvm import layout
@@ -38,6 +39,8 @@ PC = FIELDS["pc"].offset
 WORDS = "<4 x i32>"
 LANES = "<32 x i32>"
 assert READY == APART + 4
+MOST_THREADS = 1024
+"""Of a block, and so of a barrier."""
 
 
 class GroupFlow(FlowParts):
@@ -452,17 +455,51 @@ class GroupFlow(FlowParts):
     ) -> None:
         ir, values, cursor = self.ir, self.values, self.cursor
         threads = 0 if count is None else count
-        if not isinstance(threads, int) or not isinstance(barrier_id, int) or barrier_id > 15:
-            raise Slow("a barrier whose number or size is computed")
+        known = isinstance(threads, int) and isinstance(barrier_id, int)
+        if isinstance(barrier_id, int) and barrier_id > 15:
+            raise Slow("no such barrier")
+        if isinstance(threads, int) and threads % WARP_SIZE:
+            raise Slow("a barrier of parts of warps")
         lanes = values.mask_bits(cursor.exec)
         self._skip_none(lanes)
         self._whole(lanes)
+        computed = "" if known else self._computed_barrier(mode, barrier_id, threads, reduce_op)
         if mode == "RED":
             voted = values.mask_bits(self.ints.mand(FULL if pred is None else pred, cursor.exec))
             for name, mask in (("voted", voted), ("voters", lanes)):
                 ir.put("i64", ir.op(f"zext i32 {mask} to i64"), "%env", layout.FIELD[name])
+        if computed:
+            self.exits.leave_at_barrier(computed)
+            cursor.terminated = True
+            return
+        assert isinstance(barrier_id, int)
+        assert isinstance(threads, int)
         code = barriers.code_of(mode, barrier_id, reduce_op, threads)
         self._end(self.exits.side_exit(Left.BARRIER, cursor.pc, code))
+
+    def _computed_barrier(self, mode: str, number: Num, threads: Num, reduce_op: str) -> str:
+        """`barriers.code_of` where number or size are computed; leave where they are none."""
+        ir, given = self.ir, []
+        for value, first, most in ((number, 0, 15), (threads, 1, MOST_THREADS)):
+            if isinstance(value, int):
+                given.append(str(value))
+                continue
+            word = self._word(value)
+            small = ir.op(f"icmp ule i32 {ir.op(f'sub i32 {word}, {first}')}, {most - first}")
+            self.exits.bail_unless(small)
+            if value is threads:
+                rest = ir.op(f"and i32 {word}, {WARP_SIZE - 1}")
+                self.exits.bail_unless(ir.op(f"icmp eq i32 {rest}, 0"))
+            given.append(word)
+        about = barriers.code_of(mode, 0, reduce_op, 0)
+        size = ir.op(f"shl i32 {given[1]}, 8")
+        return ir.op(f"or i32 {ir.op(f'or i32 {given[0]}, {size}')}, {about}")
+
+    def _word(self, value: Num) -> str:
+        """What all executing lanes have; leave where they have not the same."""
+        if self.values.uniform(value):
+            return self.values.scalar(value, 32)
+        return self._same(value, self.values.mask_bits(self.cursor.exec))
 
     def barrier_result(self) -> tuple[Num, Mask]:
         count = Val(32, self.ir.get("i32", "%rec", BAR_COUNT), UNIFORM)
