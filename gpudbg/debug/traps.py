@@ -97,7 +97,7 @@ class SessionTraps(Attached["Inferior"]):
             self.install(table.trap.handler, table.trap.entry, table.trap.argument)
             log = self._inferior.grid.log
             if first and log is not None:
-                # A grid that begins with it has the same state: nobody has changed that.
+                # A grid that begins with it has the same state: that was not changed.
                 log.begins_here()
 
     def install(

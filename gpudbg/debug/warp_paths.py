@@ -59,7 +59,7 @@ class Path:
 def paths(
     active: int, exited: int, offset: int, stack: Sequence[StackEntry], running: str = "run"
 ) -> tuple[Path, ...]:
-    """Running path first, then the stack from the top; entries nobody waits at have mask 0.
+    """Running path first, then the stack from the top; entries without waiting lanes have mask 0.
 
     Args:
         active, exited: lane masks of the warp.

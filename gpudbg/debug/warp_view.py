@@ -561,7 +561,7 @@ class WarpView:
 
     @property
     def UP(self) -> UniformPredicateFile:  # noqa: N802 - the uniform predicates' name in SASS
-        """Uniform predicates, likewise."""
+        """Uniform predicates, from sm_75 on: `UP[0]` is what the 32 lanes' groups see."""
         return UniformPredicateFile(self)
 
     @property

@@ -5,7 +5,7 @@
     monitor      the machine's events as executed instructions with their accesses
     races        happens-before by vector clocks (`clocks`)
     memory       accesses outside of what is allocated, leaks
-    definedness  values nobody has written, followed to where they decide something
+    definedness  values never written, followed to where they decide something
     barriers     barriers and shuffles that not every lane takes part in
     performance  bank conflicts, coalescing, divergence
     run          a check of launches from begin to end

@@ -228,7 +228,7 @@ class AsyncRaceCheck(RaceCheck):
         self, clock: WarpClock, step: ExecutedInstruction, touch: Touch, facts: Facts
     ) -> None:
         if step.pc in self._handed.strong and not facts.strong:
-            # In a cluster, accesses of its blocks too: the code around them tells no scope.
+            # The code around them tells no scope: assume the whole cluster, where there is one.
             facts = replace(facts, strong=GPU if len(step.warp.cta.cluster.ctas) > 1 else CTA)
         for home, part in self._homes(step, touch):
             if home is not None:

@@ -61,7 +61,7 @@ def matrices_bits(
     warp: WarpState, insn: Any, event: MatricesRead, marks: U8
 ) -> tuple[Rows, int, int] | None:
     """What is undefined of a product of a warp group because of shared memory: (results, the first
-    byte that nobody has written, bytes of its element); None: nothing.
+    byte never written, bytes of its element); None: nothing.
 
     Args:
         marks: of the CTA's shared memory, not 0 where undefined.

@@ -1,4 +1,4 @@
-"""Values that nobody has written, followed to where they decide something.
+"""Values never written, followed to where they decide something.
 
 Every register has a mask of undefined bits beside it, every byte of memory without contents a
 mark.  Moving a value moves what is undefined of it; arithmetic makes the whole result undefined
@@ -123,7 +123,7 @@ class DefinednessCheck(RunCheck):
     """Follows undefined values through one launch.
 
     Args:
-        registers: report registers that nobody has written, too.
+        registers: report registers never written, too.
         at_load: report the load of an undefined byte, whatever becomes of it.
         constants: of the launch, where comparisons with them are to be followed.
         system_shared: bytes at the begin of shared memory that are not the kernel's.

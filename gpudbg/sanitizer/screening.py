@@ -80,9 +80,7 @@ def _function() -> Callable[..., int]:
 
 
 def reached_code(session: DebugSession, instructions: Code) -> list[tuple[int, Any]] | None:
-    """Instructions of the sections that a kernel's calls reach; None where a call's target is
-    unknown.
-    """
+    """Instructions of the sections that a kernel's calls reach; None where a call's target is unknown, or takes from the heap."""
     image = session.launch.image
     found: list[tuple[int, Any]] = []
     todo, known = [session.launch.kernel.section], {session.launch.kernel.section}
@@ -177,7 +175,7 @@ class Screening(Observer):
             instructions: (pc, instruction) of all that is placed.
             emulated: pcs of loads that belong to an atomic the compiler made.
             volatile_data: volatile accesses race as others do.
-            undefined: allocations with bytes that nobody has written, which are not 0 in the row.
+            undefined: allocations with bytes never written, which are not 0 in the row.
             symbols: accesses that go through the address of a variable.
         """
         self._symbols, self._left = symbols, False

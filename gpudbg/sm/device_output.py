@@ -62,7 +62,7 @@ class Heap:
 
     Attributes:
         used: bytes that are out.
-        blocks: what malloc gave and nobody has freed.
+        blocks: allocated by malloc and not freed.
     """
 
     limit: int

@@ -49,7 +49,7 @@ class Gpu:
     Attributes:
         arch: "sm_50" .. "sm_62".
         num_sms: streaming multiprocessors.
-        fixed_sms: somebody chose their number; else a launch whose clusters need more gets them.
+        fixed_sms: their number was chosen; else a launch whose clusters need more gets them.
         seed: of the schedule of every launch; 0 is round-robin.
         quantum: instructions of a turn.
         memory: device memory.
@@ -174,7 +174,7 @@ def _free(memory: DeviceMemory, allocations: list[Allocation]) -> None:
 
 @dataclass(eq=False, slots=True, weakref_slot=True)
 class Module:
-    """A program on a GPU; its variables are freed when nobody has it any more.
+    """A program on a GPU; its variables are freed when it is no longer referenced.
 
     Attributes:
         gpu: where it is.

@@ -591,7 +591,7 @@ class Grid:
         self._residency.clear()
 
     def dispose(self) -> None:
-        """Take the launch apart once nobody runs it any more, so that its memory is free at once:
+        """Take the launch apart once it runs no more, so that its memory is free at once:
         its parts keep one another.
         """
         self._residency.dispose()
@@ -624,7 +624,7 @@ class Grid:
             self.fill()
 
     def observed(self, event: str | None = None) -> bool:
-        """Whether anybody listens: at all, or to one event."""
+        """Whether there are observers: at all, or of one event."""
         return self.launched.observed(event)
 
     def tick(self) -> None:
@@ -633,7 +633,7 @@ class Grid:
             self.gpu.on_progress(self)
 
     def _fast_engine(self) -> WarpEngine | None:
-        """The run engine, where this launch has one and nobody observes single instructions."""
+        """The run engine, where this launch has one and no observer needs single instructions."""
         observers = self.launched.observers
         if self.fast is None or observers.steps or self.traps.needs_step_engine:
             return None

@@ -69,6 +69,6 @@ class Launched:
         return self.residency.finished_ctas == self.config.ctas
 
     def observed(self, event: str | None = None) -> bool:
-        """Whether anybody listens: at all, or to one event."""
+        """Whether there are observers: at all, or of one event."""
         found = self.observers
         return bool(found.members if event is None else found.hooks[event])

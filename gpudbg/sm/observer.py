@@ -1,7 +1,7 @@
 """Events of a run for sanitizers, tracers, recorders and coverage.
 
 An observer overrides the hooks it wants.  `Observers` keeps a tuple of bound hooks per event, so
-an event nobody wants costs nothing.  A hook must not run the grid, prompt or block.
+an event without observers costs nothing.  A hook must not run the grid, prompt or block.
 """
 
 from __future__ import annotations
@@ -138,7 +138,7 @@ class Observer:
     def refused(self, warp: WarpState, fault: MemoryFault, access: str, size: int) -> None:
         """Lanes of a load, store, atomic or free (`access`) may not touch memory where they point.
 
-        With an observer that wants this event such an access ends nobody: these lanes are left
+        With an observer that wants this event such an access ends no warp: these lanes are left
         out, their loads give 0, and the instruction goes on.
         """
 
@@ -207,7 +207,7 @@ def _hook(observer: Observer, event: str) -> Callable[..., None] | None:
 
 
 class Observers:
-    """Hooks by event: `hooks["access"]` is a tuple of callables, empty when nobody listens.
+    """Hooks by event: `hooks["access"]` is a tuple of callables, empty without observers.
 
     Attributes:
         members: the observers, in the order they were added.

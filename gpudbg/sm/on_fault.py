@@ -41,7 +41,7 @@ class OnFault:
     """A device's policy for illegal accesses, and the accesses it dropped.
 
     Attributes:
-        goes_on: they end nobody.
+        goes_on: they end no warp.
         total: lanes of accesses that were dropped.
     """
 

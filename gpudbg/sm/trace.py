@@ -191,8 +191,8 @@ class Trace:
 
     Attributes:
         kinds: what is noted, of `BATCHED`.
-        instructions, accesses: rows, where somebody wants them.
-        ordered, near: rows of accesses and of what orders them, where somebody wants them.
+        instructions, accesses: rows, where observers want them.
+        ordered, near: rows of accesses and of what orders them, where observers want them.
         readers: hooks that take a `Batch`.
         access_readers: hooks that take an `AccessBatch`.
         ordered_readers, near_readers: hooks that take such rows, valid during the call.

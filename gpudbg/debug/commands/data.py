@@ -328,7 +328,7 @@ def _remember(session: DebugSession, space: str, address: int, unit: int, value:
 
 @typed_row
 class MemoryWords:
-    """Units of memory from an address on; `never_written` is where nobody has written."""
+    """Units of memory from an address on; `never_written` is where memory was never written."""
 
     space: str = column()
     address: int = column()

@@ -251,7 +251,7 @@ class LaunchHistory(Attached["Inferior"]):
         """Move the launch to a position without reporting a stop there.
 
         Raises:
-            SearchInterruptedError: somebody has interrupted it.
+            SearchInterruptedError: it was interrupted.
         """
         event = self._travel(target)
         if event is not None and event.kind == "interrupted":

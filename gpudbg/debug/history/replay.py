@@ -466,7 +466,7 @@ class Replay:
             observer: observes what happens meanwhile.
 
         Raises:
-            SearchInterruptedError: somebody has interrupted it.
+            SearchInterruptedError: it was interrupted.
         """
         with self.quiet(observer):
             while self.at < high:

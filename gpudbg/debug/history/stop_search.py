@@ -42,7 +42,7 @@ class StopSearch:
         """Go on to a position; the last stop before it.
 
         Raises:
-            SearchInterruptedError: somebody has interrupted it.
+            SearchInterruptedError: it was interrupted.
         """
         kept = [(point, point.hits, point.ignore) for point in self._points]
         addresses, watching = self._points.addresses(), self._watch.arm()

@@ -61,7 +61,7 @@ class ImagePicture:
         values: raw numbers, (height, width, channels); `shown` the channels that make colours.
         shades: the range of the colours.
         fresh: texels written since the stop before.
-        writers: pc, CTA, thread and count by texel, or None where nobody has written.
+        writers: pc, CTA, thread and count by texel, or None where memory was never written.
         outside: instructions with lanes outside, `edges` the rows and columns they missed, by side.
         modes: address modes and filter of a texture.
     """

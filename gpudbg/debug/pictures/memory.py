@@ -46,7 +46,7 @@ class MemoryPage:
     """A window into one address space; `allocations` are (base, bytes, name, tag) of the map.
 
     `element` is the type its words are known to have (`f32`), or "".  `unwritten` are the bytes
-    that were given no contents and that nobody has written.
+    given no contents and never written.
     """
 
     space: str

@@ -1,6 +1,6 @@
 """The launch's buffers: whole ones, looked at again only when written to.
 
-A mark is made at every stop: a buffer nobody wrote to since keeps its row, and what has changed is
+A mark is made at every stop: a buffer not written since keeps its row, and what has changed is
 counted from the mark of the stop before.
 """
 
@@ -30,9 +30,8 @@ PLOT = 40
 class OutputRow:
     """One buffer of the launch.
 
-    `values` are the first elements; `changed`, `strange` (what is not finite, in words) and
-    `means` (of parts, NaN where one is not finite) are of all.  `unwritten` says how many elements
-    nobody has written, `never` which of the first.
+    `values` are the first elements; `changed`, `strange` (what is not finite, in words) and `means`
+    (of parts, NaN where one is not finite) are of all.  `unwritten` says how many elements were never written, `never` which of the first.
     """
 
     name: str

@@ -329,7 +329,7 @@ def run_to(replay: Replay, high: Position, paused: Callable[[], None] = lambda: 
         paused: called after each piece of it.
 
     Raises:
-        SearchInterruptedError: somebody has interrupted it.
+        SearchInterruptedError: it was interrupted.
     """
     while replay.at < high:
         last = high.tick if high.moves == replay.at.moves else None

@@ -168,7 +168,7 @@ class _Probe(Observer):
 
 
 class _DroppingProbe(_Probe):
-    """The same where somebody has refused accesses left out."""
+    """A probe for where an observer has refused accesses skipped."""
 
     def refused(self, warp: WarpState, fault: MemoryFault, access: str, size: int) -> None:
         """The access is made again without the lanes that may not make it."""

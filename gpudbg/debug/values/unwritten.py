@@ -1,4 +1,4 @@
-"""Memory that was given no contents and that nobody has written: how every view asks for it.
+"""Memory given no contents and never written: how every view asks for it.
 
 What a view says of it is `WORDS`, as it says of registers; where it is not known (a large launch
 from Python that ran as compiled code, `gpudbg.sm.written`) it says `UNKNOWN`.
@@ -35,7 +35,7 @@ _WALKS: WeakKeyDictionary[Symbols, Liveness | LocalLiveness | None] = WeakKeyDic
 def never_written(
     inferior: Inferior, space: str, address: int, size: int, lane: int | None = None
 ) -> npt.NDArray[np.bool_] | None:
-    """Which bytes, as a lane of the focused warp sees them, nobody has given a value.
+    """Which bytes, as a lane of the focused warp sees them, were never given a value.
 
     Args:
         space, address: as for `SessionMemory.read`.
@@ -72,7 +72,7 @@ def never_written(
 
 
 def never_in_any_lane(inferior: Inferior, result: Result) -> bool:
-    """Whether a value in memory is one that nobody has written, in all lanes that have it."""
+    """Whether a value in memory is one never written, in all lanes that have it."""
     place, size = result.place, max(result.type.size, 1)
     if place is None or place.kind != "memory" or place.addresses is None or result.values.any():
         return False
@@ -85,7 +85,7 @@ def never_in_any_lane(inferior: Inferior, result: Result) -> bool:
 
 
 def not_known(inferior: Inferior, space: str, address: int) -> bool:
-    """Whether it is not known if somebody has written what was given no contents.
+    """Whether it is unknown if memory without contents was written.
 
     Args:
         space, address: as for `never_written`.
@@ -101,7 +101,7 @@ def not_known(inferior: Inferior, space: str, address: int) -> bool:
 
 
 def elements_never_written(buffer: Any, most: int) -> npt.NDArray[np.bool_] | None:
-    """Which of a buffer's first elements have bytes that nobody has written; None where it was
+    """Which of a buffer's first elements have bytes never written; None where it was
     given contents, or it is not known."""
     allocation, size = buffer.allocation, buffer.dtype.itemsize
     if not allocation.uninitialized or allocation.marks is None:

@@ -49,7 +49,7 @@ def output_lines(inferior: Inferior) -> list[str]:
 
 
 def buffer_text(buffer: Any) -> str:
-    """`array_words` of a buffer, and how much of it nobody has written."""
+    """`array_words` of a buffer, and how much of it was never written."""
     words = buffer_words(buffer)
     return array_words(buffer.array()) + (f"  {words}" if words else "")
 

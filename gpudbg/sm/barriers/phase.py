@@ -48,7 +48,7 @@ class Barriers:
     Attributes:
         slots: present phases, by barrier number.
         allocated: barriers the kernel asked for; using another is an error.
-        used: whether `slots` exist; they are made when somebody first asks for them.
+        used: whether `slots` exist; they are made on first use.
     """
 
     __slots__ = ("allocated", "slots", "used")

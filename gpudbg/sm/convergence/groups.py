@@ -50,7 +50,7 @@ class Group:
         activation: what they wait for at a BSYNC.
         exclusive: a WARPSYNC.EXCLUSIVE released them: no others join them.
         passes: a BAR follows their WARPSYNC (`waiting.leads_to_barrier`).
-        waited: times that nobody was ready while they waited.
+        waited: rounds without a ready group while they waited.
     """
 
     pc: int
@@ -68,7 +68,7 @@ class Groups:
 
     Attributes:
         parked: the other groups, the one that has waited longest first.
-        running: whether the warp's pc and mask are a group's; else nobody can run.
+        running: whether the warp's pc and mask are a group's; else no group can run.
         exclusive: of the running group.
         backward_count: backward branches while others wait, since lanes have yielded.
         passed: lanes that have gone on although others wait for them in a WARPSYNC.

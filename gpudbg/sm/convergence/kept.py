@@ -8,7 +8,7 @@ at a CTA barrier) is a `Groups` object alone: the record then says `apart`, and 
 control flow of the warp to the step engine.
 
 The kind of an entry: its state, from bit 8 on the number of the activation it waits for, from bit
-16 on how often nobody was ready while it waited.
+16 on the rounds without a ready group meanwhile.
 """
 
 from __future__ import annotations

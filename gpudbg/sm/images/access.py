@@ -114,7 +114,7 @@ class Writers:
 
     Attributes:
         pc, cta, thread: by texel: code address, linear CTA number, linear thread number in it.
-        count: writes so far; 0 is a texel nobody has written.
+        count: writes so far; 0 is a texel never written.
     """
 
     __slots__ = ("count", "cta", "pc", "shape", "thread")

@@ -161,7 +161,7 @@ class Schedule:
     def settle(self, over: bool, polls: bool = False) -> None:
         """Record whether the turn in progress is over, after its instructions were spent.
 
-        With `polls`, once in the turn, its warp may wait for somebody of another block: the next
+        With `polls`, once in the turn, its warp may wait for a warp of another block: the next
         one has its turn after it.
 
         It lasts to the next turn point (`schedule.turns`), so its count may be used up before.

@@ -176,7 +176,7 @@ def read_memory_bytes(call: MiCall) -> Fields:
 
 
 def _never_fields(session: DebugSession, ref: MemoryRef, count: int) -> Fields:
-    """A field of our own, which clients pass over: the bytes that nobody has written."""
+    """A field of our own, which clients pass over: the bytes never written."""
     never = never_written(session, ref.space, ref.address, count)
     if never is None or not never.any():
         return {}

@@ -128,7 +128,7 @@ def page_rows(page: MemoryPage, form: str, width: int = 0, blank: str = "·") ->
 def _with_blanks(
     text: str, unwritten: frozenset[int], start: int, size: int, column: ByteColumn, blank: str
 ) -> str:
-    """A word, with blanks for the bytes that nobody has written: all of them in decimal forms."""
+    """A word, with blanks for the bytes never written: all of them in decimal forms."""
     never = [start + k in unwritten for k in range(size)]
     if all(never):
         return blank * (2 * size if column.hex else 2)

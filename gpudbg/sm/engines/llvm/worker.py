@@ -221,7 +221,7 @@ class Worker:
         """Set the numbers of CTAs to begin before it takes others from the shared count.
 
         Args:
-            chunk: how many at a time at most; 0: nobody else takes from the count.
+            chunk: how many at a time at most; 0: no other thread takes from the count.
             spread: it takes one of so many that wait at the time.
         """
         self.put("own", numbers.start)

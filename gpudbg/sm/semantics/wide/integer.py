@@ -251,7 +251,7 @@ def lea(m: WideMachine, i: WideInsn) -> None:
 
 
 def _lea_sum(m: WideMachine, i: WideInsn, first: Value) -> None:
-    """The sum of LEA where nobody asks for its carry."""
+    """The sum of LEA whose carry is unused."""
     low = m.add(first, integer(m, i.o["b"]))
     write(m, i, m.add(low, carry_word(m, i, "pa")) if "X" in i.m else low)
 

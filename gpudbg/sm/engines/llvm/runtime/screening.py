@@ -92,7 +92,7 @@ all lanes.
 WARP_BYTES: Final = 16
 CTA_BYTES: Final = 64 + 32 * WARP_BYTES
 """Of a resident CTA: its number + 1, its count, the count at its last barrier, who has arrived,
-pc of the first that did, its shared words, bytes of its shared memory that nobody has written,
+pc of the first that did, its shared words, bytes of its shared memory never written,
 whether `screening_near` judges that; of each warp: lanes of the last access (all where all
 were active), counts when those lanes began, when all lanes were last together, at `__syncwarp`."""
 _NUMBER, _COUNT, _BARRIER, _ARRIVED, _PC, _SHARED, _UNWRITTEN, _NEAR, _WARPS = range(0, 72, 8)
