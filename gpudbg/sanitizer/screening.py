@@ -80,7 +80,9 @@ def _function() -> Callable[..., int]:
 
 
 def reached_code(session: DebugSession, instructions: Code) -> list[tuple[int, Any]] | None:
-    """Instructions of the sections that a kernel's calls reach; None where a call's target is unknown, or takes from the heap."""
+    """Instructions of the sections that a kernel's calls reach; None where a call's target is
+    unknown, or takes from the heap.
+    """
     image = session.launch.image
     found: list[tuple[int, Any]] = []
     todo, known = [session.launch.kernel.section], {session.launch.kernel.section}

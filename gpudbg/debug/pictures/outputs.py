@@ -31,7 +31,8 @@ class OutputRow:
     """One buffer of the launch.
 
     `values` are the first elements; `changed`, `strange` (what is not finite, in words) and `means`
-    (of parts, NaN where one is not finite) are of all.  `unwritten` says how many elements were never written, `never` which of the first.
+    (of parts, NaN where one is not finite) are of all.  `unwritten` says how many elements were
+    never written, `never` which of the first.
     """
 
     name: str
