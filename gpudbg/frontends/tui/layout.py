@@ -120,7 +120,9 @@ def _preset(width: int, height: int, stacked: tuple[tuple[str, ...], ...]) -> Ar
 
 
 def _source_first(width: int, height: int) -> Arrangement:
-    """The source large, instructions folded below it; variables, frames and warps beside it."""
+    """The source-first arrangement: source large, instructions below; variables, frames and warps
+    beside.
+    """
     rows, top = _rows(width, height, bar=height >= 24)
     room = max(height - top - 1, 12)
     console = max(3, room // 6)
@@ -133,7 +135,7 @@ def _source_first(width: int, height: int) -> Arrangement:
             ((*NAMES, "registers", *MEMORY_SLOT), names), (("console",), console),
         ]  # fmt: skip
         return Arrangement(size_of(width), _stack(upper, 0, top, width), rows)
-    # Lanes have room beside their names and words, as in the other layouts.
+    # Keep room for the lanes beside names and words, as in the other layouts.
     left = min(width * 11 // 20, width - LANE_COLUMNS - 1)
     right, x = width - left - 1, left + 1
     frames = max(4, room // 6)
@@ -251,7 +253,7 @@ def _right(
         parts: Parts = [(("warps",), warps), (PATHS, paths), (VALUES_SLOT, free)]
         return list(_stack(parts, x, top, width))
     if extra >= 12:
-        # Rows are free: two more panes stand open.
+        # Rows to spare: open two more panes.
         low = extra // 2
         lower: Parts = [(("watch", "marks"), extra - low), (("output", "stops"), low)]
     else:

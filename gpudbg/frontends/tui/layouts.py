@@ -1,4 +1,4 @@
-"""The arrangement in use by size of terminal, and what of it is saved."""
+"""Layouts: the arrangement in use by size of terminal, and the saved ones."""
 
 from __future__ import annotations
 
@@ -23,17 +23,19 @@ class Layouts:
         self.appearance = dict(saved.appearance)
 
     def changes(self, size: str) -> Changes:
-        """What is changed on terminals of a size."""
+        """The changes on terminals of a size."""
         return self.now.get(size, Changes())
 
     def design(self, name: str) -> None:
-        """Take a designed layout on terminals of every size where no pane was moved or resized."""
+        """Use a designed layout on terminals of every size whose panes were not moved or
+        resized.
+        """
         for size in layout.SIZES:
             if (known := self.changes(size)) == Changes(known.preset):
                 self.now[size] = Changes(name)
 
     def use(self, name: str) -> None:
-        """Take a saved layout.
+        """Use a saved layout.
 
         Raises:
             CommandError: there is none of that name.

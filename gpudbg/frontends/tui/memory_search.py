@@ -1,4 +1,4 @@
-"""Finding numbers and text in memory: what was typed as bytes, and the next place of them."""
+"""Search in memory: turns what was typed into bytes, and finds their next place."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def _not_whole(text: str) -> tuple[bytes, int]:
 
 
 def find(data: bytes, wanted: bytes, start: int, align: int) -> int | None:
-    """The next aligned offset after `start` that holds the bytes, around the end."""
+    """The next aligned offset after `start` that holds the bytes, wrapping around at the end."""
     for low, high in ((start + 1, len(data)), (0, min(start + len(wanted), len(data)))):
         at = data.find(wanted, low, high)
         while at >= 0 and at % align:

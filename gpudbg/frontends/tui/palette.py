@@ -21,7 +21,7 @@ MAX_WARPS = 128
 
 
 class PaletteProvider(Provider):
-    """All of it in one list."""
+    """The command palette's provider: all entries in one list."""
 
     @property
     def gpudbg(self) -> BaseApp:
@@ -40,7 +40,7 @@ class PaletteProvider(Provider):
             yield DiscoveryHit(words, run, help=about)
 
     async def search(self, query: str) -> Hits:
-        """Everything that fits; what fits nothing is offered as a console command."""
+        """Entries that match; a query without a match is offered as a console command."""
         matcher = self.matcher(query)
         best = 0.0
         for words, about, run in self.entries():

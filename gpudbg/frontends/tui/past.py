@@ -20,25 +20,27 @@ KEPT = 200
 
 @dataclass(slots=True)
 class Past:
-    """Pictures by number of the stop, and the one that is shown in place of the present."""
+    """The kept pictures by number of the stop, and the number of the one shown in place of the
+    present.
+    """
 
     views: dict[int, ScreenView] = field(default_factory=dict)
     shown: ScreenView | None = None
     number: int = -1
 
     def keep(self, view: ScreenView) -> None:
-        """A picture of the present: the last one of a stop is what the history shows."""
+        """Keep a picture of the present; a later one of the same stop replaces it."""
         self.shown = None
         self.number = view.stop_number
         if self.views and self.number < max(self.views):
-            # Another program, or the same one again.
+            # Another program, or a new launch of this one.
             self.views.clear()
         self.views[self.number] = view
         while len(self.views) > KEPT:
             del self.views[min(self.views)]
 
     def show(self, number: int, now: ScreenView) -> bool:
-        """Show a stop; the present one ends it.  False where no picture of it is kept."""
+        """Show a kept stop; the present one ends it. Returns False where no picture is kept."""
         if number not in self.views:
             return False
         self.number = number
@@ -75,7 +77,7 @@ class Past:
         return None, last
 
     def beside(self, by: int) -> int | None:
-        """The next or previous kept stop."""
+        """The kept stop after (`by` > 0) or before the shown one."""
         later = [n for n in self.views if (n - self.number) * by > 0]
         return min(later, key=lambda n: abs(n - self.number)) if later else None
 

@@ -97,11 +97,11 @@ class Saved:
         self.write()
 
     def hint(self) -> str:
-        """Which there are."""
+        """A hint that names the saved layouts."""
         return "saved: " + (", ".join(self.layouts) or "none yet; `layout save NAME` saves one")
 
     def write(self) -> None:
-        """Write the file whole or not at all; a broken one is put aside.
+        """Write the file atomically; an unreadable one is renamed first.
 
         Raises:
             CommandError: it cannot be written.

@@ -1,4 +1,4 @@
-"""Console lines that the screen itself carries out: those that arrange it."""
+"""Screen lines: console lines that arrange the screen, which carries them out itself."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def screen_line(line: str) -> tuple[str, list[str]] | None:
 
 
 def concerns(line: str) -> bool:
-    """Whether a line is the screen's to carry out."""
+    """Whether the screen carries a line out."""
     return screen_line(line) is not None
 
 

@@ -1,4 +1,4 @@
-"""What this user has seen: the first start, and the stories that were opened."""
+"""What this user has seen so far: whether this is the first start, and opened stories."""
 
 from __future__ import annotations
 

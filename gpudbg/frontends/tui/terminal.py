@@ -58,11 +58,11 @@ class TerminalParser(XTermParser):
         super().__init__(debug)
 
     def feed(self, data: str) -> Iterator[Message]:
-        """Messages of what came."""
+        """Parse input. Yields the messages it completes."""
         if not data:
             yield from super().feed(data)
         elif self._pasted is not None and data == INTERRUPT:
-            # The end of what is pasted has been lost: the keyboard is not.
+            # The end marker of a paste was lost: treat what follows as keys.
             yield from self._paste_ends()
             yield from super().feed(data)
         else:
@@ -71,7 +71,7 @@ class TerminalParser(XTermParser):
             self._deadline = get_time() + (constants.ESCAPE_DELAY if self._held == ESC else HALF_S)
 
     def tick(self) -> Iterator[Message]:
-        """A sequence that has not been finished in time: keys, or nothing."""
+        """Handle the timeout of an unfinished sequence: keys, or nothing."""
         yield from super().tick()
         if self._held and get_time() >= self._deadline:
             held, self._held = self._held, ""
@@ -87,7 +87,7 @@ class TerminalParser(XTermParser):
                 yield from self._paste_ends()
             return
         if 0xDC80 <= ord(character) <= 0xDCFF:
-            # A byte that is no UTF-8.
+            # Undo surrogate escapes: a byte that is no UTF-8.
             character = chr(ord(character) - 0xDC00)
             character = character if character in C1 or self._held else "\ufffd"
         if not self._held:
@@ -107,7 +107,7 @@ class TerminalParser(XTermParser):
             yield from super().feed(character)
 
     def _grown(self) -> Iterator[Message]:
-        """The sequence has one character more: is it complete, or none at all?"""
+        """Check the sequence after one more character: complete, invalid, or unfinished."""
         held = self._held
         if len(held) > 2 * LONGEST:
             self._held = held[:LONGEST] + held[-1]
@@ -144,13 +144,13 @@ class TerminalParser(XTermParser):
             yield from self._broken()
 
     def _broken(self) -> Iterator[Message]:
-        """The last character cannot belong to the sequence: it is a key of its own."""
+        """The last character cannot continue the sequence: handle it as a key of its own."""
         last, self._held = self._held[-1], ""
         if len(last.encode("utf-8", "ignore")):
             yield from self._take(last)
 
     def _whole(self) -> Iterator[Message]:
-        """A complete sequence: what Textual knows of it."""
+        """Handle a complete sequence: pass it on if Textual knows it."""
         held, self._held = self._held, ""
         if held == PASTE_BEGINS:
             self._pasted = ""

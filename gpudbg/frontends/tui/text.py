@@ -111,7 +111,7 @@ def strip(line: Row, width: int, palette: Palette, cut: str) -> Strip:
             pieces.append([clean(text), style])
             last = style
     segments = [Segment(text, palette.style(style)) for text, style in pieces]
-    # One look at the whole line: of some ten pieces each Textual would ask for the width of each.
+    # Measure the whole line at once: Textual would measure each of some ten pieces.
     cells = cell_len("".join([text for text, _ in pieces]))
     made = Strip(segments, cells)
     return made if cells == width else made.adjust_cell_length(width, palette.style("text"))

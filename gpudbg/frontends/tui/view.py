@@ -39,7 +39,7 @@ class ScreenView(StopPicture):
 
     @property
     def masks(self) -> tuple[int, int]:
-        """The focused warp's active lanes, and those that have not ended."""
+        """Lane masks of the focused warp: active lanes, lanes that have not exited."""
         row = self.focus_row
         return (row.active, row.valid & ~row.exited) if row is not None else (0, 0)
 
@@ -54,12 +54,12 @@ class Running:
 
     @property
     def seconds(self) -> float:
-        """Since the work began."""
+        """Seconds since the job began."""
         return self.progress.seconds
 
     @property
     def tick(self) -> int:
-        """Instructions of the launch so far."""
+        """Warp instructions of the launch so far."""
         return self.progress.total
 
 

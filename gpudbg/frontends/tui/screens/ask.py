@@ -25,7 +25,7 @@ class AskScreen(ModalScreen[str | None]):
         self.example = example
 
     def compose(self) -> ComposeResult:
-        """Question and line."""
+        """Yield the question and the line."""
         with Vertical():
             yield Label(self.question, markup=False)
             box = Input(self.value, placeholder=self.example, compact=True, id="answer")
@@ -34,14 +34,14 @@ class AskScreen(ModalScreen[str | None]):
             yield Label(one_line("ask", {}), markup=False, id="state")
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """The answer."""
+        """Take the typed answer."""
         event.stop()
         self.answer(event.value.strip())
 
     def answer(self, text: str) -> None:
-        """Take what was typed."""
+        """Handle the answer."""
         self.dismiss(text)
 
     def action_close(self) -> None:
-        """No answer."""
+        """Close without an answer."""
         self.dismiss(None)

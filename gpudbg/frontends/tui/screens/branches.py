@@ -1,4 +1,4 @@
-"""Ways a launch was led on after a change in its past: go to, name, compare, delete one."""
+"""Branches screen: go to, name, compare or delete branches of the launch."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class BranchesScreen(ModalScreen["tuple[str, int] | None"]):
-    """See the module text; the answer is what is to be done, and with which branch.
+    """See the module text; answers with (action, branch number).
 
     Attributes:
         rows: the branches.
@@ -45,7 +45,7 @@ class BranchesScreen(ModalScreen["tuple[str, int] | None"]):
             yield Label(one_line("branches", {}), markup=False, id="keys")
 
     def on_mount(self) -> None:
-        """All of them, the one that is followed chosen."""
+        """List the branches and select the followed one."""
         self._fill()
 
     def _fill(self) -> None:
@@ -66,16 +66,16 @@ class BranchesScreen(ModalScreen["tuple[str, int] | None"]):
         return self.rows[at] if at is not None else None
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
-        """Enter or a click: to its end."""
+        """Go to the end of the chosen branch."""
         event.stop()
         self.dismiss(("go", self.rows[event.option_index].number))
 
     def action_name(self) -> None:
-        """A name for the one that is followed."""
+        """Ask for a name of the followed branch."""
         self.dismiss(("name", next(row.number for row in self.rows if row.current)))
 
     def action_compare(self) -> None:
-        """What differs at the ends of the chosen one and the one that is followed."""
+        """Show what differs at the ends of the chosen and the followed branch."""
         row = self._chosen()
         if row is None or row.current:
             self._say("choose another branch: it is compared with the one that is followed")
@@ -85,12 +85,12 @@ class BranchesScreen(ModalScreen["tuple[str, int] | None"]):
         except GpudbgError as error:
             self._say(str(error).splitlines()[0])
             return
-        # The branches, the heading and the keys have their lines, too.
+        # Leave lines for the branches, the heading and the keys.
         room = max(self.size.height - len(self.rows) - 5, 3)
         self._say("\n".join(_differences(found, row.number, room)))
 
     def action_drop(self) -> None:
-        """Forget the chosen one."""
+        """Delete the chosen branch."""
         row = self._chosen()
         if row is None:
             return
@@ -108,7 +108,7 @@ class BranchesScreen(ModalScreen["tuple[str, int] | None"]):
 
 
 def _differences(found: Sequence[Any], number: int, room: int) -> list[str]:
-    """What differs at the ends of two branches, in so many lines."""
+    """Lines for the differences at the ends of two branches, at most `room`."""
     if not found:
         return [f"branch {number} ends in the same state"]
     shown = found if len(found) <= room else found[: room - 1]

@@ -15,7 +15,7 @@ from gpudbg.frontends.tui.keys import bindings
 from gpudbg.frontends.tui.text import Row, Span, lay_out, row, strip
 
 LEAST = (40, 8)
-"""Columns and rows that a frame is made for at least."""
+"""Columns and rows a frame is laid out for at least."""
 
 
 class CardFrame(Widget, can_focus=True):
@@ -41,7 +41,7 @@ class CardFrame(Widget, can_focus=True):
         self.styles.height = len(rows) + 2
 
     def replace(self, rows: list[Row]) -> None:
-        """Other rows in the same frame."""
+        """Replace the rows in the frame."""
         self.appearance.changes += rows != self.rows
         self.rows = rows
         self.refresh()
@@ -94,7 +94,7 @@ class CardScreen(ModalScreen[str | None]):
 
     def compose(self) -> ComposeResult:
         """The frame."""
-        # On a smaller terminal the frame is cut off, as every pane is.
+        # On a smaller terminal the frame is clipped, as every pane is.
         width, height = self.app.size
         yield self.frame(max(width, LEAST[0]), max(height, LEAST[1]))
 

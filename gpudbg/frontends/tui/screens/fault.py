@@ -231,7 +231,7 @@ def _why_rows(card: FaultCard, width: int, tight: bool, cut: str) -> list[Row]:
 
 
 def _keys(card: FaultCard, tight: bool) -> list[tuple[str, str, Action]]:
-    """Key, words and action of each."""
+    """(key, words, action) for each of the card's keys."""
     return key_row("fault", {}, ("nearest",) if card.nearest is not None else (), short=tight)
 
 

@@ -41,7 +41,7 @@ class FindingsPane(LinePane):
         return [f for f in self.report.findings if f.suppressed is None]
 
     def content(self, view: ScreenView, width: int, height: int) -> Content:
-        """Findings and accesses."""
+        """Rows for the findings and their accesses."""
         if self.report is None:
             return Content(())
         g = self.appearance.glyphs
@@ -74,7 +74,7 @@ class FindingsPane(LinePane):
         return Content(rows, f"{len(self.found)} of {', '.join(self.report.checks)}")
 
     def action_move(self, by: int) -> None:
-        """Another row: as if it were clicked."""
+        """Move the cursor, as if the row were clicked."""
         super().action_move(by)
         self.post_message(messages.RowClicked(self.pane, self.key, None, 0))
 
@@ -101,7 +101,7 @@ class FindingPane(LinePane):
     finding: Any = None
 
     def content(self, view: ScreenView, width: int, height: int) -> Content:
-        """Its lines."""
+        """The lines of the finding's explanation."""
         if self.finding is None:
             return Content(())
         rows: list[Row] = []
@@ -130,7 +130,7 @@ class FindingsScreen(ListDetailScreen):
         self.about = FindingPane(appearance)
 
     def show(self, view: ScreenView, running: Running | None) -> None:
-        """A new picture; while a check runs the one before it stays."""
+        """Show a new picture; during a check the previous report stays."""
         if running is None:
             self.list_pane.report = self.main.session.checks.report
         self.list_pane.show(view, None)
@@ -152,7 +152,7 @@ class FindingsScreen(ListDetailScreen):
         self.main.run_command("check all")
 
     def on_row_opened(self, event: messages.RowOpened) -> None:
-        """Enter or a double click: stand at the access, on the main screen."""
+        """Stand at the access, on the main screen."""
         event.stop()
         chosen = self.list_pane.chosen
         if chosen is None or event.pane != self.list_pane.pane:

@@ -54,7 +54,7 @@ class StoriesPane(LinePane):
         return self.wanted.lower() in words.lower()
 
     def content(self, view: ScreenView, width: int, height: int) -> Content:
-        """A row a story, then how to open one's own."""
+        """A row for each story, then how to open a program of one's own."""
         g = self.appearance.glyphs
         rows: list[Row] = []
         for n, story in enumerate(self.stories):
@@ -81,7 +81,7 @@ class StoriesPane(LinePane):
         return Content(rows, f"{count} of {len(self.stories)} seen")
 
     def action_move(self, by: int) -> None:
-        """Another story: as if it were clicked."""
+        """Move the cursor, as if the row were clicked."""
         super().action_move(by)
         self.post_message(messages.RowClicked(self.pane, self.key, None, 0))
 
@@ -159,7 +159,7 @@ class GalleryScreen(ListDetailScreen):
         self.main.gpudbg.ask("Find a story", "deadlock, surface, warp", find, empty=True)
 
     def action_close(self) -> None:
-        """Esc: first the search, then the screen."""
+        """Clear the search, else close the screen."""
         if self.list_pane.wanted:
             self.list_pane.find("")
             self.show_chosen()
@@ -167,12 +167,12 @@ class GalleryScreen(ListDetailScreen):
             super().action_close()
 
     def action_main(self, name: str) -> None:
-        """Keys that run do nothing here: the program below is not the one that is looked at."""
+        """Ignore running keys: the program below is not the one shown."""
         if BY_ID[name].group != "Run" or name == "interrupt":
             super().action_main(name)
 
     def on_row_opened(self, event: messages.RowOpened) -> None:
-        """Enter or a double click opens."""
+        """Open the chosen story."""
         event.stop()
         chosen = self.list_pane.chosen
         if chosen is None or event.pane != "stories":

@@ -126,19 +126,19 @@ class HelpScreen(CardScreen):
         return [head, *(found or [row((" nothing is called that", "muted"))])]
 
     def on_key(self, event: Key) -> None:
-        """Typing filters."""
+        """Filter by what is typed."""
         if event.is_printable and event.character:
             event.stop()
             self.typed += event.character
             self._filter()
 
     def action_erase(self) -> None:
-        """Take back a letter."""
+        """Delete a letter of the filter."""
         self.typed = self.typed[:-1]
         self._filter()
 
     def action_clear(self) -> None:
-        """Take back all of it."""
+        """Clear the filter."""
         self.typed = ""
         self._filter()
 

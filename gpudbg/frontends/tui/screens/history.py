@@ -1,4 +1,4 @@
-"""Time travel: how did it get here, when did this change, take me there.
+"""History screen: the launch over time, with a cursor that the machine can be moved to.
 
 One cursor, a tick, goes over the timeline; the other panes show the kept stop at or before it.
 Enter, or letting go of the mouse after a drag, has the machine stand at the cursor: the launch is
@@ -47,11 +47,11 @@ WIDE = 110
 TWO_REGISTERS = 180
 """From this width two registers have a row of writes."""
 AFTER_EXIT = 64
-"""Most warps that have ended and have a row."""
+"""Most ended warps that get a row."""
 GONE = 2
-"""Rows for warps that have ended."""
+"""Rows reserved for ended warps."""
 SMALLEST = 8
-"""Ticks of the closest window."""
+"""Ticks of the narrowest window."""
 
 
 class HistoryScreen(ConsoleScreen):
@@ -82,11 +82,11 @@ class HistoryScreen(ConsoleScreen):
 
     # ---- building ------------------------------------------------------------------------
     def stop_line(self) -> StopLine:
-        """With the cursor's tick."""
+        """The stop line with the cursor's tick."""
         return PastLine(self.appearance, f"{self.MARK}-stopline")
 
     def again(self) -> None:
-        """The picture is the one the main screen has, be it of the past."""
+        """Show the picture that the main screen has, be it of the past."""
         self.main.draw()
 
     def panes_at(self, top: int, width: int, rows: int) -> dict[str, Rect]:
@@ -122,13 +122,13 @@ class HistoryScreen(ConsoleScreen):
         }
 
     def _warps(self) -> int:
-        """Rows that warps can fill: of the launch, so that a step moves nothing."""
+        """Rows that the launch's warps can fill: constant, so that a step moves nothing."""
         launch = launch_shape(self.main.session)
         total = launch.warps * launch.blocks
         return min(total, min(-(-total // launch.sms), launch.resident_warps) + GONE)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """End belongs to a line that is typed."""
+        """Disable the End key while a line is typed."""
         return not (action == "now" and isinstance(self.focused, Input))
 
     # ---- the picture -----------------------------------------------------------------------
@@ -147,7 +147,7 @@ class HistoryScreen(ConsoleScreen):
 
     def _collect(self, view: ScreenView, present: ScreenView) -> None:
         past, session = self.main.past, self.main.session
-        # Recording begins when the screen is opened, where it is not switched off.
+        # Opening the screen starts recording, unless it is switched off.
         session.timeline.looked_at()
         first = present.stops_before + first_stop(present.stops)
         kept = {n: v for n, v in past.views.items() if n >= first}
@@ -178,19 +178,19 @@ class HistoryScreen(ConsoleScreen):
         return (start, min(stop, end)) if start < end else None
 
     def there(self) -> tuple[str, ...]:
-        """The present is somewhere else than the cursor or the machine, or not."""
+        """Conditions of keys: whether the present differs from the cursor and from the machine."""
         here = self.main.current
         past = self.cursor is not None or (here is not None and here.tick < self.end)
         return ("past",) if past else ()
 
     def pinned_keys(self) -> tuple[tuple[str, str], ...]:
-        """The way back always shows."""
+        """The keys back to the present, always shown."""
         return ((keys_text(BY_NAME["side.close"].keys, 1), "back"), *super().pinned_keys())
 
     # ---- travelling ------------------------------------------------------------------------
     @property
     def end(self) -> int:
-        """The last tick of the launch that is known: the machine may stand before it."""
+        """The last known tick of the launch; the machine may stand before it."""
         here = self.main.current
         return max(here.tick if here is not None else 0, self.main.session.history.end_tick)
 
@@ -202,7 +202,7 @@ class HistoryScreen(ConsoleScreen):
         return self.main.current
 
     def go(self, tick: int) -> None:
-        """The cursor to a tick, the panes to the kept stop at or before it."""
+        """Move the cursor to a tick, and the panes to the kept stop at or before it."""
         present = self._may()
         if present is None:
             return
@@ -222,7 +222,7 @@ class HistoryScreen(ConsoleScreen):
         self.main.draw()
 
     def action_stop(self, by: int) -> None:
-        """The kept stop before or after the shown one."""
+        """Show the kept stop before or after the shown one."""
         present = self._may()
         if present is None:
             return
@@ -230,7 +230,7 @@ class HistoryScreen(ConsoleScreen):
         shown = past.views.get(past.number)
         first = present.stops_before + first_stop(present.stops)
         if by < 0 and shown is not None and self.cursor is not None and shown.tick < self.cursor:
-            # From between two stops: to the one whose picture is shown.
+            # Between two stops: start from the one whose picture is shown.
             number: int | None = past.number
         else:
             number = past.beside(by)
@@ -241,11 +241,13 @@ class HistoryScreen(ConsoleScreen):
         self._travel(number, past.views[number].tick, present)
 
     def action_walk(self, by: int) -> None:
-        """Columns of the timeline, whatever pane has the focus."""
+        """Move the cursor by columns of the timeline, whatever pane has the focus."""
         self.timeline.action_walk(by)
 
     def action_now(self) -> None:
-        """Where the machine stands; there already, its present."""
+        """Move the cursor to where the machine stands; if it is there, the machine to its
+        present.
+        """
         present = self._may()
         if present is None:
             return
@@ -255,7 +257,9 @@ class HistoryScreen(ConsoleScreen):
             self.go(present.tick)
 
     def action_note(self, by: int) -> None:
-        """The next event: a stop that is no single step, a trap, a barrier, a bookmark."""
+        """Move to the next event: a stop that is no single step, a trap, a barrier or a
+        bookmark.
+        """
         present, picture = self._may(), self.timeline.picture
         if present is None or picture is None:
             return
@@ -270,7 +274,7 @@ class HistoryScreen(ConsoleScreen):
             self.main.note(f"no {'later' if by > 0 else 'earlier'} event", "muted")
 
     def action_goto(self) -> None:
-        """Ask for a tick."""
+        """Ask for a tick and move there."""
         present = self._may()
         if present is not None:
             example = f"0 to {self.end:,}; panes show the stop at or before it"
@@ -297,7 +301,9 @@ class HistoryScreen(ConsoleScreen):
             )
 
     def action_writer(self) -> None:
-        """To the last instruction before the cursor that wrote the register in the focus lane."""
+        """Move to the last instruction before the cursor that wrote the register in the focus
+        lane.
+        """
         present, found = self._may(), self.changed.picture
         view = self.main.past.shown or present
         if present is None or view is None or found is None:
@@ -325,7 +331,7 @@ class HistoryScreen(ConsoleScreen):
 
     # ---- looking ---------------------------------------------------------------------------
     def action_zoom(self, by: int) -> None:
-        """Half or twice the ticks around the cursor; 0 is all."""
+        """Halve or double the window around the cursor; 0 shows the whole launch."""
         present = self._may()
         if present is None:
             return
@@ -342,7 +348,7 @@ class HistoryScreen(ConsoleScreen):
         self.window = (start, start + span)
 
     def action_format(self) -> None:
-        """Registers in hex, decimal, float."""
+        """Switch registers between hex, decimal and float."""
         from gpudbg.debug.pictures import REGISTER_FORMATS
 
         options = self.main.options
@@ -390,7 +396,7 @@ class HistoryScreen(ConsoleScreen):
         self.main.draw()
 
     def action_branches(self) -> None:
-        """The branches of the launch; what is chosen is done."""
+        """Show the branches of the launch and carry out the chosen action."""
         if self._may() is not None:
             self.app.push_screen(BranchesScreen(self.main.session), self._with_branch)
 
@@ -409,7 +415,7 @@ class HistoryScreen(ConsoleScreen):
 
     # ---- messages --------------------------------------------------------------------------
     def on_tick_chosen(self, event: messages.TickChosen) -> None:
-        """Have the machine stand at a tick; going on follows what was recorded."""
+        """Move the machine to a tick; running on from there follows the recording."""
         event.stop()
         present = self._may()
         if present is not None and event.tick != present.tick:
@@ -428,7 +434,9 @@ class HistoryScreen(ConsoleScreen):
             self.go(event.tick)
 
     def on_row_clicked(self, event: messages.RowClicked) -> None:
-        """A stop or tick is gone to, a register asked about, a warp's name focuses it."""
+        """Go to the clicked stop or tick, ask about the clicked register, or focus the clicked
+        warp.
+        """
         event.stop()
         key = event.key
         if isinstance(key, tuple) and key[0] == "warp":
@@ -451,7 +459,7 @@ class HistoryScreen(ConsoleScreen):
             if kept is None:
                 self.main.note("of this stop no picture is kept", "muted")
             elif kept.tick == present.tick:
-                # The machine has come back to where it stopped.
+                # The machine has moved back to where it stopped.
                 self.go(kept.tick)
             else:
                 self._travel(what, kept.tick, present)

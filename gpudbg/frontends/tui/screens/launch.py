@@ -69,7 +69,7 @@ class LaunchScreen(ModalScreen[bool]):
 
     @staticmethod
     def _box(value: str, name: str) -> Input:
-        # What is typed in the kernel's box is searched for; a value is changed where it stands.
+        # Show the form's first state.
         box = Input(value, compact=True, id=name, select_on_focus=name == "kernel")
         box.cursor_blink = False
         return box
@@ -103,7 +103,7 @@ class LaunchScreen(ModalScreen[bool]):
 
     # ---- kernels -----------------------------------------------------------------------
     def _list(self, text: str) -> None:
-        """List the kernels whose names hold a text; the chosen one is marked."""
+        """Build the input boxes for the form's values."""
         if len(self.kernels) < 2:
             return
         wanted = text.lower()
@@ -164,7 +164,7 @@ class LaunchScreen(ModalScreen[bool]):
                 await self._choose(found)
 
     def action_launch(self) -> None:
-        """Plan what is filled in; the form stays while that cannot be launched."""
+        """Read the form from the boxes."""
         try:
             self.session.plan(opening_of(self.session).with_form(self._filled()))
             self.session.require_launchable()
@@ -183,7 +183,7 @@ class LaunchScreen(ModalScreen[bool]):
             self._tell(f"saved to {path}", False)
 
     def action_close(self) -> None:
-        """Esc: to the code; what was filled in is kept."""
+        """Close the form and keep what was filled in."""
         # What cannot be read is not kept; the form says so when it is to launch.
         with suppress(GpudbgError):
             if self._filled() != self.form:

@@ -81,11 +81,11 @@ LEAVING = ("quit", "q", "exit")
 """Commands that end the application, whatever runs."""
 
 JOIN_S = 5.0
-"""For the engine's thread to end, once it has been interrupted."""
+"""Seconds to wait for the engine's thread after interrupting it."""
 
 
 def moved(view: ScreenView, old: ScreenView) -> bool:
-    """Whether the machine, or what one looks at, stands elsewhere."""
+    """Whether the machine, or the focus, stands elsewhere than in an older view."""
     return (view.end, view.focus_row, view.lane) != (old.end, old.focus_row, old.lane)
 
 
@@ -168,7 +168,9 @@ class MainScreen(Screen[None]):
                 self.call_after_refresh(self.action_do, "launch")
 
     def on_unmount(self) -> None:
-        """The end, however it came (a browser went away): what runs would keep the process."""
+        """Stop what runs, however the screen ended (a browser left): it would keep the process
+        alive.
+        """
         self.engine.interrupt()
         self.engine.join(JOIN_S)
 
@@ -190,7 +192,7 @@ class MainScreen(Screen[None]):
         ]
 
     def on_resize(self, event: Resize) -> None:
-        """A new size is a new arrangement."""
+        """Rearrange for the new size."""
         self.unfolded = None
         self.rearrange()
 
@@ -198,7 +200,7 @@ class MainScreen(Screen[None]):
         """Place every pane."""
         width, height = self.size
         if not width or not height or self.session.closed:
-            # A screen whose program was left for another may hear of a new size before it goes.
+            # A screen whose program was closed may still receive a new size.
             return
         changes = self.changes
         chosen = self._arrange(width, height, changes, notes=False)
@@ -206,11 +208,11 @@ class MainScreen(Screen[None]):
             chosen = self._arrange(width, height, changes, notes=True)
         assert self.arrangement is not None
         if self._outputs_first:
-            # Nothing has registers any more: their place shows what came out.
+            # No warp has registers any more: show the outputs in their place.
             chosen = {s: p for s, p in chosen.items() if p != "output"}
             for slot in self.arrangement.slots[::-1]:
                 if {"registers", "output"} <= set(slot.panes):
-                    # A story goes on where it is read.
+                    # A story continues where it is read.
                     if chosen.get(slot) != "notes":
                         chosen[slot] = "output"
                     break
@@ -229,7 +231,7 @@ class MainScreen(Screen[None]):
         focused = self.focused
         if focused is not None and not _shown(focused):
             if self.zoom is not None and self.zoom != "console":
-                # It is shown already: to arrange it again would end here again.
+                # Already arranged: arranging again would recurse.
                 self.set_focus(self.line_pane(self.zoom))
             else:
                 able = ("code", "source", "console")
@@ -254,7 +256,7 @@ class MainScreen(Screen[None]):
         chosen = fronts_of(self.arrangement, changes)
         slot = self.arrangement.slot_of("notes")
         if self._notes_first and slot is not None and slot.panes[0] == "memory":
-            # A story opens with its notes where they cover nothing but memory.
+            # Notes open where they cover nothing but the memory pane.
             chosen.setdefault(slot, "notes")
         return chosen
 
@@ -279,14 +281,14 @@ class MainScreen(Screen[None]):
         return self.gpudbg.layouts.changes(layout.size_of(self.size.width))
 
     def change(self, changes: Changes) -> None:
-        """Take changes for this size of terminal and place the panes."""
+        """Apply changes for this size of terminal, and place the panes."""
         self.zoom, self.unfolded = None, None
         self.gpudbg.layouts.now[layout.size_of(self.size.width)] = changes
         self.rearrange()
         self.reload_memory()
 
     def fit_console(self) -> None:
-        """Unfold the console where the last answer is longer or wider than it is; else fold it."""
+        """Unfold the console where the last answer does not fit it; else fold it."""
         place = self.query_one(Board).places.get(CONSOLE)
         slot = self.arrangement.slot_of("console") if self.arrangement is not None else None
         if place is None or slot is None or self.zoom is not None:
@@ -302,14 +304,14 @@ class MainScreen(Screen[None]):
             self.rearrange()
 
     def answer(self, lines: list[str]) -> None:
-        """What a key asked for, in the console, which has room for it."""
+        """Print the answer to a key in the console, with room for it."""
         console = self.query_one(ConsolePane)
         console.answers.begin()
         console.log_lines(lines)
         self.fit_console()
 
     def fold(self) -> None:
-        """The console as it was before an answer unfolded it."""
+        """Fold the console as it was before an answer."""
         if self.unfolded is not None:
             self.unfolded = None
             self.rearrange()
@@ -331,7 +333,7 @@ class MainScreen(Screen[None]):
             self.change(made)
 
     def _arranged(self, line: str) -> bool:
-        """Carry out a command that arranges the screen; False: it is no such command."""
+        """Carry out a command that arranges the screen. Returns False for other lines."""
         found = screen_line(line)
         if found is None:
             return False
@@ -381,7 +383,7 @@ class MainScreen(Screen[None]):
             self.zoom = name
             self.rearrange()
         elif self.zoom is not None or not self.line_pane(name).display:
-            # What is asked for now comes before what the end brought up in its place.
+            # An explicit request overrides the outputs shown at the launch's end.
             self._outputs_first &= not {"registers", "output"} <= set(slot.panes)
             self.bring_front(name)
             if self.zoom is not None:
@@ -405,7 +407,7 @@ class MainScreen(Screen[None]):
             self.focus_pane("console")
 
     def action_do(self, name: str) -> None:
-        """An action of the registry."""
+        """Carry out an action of the registry."""
         if BY_ID[name].starts and not self.session.launched:
             name = "launch"
         action = BY_ID[name]
@@ -415,7 +417,7 @@ class MainScreen(Screen[None]):
         self.guarded(lambda: HANDLERS[name](self))
 
     def guarded(self, act: Callable[[], None]) -> None:
-        """A bug in what a key or the mouse does is reported; the session goes on."""
+        """Report a bug in a key's or the mouse's action; the session continues."""
         try:
             act()
         except Exception as error:
@@ -425,7 +427,9 @@ class MainScreen(Screen[None]):
             self.note("the session goes on; GPUDBG_TRACEBACK=1 shows the place", "muted")
 
     def paint(self) -> None:
-        """Paint from now on: panes that find their places one by one are painted once."""
+        """Begin painting, deferred so that panes that find their places one by one are painted
+        once.
+        """
         self._painting = True
         if not self._layout_required:
             self.refresh()
@@ -436,7 +440,7 @@ class MainScreen(Screen[None]):
 
     # ---- the picture -------------------------------------------------------------------------
     def adopt(self, view: ScreenView, notice: str = "") -> None:
-        """A new picture: draw it; a fresh fault opens its card."""
+        """Take over a new picture and draw it; a new fault opens its card."""
         self.current = view
         self.past.keep(view)
         self.query_one(StopLine).notice = notice
@@ -459,7 +463,7 @@ class MainScreen(Screen[None]):
         if answer == "go" and self.current is not None and self.current.fault is not None:
             self.query_one(CodePane).go_to(self.current.code.row(self.current.fault.place.pc))
             if self.focused_pane() != "notes":
-                # A story goes on where it asked to run into the fault.
+                # A story continues where it ran into the fault.
                 self.set_focus(self.query_one(CodePane))
         elif answer == "memory" and self.current is not None and self.current.fault is not None:
             EVENTS["fault_memory"](self)
@@ -471,19 +475,19 @@ class MainScreen(Screen[None]):
             self.action_do(answer)
 
     def draw(self) -> None:
-        """Show the picture in every pane that is seen: the present, or an earlier stop's."""
+        """Draw the shown picture, of the present or an earlier stop, in every visible pane."""
         view = self.past.shown or self.current
         if view is None:
             return
         if view.code.interleave(self.changes.preset not in layout.BARE):
-            # The code pane's cursor counted other rows; its new height comes with the refresh.
+            # Deferred: the pane's new height arrives with the refresh.
             self.call_after_refresh(self._show_pc)
         running = self.running_now()
         for widget in self.query_one(Board).children:
             if widget.display and isinstance(widget, SHOWN):
                 widget.show(view, running)
         for screen in self.app.screen_stack:
-            # One that was just opened shows the present picture when its widgets are there.
+            # A screen just opened shows the present picture once its widgets exist.
             if isinstance(screen, SideScreen) and screen.query(KeyRow):
                 screen.show(view, running)
         self.show_keys()
@@ -501,7 +505,7 @@ class MainScreen(Screen[None]):
         return now if now is not None and now.seconds > 0.2 else None
 
     def _progress(self) -> None:
-        """Ten times a second while the machine runs: the stop line counts."""
+        """Update the stop line ten times a second while the machine runs."""
         if self.running_now() is not None:
             self.draw()
 
@@ -530,7 +534,7 @@ class MainScreen(Screen[None]):
         return all(need in there for need in action.needs.split())
 
     def _there(self) -> set[str]:
-        """What actions may need that is there now."""
+        """The conditions of actions (`Action.needs`) that hold now."""
         view = self.current
         if view is None:
             return set()
@@ -550,7 +554,7 @@ class MainScreen(Screen[None]):
         )
 
     def on_descendant_focus(self) -> None:
-        """Other keys for another pane."""
+        """Update the key row for the newly focused pane."""
         self.show_keys()
 
     # ---- work --------------------------------------------------------------------------------
@@ -562,7 +566,7 @@ class MainScreen(Screen[None]):
             self.refuse()
 
     def refuse(self) -> None:
-        """The machine runs: what was asked for is not done."""
+        """Say that the machine runs and that the request was not carried out."""
         self.note(f"running; {self.gpudbg.key('interrupt')} stops it")
 
     def say_waiting(self, count: int) -> None:
@@ -642,12 +646,12 @@ class MainScreen(Screen[None]):
         self.quick(lambda s: s.set_focus(f"sm {sm} warp {slot}"))
 
     def reload_memory(self) -> None:
-        """The memory pane has another height: read as much."""
+        """Read memory again for a new height of its pane."""
         if self.line_pane("memory").display:
             self.reload()
 
     def reload(self) -> None:
-        """Panes are seen that show more than the picture has."""
+        """Collect a new view, since visible panes need more than the present one holds."""
         if not self.engine.busy:
             self.quick(lambda s: None)
 
@@ -661,7 +665,7 @@ class MainScreen(Screen[None]):
         event.stop()
         stop = event.view.snapshot.stop if event.view is not None else None
         if event.error or not isinstance(stop, StepStop):
-            # Steps typed ahead were meant for the code before this stop.
+            # Queued steps were meant for the code before this stop: drop them.
             table = self.gpudbg.key_table
             steps = [k for name in STEPS for k in table[name].split(",")]
             self.gpudbg.inputs.drop_repeats(steps)
@@ -703,7 +707,7 @@ class MainScreen(Screen[None]):
         self.gpudbg.inputs.wake()
 
     def _say_over(self, event: messages.JobDone, stop: Stop | None) -> None:
-        """On a screen that covers the console: why a key left the machine where it was."""
+        """On a screen that covers the console, say why a key left the machine where it was."""
         view, old = event.view, self.current
         if self.gpudbg.screen is self or (view is not None and (old is None or moved(view, old))):
             return

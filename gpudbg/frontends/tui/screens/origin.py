@@ -1,5 +1,4 @@
-"""Where a value comes from: a card over the main screen, Enter goes to the instruction that wrote
-it last.
+"""Origin card: shows where a value comes from; Enter goes to the instruction that wrote it last.
 
 Registers of the focused warp are looked up in the timeline; memory, and what that does not keep,
 is searched for in launches that are short, else when one goes there.
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
 
 WIDE = 90
 QUICK = 20_000
-"""Ticks that are searched at once."""
+"""Most ticks of a launch that are searched without asking."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +46,7 @@ class WrittenValue:
 
 
 def register_writer(session: DebugSession, view: ScreenView, name: str) -> str:
-    """Who wrote a register of the focused lane last, as far as the timeline tells."""
+    """The last writer of a register in the focused lane, as far as the timeline knows."""
     focus = view.focus_row
     if focus is None or name[:1] != "R" or not name[1:].isdecimal():
         return ""
@@ -59,7 +58,7 @@ def register_writer(session: DebugSession, view: ScreenView, name: str) -> str:
 
 
 def place_writer(session: DebugSession, view: ScreenView, place: str) -> str:
-    """Who wrote a place last, looked for in a launch that is short; "" where it is not."""
+    """The last writer of a place, searched in short launches only; "" for others."""
     if not place or view.tick > QUICK:
         return ""
     try:
@@ -105,7 +104,7 @@ class OriginScreen(CardScreen):
         return CardFrame(self.appearance, rows, min(width - 2, WIDE), "you", "Where it comes from")
 
     def action_answer(self, word: str) -> None:
-        """Close with an answer, where it can be done."""
+        """Close with an answer, where that is possible."""
         needs = {"go": "place", "why": "place"}.get(word, word)
         if needs in self.origin.there:
             self.dismiss(word)

@@ -57,7 +57,7 @@ class PaneScreen(SideScreen):
         self.lower = lower
 
     def extras(self) -> tuple[Widget, ...]:
-        """Widgets beside the panes."""
+        """Further widgets of the screen."""
         return ()
 
     def stop_line(self) -> StopLine:
@@ -87,7 +87,7 @@ class PaneScreen(SideScreen):
             setattr(self.main.options, self.OPTION, False)
 
     def again(self) -> None:
-        """A new picture, unless the machine runs: then the next stop brings one."""
+        """Request a new picture, unless the machine runs: the next stop brings one."""
         if not self.main.engine.busy:
             self.main.quick(lambda s: None)
 
@@ -123,7 +123,7 @@ class PaneScreen(SideScreen):
             self.show(shown, None)
 
     def show(self, view: ScreenView, running: Running | None) -> None:
-        """A new picture; one that comes before the panes are there is shown when they are."""
+        """Show a new picture, deferred until the panes exist."""
         if self.query(StopLine):
             self.query_one(StopLine).show(view, running)
             self.query_one(SmStrip).show(view, running)
@@ -133,7 +133,7 @@ class PaneScreen(SideScreen):
         self.show_more(view, running)
 
     def show_more(self, view: ScreenView, running: Running | None) -> None:
-        """Show the picture in what a screen has beside its panes."""
+        """Show the picture in widgets besides the panes."""
 
     # ---- actions -------------------------------------------------------------------------
     def action_pane(self, number: int) -> None:

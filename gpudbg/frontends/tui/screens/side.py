@@ -26,7 +26,9 @@ class SideScreen(Screen[None]):
     SCOPE: ClassVar[str] = ""
     """Of the screen's actions in the registry."""
     APART: ClassVar[bool] = False
-    """Nothing of the session is on the screen: keys that run it or move the focus do nothing."""
+    """Whether the screen shows nothing of the session, so that running and focus keys are
+    disabled.
+    """
 
     def __init__(self, main: MainScreen, appearance: Appearance, name: str) -> None:
         super().__init__(id=name)
@@ -45,7 +47,7 @@ class SideScreen(Screen[None]):
 
     # ---- keys ------------------------------------------------------------------------------
     def there(self) -> Collection[str]:
-        """What actions of this screen may need that is there."""
+        """Conditions of this screen's actions that hold now."""
         return ()
 
     def show_keys(self) -> None:
@@ -72,6 +74,6 @@ class SideScreen(Screen[None]):
         self.dismiss(None)
 
     def action_console(self) -> None:
-        """The command line is on the main screen."""
+        """Leave for the main screen's command line."""
         self.dismiss(None)
         self.main.action_do("console")

@@ -94,7 +94,7 @@ class SurfaceScreen(PaneScreen):
         self.again()
 
     def action_fresh(self, by: int) -> None:
-        """To the next texel written since the stop before."""
+        """Move the cursor to the next texel written since the previous stop."""
         picture = self.surface.picture
         if picture is None:
             return

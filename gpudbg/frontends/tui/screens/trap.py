@@ -105,7 +105,7 @@ class TrapScreen(ConsoleScreen):
 
     # ---- actions -------------------------------------------------------------------------
     def action_always(self) -> None:
-        """Whether a trap opens this screen by itself, in place of its card."""
+        """Toggle whether a trap opens this screen instead of its card."""
         options = self.main.options
         options.trap_opens = not options.trap_opens
         words = "opens this screen by itself" if options.trap_opens else "shows its card first"
@@ -127,7 +127,7 @@ class TrapScreen(ConsoleScreen):
         self.words.redraw()
 
     def _here(self) -> str:
-        """The word the cursor is in; the first word otherwise."""
+        """The word at the cursor; the first word otherwise."""
         key = self.words.key
         if isinstance(key, tuple) and key[0] in ("word", "bits", "field"):
             return str(key[1])

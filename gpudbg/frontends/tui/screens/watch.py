@@ -62,7 +62,7 @@ def _number(text: str) -> tuple[int, float, str]:
 
 
 def stands_out(value: LaneRow, view: ScreenView) -> list[str]:
-    """Sentences about the odd lane, what changed, what is the same."""
+    """Sentences about outlier lanes, changes, and what is uniform."""
     focus = view.focus_row
     if focus is None:
         return []
@@ -275,7 +275,9 @@ class WatchScreen(SideScreen):
         super().on_mount()
 
     def _suggest(self) -> None:
-        """A first expression: what the next instruction reads, so that the screen is not empty."""
+        """Add a first expression, one that the next instruction reads, so that the screen is not
+        empty.
+        """
         view = self.main.current
         if view is None or view.focus_row is None:
             return
@@ -319,7 +321,7 @@ class WatchScreen(SideScreen):
 
     @property
     def _roomy(self) -> bool:
-        """Whether all panes stand on the screen at once."""
+        """Whether all panes are visible at once."""
         return self.size.width >= 110 and self.size.height >= ROWS + 16
 
     def _wanted(self) -> int:

@@ -1,4 +1,4 @@
-"""Why a value is what it is: the tree of what it was computed from, to be walked.
+"""Why screen: the tree of values that a value was computed from.
 
 Enter has the launch stand at the instruction that made the chosen value; `+` goes on below a value
 that has more to it.
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from gpudbg.debug import DebugSession
 
 FURTHER = 2
-"""Values below one another that `+` adds."""
+"""Levels that `+` adds below a value."""
 
 
 class WhyScreen(ModalScreen[int | None]):
@@ -46,7 +46,7 @@ class WhyScreen(ModalScreen[int | None]):
             yield Label(one_line("why", {}), markup=False, id="state")
 
     def on_mount(self) -> None:
-        """The whole tree, its top chosen."""
+        """Show the whole tree, its top selected."""
         self._fill(0)
 
     def _fill(self, chosen: int) -> None:
@@ -70,7 +70,7 @@ class WhyScreen(ModalScreen[int | None]):
             )
 
     def action_more(self) -> None:
-        """What the chosen value was computed from, further back."""
+        """Add deeper sources of the chosen value."""
         at = self.query_one(Choices).highlighted
         cause = self.causes[at] if at is not None else None
         if cause is None or not cause.cut or cause.again:
@@ -83,7 +83,7 @@ class WhyScreen(ModalScreen[int | None]):
         self._fill(at or 0)
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
-        """Enter or a click: to the instruction."""
+        """Go to the instruction."""
         event.stop()
         tick = self.causes[event.option_index].tick
         if tick is None:

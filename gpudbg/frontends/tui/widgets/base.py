@@ -38,7 +38,7 @@ class Content:
 
 
 def _dimmed(spans: Sequence[Span]) -> tuple[Span, ...]:
-    # A picture keeps its colours: dimmed it would say nothing.
+    # A picture keeps its colours, which carry its content.
     return tuple((t, s if s == "faint" or s[0] == "#" else "dim") for t, s in spans)
 
 
@@ -65,7 +65,7 @@ class LinePane(Drawn, can_focus=True):
         self._tab_spots: list[tuple[int, int, str]] = []
         self._held = False
         self.builds = 0
-        """How often the rows were built."""
+        """Number of times the rows were built."""
 
     # ---- what subclasses say -------------------------------------------------------------
     def content(self, view: ScreenView, width: int, height: int) -> Content:
@@ -142,7 +142,7 @@ class LinePane(Drawn, can_focus=True):
             # Rows can be made when they are drawn; a bug there stays in its row.
             line = row((f" {type(error).__name__}: {error}", "stop"))
         if self.running is not None and y:
-            # What is drawn is older than the machine: everything is dim until it stops.
+            # The drawn picture is older than the running machine: dim it until the next stop.
             line = Row(_dimmed(line.spans), line.key, "", line.lanes, _dimmed(line.right))
         return line
 
@@ -255,7 +255,7 @@ class LinePane(Drawn, can_focus=True):
 
     @property
     def key(self) -> Hashable:
-        """What the cursor's row stands for."""
+        """The key of the cursor's row."""
         rows = self._content.rows
         if self.cursor is None or not 0 <= self.cursor < len(rows):
             return None

@@ -43,7 +43,7 @@ class LinesUpdate(CompositorUpdate):
 
 
 class LineCompositor(Compositor):
-    """See the module text."""
+    """A compositor that copies changed lines of drawn widgets straight to the terminal."""
 
     def __init__(self) -> None:
         super().__init__()
