@@ -18,7 +18,7 @@ from gpudbg.sanitizer.launched_warps import MOST_WARPS, LaunchedWarps, WarpPlace
 from gpudbg.sanitizer.race_records import AccessRecord, Cell
 from gpudbg.sm.asynchronous.events import ByteRuns
 
-_PAGE_SHIFT: Final = 8
+_PAGE_SHIFT: Final = 10
 _PAGE: Final = 1 << _PAGE_SHIFT
 """Granules whose words are stored together."""
 _PLANES: Final = 8
