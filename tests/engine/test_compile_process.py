@@ -225,6 +225,24 @@ def test_a_library_that_a_copy_made(
         assert build.library().address(name)
 
 
+def test_copies_of_forgotten_programs_leave_nothing(
+    listed: CompiledProgram, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def files() -> int:
+        return len(os.listdir("/proc/self/fd"))
+
+    before = files()
+    listed.compile_beside(False, QUICK)
+    assert listed.beside is not None
+    number = listed.beside.copy._number
+    listed.abandon()
+    assert files() == before
+    with pytest.raises(ProcessLookupError):
+        os.kill(number, 0)
+    assert listed.collect()
+    assert listed.plain is None
+
+
 ENDS = """
 import sys, time
 import gpudbg

@@ -93,11 +93,7 @@ class CompilingCopy:
         """
         late = not self._exited()
         self.stop()
-        status = self._status()
-        size = os.fstat(self._memory).st_size
-        content = os.pread(self._memory, size, 0)
-        for file in (self._memory, self._pipe):
-            os.close(file)
+        status, content = self._end_of_it()
         if status != 0 or not content:
             _failed.append(status)
             if status < 0 and not late:
@@ -109,6 +105,19 @@ class CompilingCopy:
         for made in answer.library:
             build.give(made)
         return answer
+
+    def abandon(self) -> None:
+        """End it; what it makes is not wanted."""
+        self.stop()
+        self._end_of_it()
+
+    def _end_of_it(self) -> tuple[int, bytes]:
+        """How it has exited (`_status`), and what it leaves."""
+        status = self._status()
+        content = os.pread(self._memory, os.fstat(self._memory).st_size, 0)
+        for file in (self._memory, self._pipe):
+            os.close(file)
+        return status, content
 
     def stop(self) -> None:
         """End it, unless it has exited."""

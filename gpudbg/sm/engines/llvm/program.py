@@ -164,6 +164,13 @@ class CompiledProgram:
             self.full, self.masked = self.full or self.plain, self.masked or self.plain
             return self.plain
 
+    def abandon(self) -> None:
+        """Nobody waits any more for what a copy compiles."""
+        with _KEEPING:
+            beside, self.beside = self.beside, None
+        if beside is not None:
+            beside.copy.abandon()
+
     def _keep(self, full: bool, made: Version) -> Version:
         """Install a new version unless another thread's is as good. Returns the one in use.
 
@@ -443,6 +450,6 @@ def program_of(
         found.note = kernel_note(image, entry)
         found.identity = found.note + repr(key[1:]).encode()
         while len(_programs) >= _KEPT_PROGRAMS:
-            _programs.pop(next(iter(_programs)))
+            _programs.pop(next(iter(_programs))).abandon()
     _programs[key] = found
     return found
