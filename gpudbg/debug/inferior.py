@@ -52,7 +52,7 @@ class Launchable(Protocol):
 
     @property
     def kernel(self) -> Kernel:
-        """What is launched."""
+        """The launched kernel."""
 
     @property
     def arguments(self) -> Sequence[Any]:

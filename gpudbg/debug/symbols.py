@@ -168,7 +168,7 @@ class Symbols:
         return self.image.describe(pc)
 
     def describe_end(self, pc: int) -> str:
-        """The same of a place behind an instruction, which may be the end of its section."""
+        """Like `describe`, for the pc behind an instruction, which may be its section's end."""
         if self.image.section_offset(pc) is not None:
             return self.describe(pc)
         last = self.layout.before(pc)

@@ -591,7 +591,7 @@ class WarpView:
         return fixed(np.asarray(self.state.tid).T.copy())
 
     def lane(self, index: int) -> LaneView:
-        """One lane of it.
+        """A view of one lane of this warp.
 
         Args:
             index: 0 to 31.
@@ -599,7 +599,7 @@ class WarpView:
         return LaneView(self, index)
 
     def context(self) -> Any:
-        """What expressions see of this warp."""
+        """The context in which expressions of this warp are evaluated."""
         from gpudbg.debug.values.context import WarpContext
 
         return WarpContext(self._inferior, self.state)

@@ -40,7 +40,7 @@ class _Chunk:
 
     @classmethod
     def of(cls, addresses: U64, masks: U32) -> _Chunk:
-        """Of addresses, (count, 32), and the lanes that have one."""
+        """Pack addresses, (count, 32), of the lanes in `masks`."""
         lanes = (masks[:, None] >> LANE_IDS & 1).astype(bool)
         low, high = lanes.argmax(1), WARP_SIZE - 1 - lanes[:, ::-1].argmax(1)
         row = np.arange(len(masks))
@@ -59,7 +59,7 @@ class _Chunk:
         return cls(first, step, which, offsets.astype(np.uint32) if near else offsets)
 
     def all(self) -> U64:
-        """Those of all accesses."""
+        """The addresses of all accesses, (count, 32)."""
         found = _lines(self.first, self.step)
         odd = self.which >= 0
         found[odd] = self.first[odd, None] + self.offsets

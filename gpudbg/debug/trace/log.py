@@ -358,7 +358,7 @@ class TraceLog(Sequence[TraceEntry]):
         )
 
     def _facts_of(self, pc: int) -> dict[str, Any]:
-        """What entries say of an instruction."""
+        """The fields of an entry that depend on its pc alone; kept for the next entry."""
         found = self._facts.get(pc)
         if found is None:
             symbols = self._symbols

@@ -61,7 +61,7 @@ class Turns:
 
     @classmethod
     def of(cls, rows: Ints, bucket: Ints) -> Turns:
-        """Of rows of the trace; `bucket` has an element for each and ascends."""
+        """Stretches of rows of the trace; `bucket` has an element for each row and ascends."""
         who = rows[:, 2]
         if not len(rows):
             return cls(who, bucket, who, who)
@@ -74,7 +74,7 @@ class Turns:
 
     @classmethod
     def joined(cls, parts: list[Turns]) -> Turns:
-        """All of them, one after the other."""
+        """The stretches of all `parts`, in their order."""
         names = ("who", "bucket", "lanes", "pc")
         return cls(*(np.concatenate([getattr(p, n) for p in parts]) for n in names))
 
@@ -96,7 +96,7 @@ class Turns:
         return len(self.who)
 
     def picked(self, wanted: npt.NDArray[np.bool_]) -> Turns:
-        """Those where `wanted` is true."""
+        """The stretches for which `wanted` is true."""
         return Turns(self.who[wanted], self.bucket[wanted], self.lanes[wanted], self.pc[wanted])
 
 

@@ -181,7 +181,7 @@ class Timeline(Attached["Inferior"], Observer):
         self._start = _Start(rows if grid.total else {})
 
     def instructions(self, batch: Batch) -> None:
-        """What the machine tells."""
+        """Record a batch of executed instructions; called by the machine as an observer."""
         if not self._recording or self._held:
             return
         if self._inferior.grid is not self._grid or self.record is None:

@@ -58,7 +58,7 @@ class Tracer:
         self._first = inferior.symbols.layout.first
 
     def observer(self) -> Observer:
-        """What to subscribe."""
+        """The observer that receives the events this tracer records."""
         hooks = {event: getattr(self, event) for event in self._events}
         batched = {"instruction": ("instructions", self.instructions),
                    "access": ("accesses", self.accesses)}  # fmt: skip

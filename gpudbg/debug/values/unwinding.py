@@ -76,7 +76,7 @@ def _pair(register: Register, low: int) -> int | None:
 
 
 def _held(register: Register, returns: Return) -> int | None:
-    """What the caller left of its address."""
+    """The return address that the call left in registers, or None where one is unknown."""
     if returns.high is None:
         return _pair(register, returns.register)
     low = register(returns.register)

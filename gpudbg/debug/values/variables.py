@@ -121,7 +121,7 @@ class FrameRegisters:
         self._rules: list[tuple[FrameRule, NDArray[np.uint64]]] = []
 
     def called(self, row: FrameRule) -> FrameRegisters:
-        """Those of the caller of the function whose rules are `row`."""
+        """The registers of the caller of the function whose rules are `row`."""
         outer = FrameRegisters(self._context)
         address = self.frame_address(row)
         outer._rules = [(row, address), *self._rules]

@@ -81,7 +81,7 @@ class Style:
 
     @classmethod
     def of(cls, settings: Settings, label: Label = _no_label) -> Style:
-        """As the settings have it."""
+        """The style set by `print elements`, `print pretty` and `output-radix`."""
         limit = settings.number("print elements") or MAX_SHOWN
         pretty = settings.shown("print pretty") == "on"
         return cls(min(limit, MAX_SHOWN), RADIX[settings.shown("output-radix")], pretty, label)

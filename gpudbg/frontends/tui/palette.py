@@ -79,7 +79,7 @@ class PaletteProvider(Provider):
             yield f"go to {function.label}", "code", partial(goto_place, main, function.label)
 
     def _actions(self, main: MainScreen) -> Iterator[Entry]:
-        """Those of the screen that the palette was opened over, then the main screen's."""
+        """Yield actions of the screen that the palette was opened over, then the main screen's."""
         for a in local(str(getattr(self.screen, "SCOPE", ""))):
             if a.help and "{key}" not in a.do:
                 yield a.help, keys_text(a.keys), partial(self.screen.run_action, a.do)

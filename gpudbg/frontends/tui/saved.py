@@ -44,7 +44,7 @@ class Saved:
 
     @classmethod
     def read(cls, where: Path | None = None) -> Saved:
-        """What the file holds."""
+        """Read the file; what is wrong with it goes to `trouble`."""
         out = cls(where or path())
         try:
             data = json.loads(out.path.read_text("utf-8"))

@@ -84,7 +84,7 @@ class OriginScreen(CardScreen):
         self.origin = origin
 
     def frame(self, width: int, height: int) -> CardFrame:
-        """What it is, who wrote it, the keys."""
+        """The card: name and value, the instruction that wrote it, and the keys."""
         o = self.origin
         if not o.place:
             words = "it is computed: no instruction writes it"

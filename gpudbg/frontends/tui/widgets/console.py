@@ -104,14 +104,14 @@ class Prompt(Input):
             self.cursor_position = len(found)
 
     def action_cursor_left(self, select: bool = False) -> None:
-        """Nothing is typed: the answers' columns before."""
+        """Move the cursor left; in an empty line, pan the answers to the left."""
         if self.value:
             super().action_cursor_left(select)
         else:
             self.screen.query_one(ConsolePane).answers.action_pan(-1)
 
     def action_cursor_right(self, select: bool = False) -> None:
-        """Nothing is typed: the answers' columns after."""
+        """Move the cursor right; in an empty line, pan the answers to the right."""
         if self.value:
             super().action_cursor_right(select)
         else:
@@ -221,7 +221,7 @@ class LogPane(LinePane):
         self.pan = 0
 
     def action_pan(self, by: int) -> None:
-        """Other columns of tables that are wider than the pane."""
+        """Pan tables wider than the pane by half its width, `by` times (negative: left)."""
         widest = max((len(r.text) for r in self.lines if is_table(r.text)), default=0)
         half = max(self.size.width // 2, 1)
         self.pan = max(0, min(self.pan + by * half, -(-(widest - self.size.width) // half) * half))

@@ -249,7 +249,7 @@ class PastCodePane(CodePane):
     number, title, pane = "4", "Code", "pastcode"
 
     def content(self, view: ScreenView, width: int, height: int) -> Content:
-        """As on the main screen; the title says of when."""
+        """The rows of the main screen's pane, under the title "as of" and its tick."""
         found = super().content(view, width, height)
         return Content(found.rows, _as_of(view, self._entry_line(view)))
 

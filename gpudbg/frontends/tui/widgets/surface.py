@@ -73,7 +73,7 @@ class SurfacePane(LinePane):
     # ---- state -----------------------------------------------------------------------------
     @property
     def picture(self) -> ImagePicture | None:
-        """What is shown."""
+        """The picture of the shown image, or None."""
         return self.view.image if self.view is not None else None
 
     @property

@@ -132,7 +132,7 @@ class TimelinePane(LinePane):
         return row((fit(" tick", LABEL, ""), "muted"), *join(spans), ("  lanes", "muted"))
 
     def _others(self, p: TimelinePicture, room: int) -> list[Row]:
-        """As many as there is room for, and how many more."""
+        """Rows of the other warps: as many as fit, then a row that counts the rest."""
         others = [t for t in p.tracks if not t.mine]
         fold = len(others) + bool(p.later) > room
         most = max(room - (1 if fold else 0), 0)
