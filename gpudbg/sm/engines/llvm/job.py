@@ -6,6 +6,7 @@ may do it (`compile_process`).  This module imports nothing that compiles before
 
 from __future__ import annotations
 
+import math
 import time
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING
 from gpudbg.dataclass import dataclass
 from gpudbg.sm.engines.llvm import build
 from gpudbg.sm.engines.llvm.kernel.listing import KernelListing
-from gpudbg.sm.engines.llvm.kernel.options import EmitterOptions
+from gpudbg.sm.engines.llvm.kernel.options import LARGE, EmitterOptions
 
 if TYPE_CHECKING:
     from gpudbg.sm.engines.llvm.kernel.emitter import Emitter
@@ -21,6 +22,15 @@ if TYPE_CHECKING:
 
 FUNCTION = "warp"
 """Name of the function in the object."""
+
+
+_SMALL = 80
+"""Instructions of a kernel whose code may be as long as it likes."""
+_LINES, _LINES_OF_LARGE = 45, 35
+"""Lines of IR for an instruction from which copies along traces are too many, in another kernel
+and in a large one: a thousand of them take some 40 ms to compile."""
+_WORTH = 0.75
+"""Code with short traces is taken where it is so much of the other."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +94,13 @@ class EmittedVersion:
     seconds: float
 
 
+def _lines_at_most(count: int) -> float:
+    """Lines of IR that a kernel of so many instructions may have."""
+    if count <= _SMALL:
+        return math.inf
+    return count * (_LINES_OF_LARGE if count > LARGE else _LINES)
+
+
 def emit(job: CompileJob) -> EmittedVersion:
     """The IR of a version."""
     from gpudbg.sm.engines.llvm.kernel.emitter import Emitter
@@ -98,6 +115,12 @@ def emit(job: CompileJob) -> EmittedVersion:
         options = replace(options, patterns=patterns)
     emitter = Emitter(job.listing, options)
     text = emitter.text(FUNCTION)
+    most = _lines_at_most(len(job.listing.code))
+    if options.full and not options.plain and text.count("\n") > most:
+        shorter = Emitter(job.listing, replace(options, short=True))
+        instead = shorter.text(FUNCTION)
+        if len(instead) < _WORTH * len(text):
+            emitter, text = shorter, instead
     return EmittedVersion(emitter, text, patterns, time.perf_counter() - start)
 
 

@@ -45,7 +45,7 @@ from gpudbg.sm.engines.llvm.kernel.machine import KernelMachine, WideKernelMachi
 from gpudbg.sm.engines.llvm.kernel.marks import Marks
 from gpudbg.sm.engines.llvm.kernel.merges import Merges
 from gpudbg.sm.engines.llvm.kernel.moves import Moves
-from gpudbg.sm.engines.llvm.kernel.options import EmitterOptions
+from gpudbg.sm.engines.llvm.kernel.options import LARGE, EmitterOptions
 from gpudbg.sm.engines.llvm.kernel.patterned_access import PatternedAccess
 from gpudbg.sm.engines.llvm.kernel.pieces import Blocks, Pieces
 from gpudbg.sm.engines.llvm.kernel.reciprocals import Reciprocals
@@ -91,15 +91,12 @@ order, so that an overflow hits the host's guard page.
 _LONGEST_TRACE = 64
 """Most instructions of a trace."""
 
-_LARGE, _LONGEST_OF_LARGE = 256, 24
-"""Instructions of a kernel above which copies dominate compile time, and the most instructions of a
-trace then.
-"""
+_LONGEST_OF_LARGE = 24
+"""The same of a large kernel (`LARGE`), in which copies make most of the compiling."""
 
-_LONGEST_FOR_ANY = 8
-"""Most instructions of a trace in code for any lanes: longer ones gain nothing and double compile
-time.
-"""
+_SHORT = 8
+"""The same where a trace is to be short: in code for any lanes, where longer ones gain nothing and
+cost twice the compiling, and where they would make too much text (`job`)."""
 
 _LONGEST_RESUMED = 16
 """The same where only a turn that has ended, or a group of lanes, begins at the block: what falls
@@ -129,7 +126,7 @@ class Emitter:
 
     def __init__(self, listing: KernelListing, options: EmitterOptions) -> None:
         self.listing = listing
-        self.full, self.plain = options.full, options.plain
+        self.full, self.plain, self._short = options.full, options.plain, options.short
         self.conditions = options.conditions
         self.held = options.registers, options.uniform
         self.slow: dict[int, str] = {}
@@ -341,9 +338,9 @@ class Emitter:
         """Most instructions of a block and its following copies."""
         if self.plain or (head == self.listing.entry and not fresh):
             return 0
-        if not self.full:
-            return _LONGEST_FOR_ANY
-        most = _LONGEST_OF_LARGE if len(self.listing.code) > _LARGE else _LONGEST_TRACE
+        if not self.full or self._short:
+            return _SHORT
+        most = _LONGEST_OF_LARGE if len(self.listing.code) > LARGE else _LONGEST_TRACE
         fallen_into = self._wide and head not in self.listing.targets and not fresh
         return min(most, _LONGEST_RESUMED) if fallen_into else most
 

@@ -14,6 +14,9 @@ from gpudbg.sm.selection import NO_TESTS, Tests
 if TYPE_CHECKING:
     from gpudbg.sm.engines.llvm.kernel.patterns import Pattern
 
+LARGE = 256
+"""Instructions of a kernel beyond which its code is made with shorter traces."""
+
 
 @dataclass(frozen=True, slots=True)
 class EmitterOptions:
@@ -24,6 +27,7 @@ class EmitterOptions:
         registers, uniform: registers of a warp's record.
         banks: bytes of the constant banks.
         sregs: special registers with a compiled version.
+        short: traces are short, whatever the kernel's size.
         rows: lanes of a row of threads, 32 where rows are longer; 0: rows end elsewhere.
         run: lanes, 16 or 32, that usually follow one another in memory.
         wide_vectors: the host has AVX-512.
@@ -56,3 +60,4 @@ class EmitterOptions:
     clustered: bool = False
     plain: bool = False
     rows: int = 0
+    short: bool = False
