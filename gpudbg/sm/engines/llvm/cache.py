@@ -110,7 +110,7 @@ def note(about: bytes) -> None:
     """Note something on disk."""
     path = _noted_at(about)
     if path is not None and not path.exists():
-        write(path, b"made")
+        _put(path, b"made")
 
 
 def is_noted(about: bytes) -> bool:
@@ -127,12 +127,20 @@ def _noted_at(about: bytes) -> Path | None:
 def write(path: Path, body: bytes) -> None:
     """Put an object in the cache in one step, so that no reader sees half of it."""
     most = limit()
-    if len(body) + _DIGEST_BYTES > most:
+    if len(body) + _DIGEST_BYTES > most or not _put(path, body):
         return
+    room = _ROOM.get((path.parent, most), 0) - len(body) - _DIGEST_BYTES
+    if room <= 0:
+        room = (most - trim(path.parent, most)) // SCAN_AFTER
+    _ROOM[path.parent, most] = room
+
+
+def _put(path: Path, body: bytes) -> bool:
+    """`write` without looking at how much there is; whether it was written."""
     try:
         handle, name = tempfile.mkstemp(dir=path.parent, suffix=_NEW)
     except OSError:
-        return
+        return False
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(hashlib.sha256(body).digest() + body)
@@ -141,11 +149,8 @@ def write(path: Path, body: bytes) -> None:
         # E.g. the disk is full: a partial file is useless.
         with suppress(OSError):
             os.unlink(name)
-        return
-    room = _ROOM.get((path.parent, most), 0) - len(body) - _DIGEST_BYTES
-    if room <= 0:
-        room = (most - trim(path.parent, most)) // SCAN_AFTER
-    _ROOM[path.parent, most] = room
+        return False
+    return True
 
 
 SCAN_AFTER: Final = 8
