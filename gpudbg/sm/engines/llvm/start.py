@@ -34,10 +34,10 @@ COLD_EACH = 16
 """Additional such instructions for each instruction of code: stepping these takes half as long as
 compiling the code quickly, so that shorter launches gain nothing by it.
 """
-COLD_BESIDE = 8000
-"""Instructions before a copy of the process is made: it costs the launch 5 to 15 ms, most of them
-for pages that the host has to keep apart, and a launch that ends before its code is there shall not
-have lost more than a tenth."""
+COLD_BESIDE = 20_000
+"""Instructions before a copy of the process is made: some 0.2 seconds.  The copy costs the launch 5
+to 30 ms, most of them for pages that the host has to keep apart, and a launch that ends before its
+code is there shall not have lost more than a tenth."""
 PATIENCE = 3.0
 """Seconds to wait for code made in a thread of this process before stepping on. Both are Python:
 what takes 30 ms alone took over 400 ms beside stepping (measured); usual kernels take less than a
