@@ -74,7 +74,8 @@ class FastEngine:
         self._worker: threading.Thread | None = None
         self._decided = threading.Event()
         self._beside: Iterator[None] | None = None
-        self._kept: bool | None = None
+        self._planned = self._waits = False
+        self._cold = COLD
         self._disposed = False
         self.engine: RunEngine | None = None
         self.trouble = "" if available() else MISSING
@@ -126,25 +127,23 @@ class FastEngine:
         return time.monotonic() < self._end and not self._decided.wait(POLL)
 
     def waits(self) -> str:
-        if self._beside is not None or self._worker is not None:
+        if self._beside is not None:
             return "stepped while its code is made beside it"
+        if self._worker is not None:
+            return "its code is being made"
         return "nothing is compiled yet: a launch is stepped until it proves long"
 
     def _begins(self) -> bool:
         """Begin to compile where that pays; whether the launch waits for the code."""
         spent = self._spent()
-        if spent < COLD:
+        if spent < self._cold:
             return False
-        from gpudbg.sm.engines.llvm import compile_process
-        from gpudbg.sm.engines.llvm.cache import is_noted
-        from gpudbg.sm.engines.llvm.program import kernel_note
-
-        if self._kept is None:
-            self._kept = is_noted(kernel_note(self._launched.code, self._entry))
-        beside = compile_process.usable() and not self._kept
-        if spent < (max(COLD_BESIDE, self._cold()) if beside else self._cold()):
-            return False
-        if beside:
+        if not self._planned:
+            self._planned = True
+            self._plan()
+            if spent < self._cold:
+                return False
+        if not self._waits:
             self._beside = self._made_beside()
             next(self._beside, None)
             return False
@@ -178,13 +177,32 @@ class FastEngine:
         # Code for another kind of launch says nothing about the length of this one.
         return total if entry in self._compiled else self._stepped[entry]
 
-    def _cold(self) -> int:
-        """How many it takes until compiling pays."""
+    def _plan(self) -> None:
+        """Decide whether the launch waits for its code, which it does where that is on disk or a
+        copy of the process cannot make it, and from how many instructions on compiling pays.
+        """
+        from gpudbg.sm.engines.llvm import compile_process
+
+        self._waits = not compile_process.usable() or self._is_kept()
         place = self._launched.code.placement_at(self._entry)
-        if place is None:
-            return COLD
-        size = place.size // self._launched.config.layout.word_bytes
-        return max(COLD, int(COLD_EACH * size))
+        if place is not None:
+            size = place.size // self._launched.config.layout.word_bytes
+            self._cold = max(COLD, int(COLD_EACH * size))
+        if not self._waits:
+            self._cold = max(COLD_BESIDE, self._cold)
+
+    def _is_kept(self) -> bool:
+        """Whether good code for this kind of launch was made once, and may be on disk."""
+        from gpudbg.sm.engines.llvm import build, cache
+        from gpudbg.sm.engines.llvm.program import kernel_note
+
+        if not cache.is_noted(kernel_note(self._launched.code, self._entry)):
+            # Asked first: it needs no compiler.
+            return False
+        from gpudbg.sm.engines.llvm.launched_program import program_for
+
+        identity = program_for(self._launched, self._entry, {self._entry}).identity
+        return identity is not None and build.is_noted(identity)
 
     def _take_over(self) -> None:
         """Have the engine at once where an earlier launch of this kind left code."""

@@ -513,6 +513,16 @@ class Integers:
             return self._word_of(w, 1)
         return self._noted(self.lo(self._two("lshr", Val(64, w.ref, w.shape), 32, 64)), w, 1)
 
+    def words(self, w: Val) -> tuple[Num, Num, int]:
+        """Low word, high word, and a constant to add to both together: of a 64-bit value, joined or
+        not."""
+        return (self.lo(w), self.hi(w), 0) if w.pair is None else w.pair
+
+    def zero_extended(self, w: Num) -> Num | None:
+        """The word that a 64-bit value extends with zeros; None where it is no such extension."""
+        known = w.pair if isinstance(w, Val) else None
+        return known[0] if known is not None and known[1:] == (0, 0) else None
+
     def _noted(self, word: Num, w: Val, number: int) -> Num:
         """A word of a value, recorded as such where the value's linear form is known."""
         if w in self._linears and isinstance(word, Val):
@@ -554,8 +564,8 @@ class Integers:
                 continue
             word: Num | None = self._words.get(other)
             signed_ = True
-            if word is None and other.pair is not None and other.pair[1:] == (0, 0):
-                word, signed_ = other.pair[0], False
+            if word is None:
+                word, signed_ = self.zero_extended(other), False
             if isinstance(word, Val) and word.shape is not UNIFORM:
                 self._linears[total] = Linear(word, signed_, scale, 0)
 

@@ -129,10 +129,7 @@ class Addresses:
         if space == "shared":
             base, add = self.ints.origin(address) or (address, 0)
             return AddressParts(self._lanes(base), 0, add)
-        if address.pair is None:
-            low, high, add = self.ints.lo(address), self.ints.hi(address), 0
-        else:
-            low, high, add = address.pair
+        low, high, add = self.ints.words(address)
         if isinstance(high, Val):
             high = self._lanes(high)
         return AddressParts(self._lanes(low), high, add, self.ints.linear(address))

@@ -170,9 +170,8 @@ class Conversions:
         word = self.ints.word(a)
         if word is not None and signed:
             return word, "s"
-        if isinstance(a, Val) and a.pair is not None and a.pair[1:] == (0, 0):
-            return a.pair[0], "u"
-        return None, ""
+        unsigned = self.ints.zero_extended(a)
+        return (None, "") if unsigned is None else (unsigned, "u")
 
     def int_to_f32(self, a: Num, signed: bool, rnd: str) -> Num:
         ir = self.ir

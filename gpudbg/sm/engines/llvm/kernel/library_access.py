@@ -52,10 +52,7 @@ class LibraryAccess:
         zero = self.ir.at("%env", layout.ZERO)
         if isinstance(address, int):
             return f"ptr {zero}, ptr {zero}, i64 {address}"
-        if address.pair is None:
-            low, high, add = self.ints.lo(address), self.ints.hi(address), 0
-        else:
-            low, high, add = address.pair
+        low, high, add = self.ints.words(address)
         return f"ptr {self.runtime.row_of(low, 32)}, ptr {self.runtime.row_of(high, 32)}, i64 {add}"
 
     def call(self, name: str, space: str, address: Num, tail: str) -> None:
