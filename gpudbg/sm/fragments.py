@@ -31,9 +31,10 @@ THREAD: Final = LANES & 3
 _BITS: Final = {
     "F64": 64, "F32": 32, "TF32": 32, "S32": 32, "F16": 16, "BF16": 16, "B16": 16,
     "E4M3": 8, "E5M2": 8, "E3M2": 8, "E2M3": 8, "E2M1": 8, "S8": 8, "U8": 8, "B8": 8,
-    "S4": 4, "U4": 4, "F4": 4, "B1": 1,
+    "S4": 4, "U4": 4, "F4": 4, "B1": 1, "INDEX": 4, "E8": 8, "UE4M3": 8,
 }  # fmt: skip
-"""Bits of an element in a register; E2M1 has a byte in QMMA and is packed, as F4, in OMMA."""
+"""Bits of an element in a register; E2M1 has a byte in QMMA and is packed, as F4, in OMMA.  INDEX
+is a nibble of metadata; E8 and UE4M3 are scale factors."""
 
 
 def bits_of(kind: str) -> int:
@@ -187,6 +188,16 @@ def stored_columns(kind: str, stored: int, metadata: Any, selector: int) -> I64s
     return found
 
 
+def index_places(kind: str, stored: int, selector: int) -> tuple[I64s, I64s]:
+    """(lane, nibble of its metadata register) that describe every stored element, (16, stored)."""
+    size = bits_of(kind)
+    chunk = np.arange(stored) >> {4: 2, 32: 0}.get(size, 1)
+    rows = np.arange(16)[:, None]
+    lane, low = _nibble(size, int(chunk[-1]) + 1, rows, chunk[None], selector)
+    shape = 16, stored
+    return np.broadcast_to(lane, shape).copy(), np.broadcast_to(low >> 2, shape).copy()
+
+
 def _nibble(size: int, chunks: int, row: I64s, chunk: I64s, selector: int) -> tuple[I64s, I64s]:
     """(lane, lowest bit) of the nibble that describes a chunk of a row."""
     quad, upper = 4 * (row & 7), row >> 3
@@ -251,6 +262,19 @@ def small_matrices(count: int, transposed: bool) -> Layout:
     return _layout("B16", 8, 8, row, column, i, count)
 
 
+@cache
+def byte_matrices(form: str, count: int) -> Layout:
+    """Matrices of bytes as they lie in memory: M816 rows of 16 bytes, four in a lane; MT1616
+    columns of 16, in two registers; MT168 pairs of rows 2t and 2t + 1 in columns g and g + 8.
+    """
+    i, h = _grid(2 * count if form == "MT1616" else count, 4)
+    if form == "M816":
+        return _layout("B8", 8, 16, GROUP + 0 * i, 4 * THREAD + h, i, count)
+    if form == "MT1616":
+        return _layout("B8", 16, 16, 4 * THREAD + h, GROUP + 8 * (i & 1), i >> 1, count)
+    return _layout("B8", 8, 16, 2 * THREAD + (h & 1), GROUP + 8 * (h >> 1), i, count)
+
+
 # ---- instructions ------------------------------------------------------------------------
 class MatrixInstruction(Protocol):
     """What is asked of a decoded instruction."""
@@ -262,6 +286,10 @@ class MatrixInstruction(Protocol):
     @property
     def m(self) -> Sequence[str]:
         """Modifiers."""
+
+    @property
+    def word(self) -> int:
+        """Its bits."""
 
     @property
     def o(self) -> Mapping[str, InstructionOperand]:
@@ -281,6 +309,9 @@ class Operand:
         written: the instruction writes it.
         first_row: a row of the whole matrix that the warp's first one is, in warps of a group.
         note: what else is to be known of it.
+        descriptor: the first of two uniform registers that say where it is in shared memory; -1
+            where it is in registers.
+        across: in shared memory rows of A, columns of B, not k, are side by side.
     """
 
     name: str
@@ -292,6 +323,8 @@ class Operand:
     written: bool = False
     first_row: int = 0
     note: str = ""
+    descriptor: int = -1
+    across: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -409,7 +442,7 @@ def _one_warp(insn: MatrixInstruction, shape: tuple[int, int, int]) -> Multiplic
     if sparse:
         chosen = insn.o.get("imm")
         number = chosen.value if isinstance(chosen, Imm) else 0
-        note = f"stored elements of 2:4 sparse rows, metadata selector {number}"
+        note = _stored_note(number)
     a = matrix_a(kinds[0], m, k // 2 if sparse else k)
     o = insn.o
     return Multiplication(
@@ -443,39 +476,97 @@ def _octets(insn: MatrixInstruction) -> Multiplication:
     )  # fmt: skip
 
 
+_NEGATE_A, _NEGATE_B, _ACROSS_A, _ACROSS_B = 72, 63, 61, 62
+"""Bits of a warp group's product: signs, and whether k is not what is side by side in memory."""
+
+
+def described_signs(insn: MatrixInstruction) -> tuple[tuple[bool, bool], tuple[bool, bool]]:
+    """Of A and B of a warp group's product: whether elements are negated, and whether rows of A,
+    columns of B, not k, are side by side in shared memory."""
+    bits = [bool(insn.word >> bit & 1) for bit in (_NEGATE_A, _NEGATE_B, _ACROSS_A, _ACROSS_B)]
+    if isinstance(insn.o.get("a"), Reg) or insn.op != "HGMMA":
+        # There bits 61 and 62 belong to something else, or only B is in memory.
+        bits[2] = False
+    if insn.op in ("IGMMA", "BGMMA"):
+        bits = [False] * 4
+    elif insn.op == "QGMMA":
+        bits[3] = False
+    return (bits[0], bits[1]), (bits[2], bits[3])
+
+
+def first_descriptor(insn: MatrixInstruction) -> int:
+    """The first of the four uniform registers with the descriptors of A and B."""
+    place: Any = insn.o["addr"]
+    return int(place.index.index)
+
+
 def _warp_group(insn: MatrixInstruction, shape: tuple[int, int, int], warp: int) -> Multiplication:
     """Four warps multiply 64 rows; each holds 16 of them, B is in shared memory."""
     m, n, k = shape
     kinds, result, _ = kinds_of(insn.op, insn.m)
     o = insn.o
-    in_registers = isinstance(o.get("a"), Reg)
     first = 16 * (warp & 3)
     layout = matrix_c(result, 16, n)
-    shared = "in shared memory, by descriptor"
-    a = _operand("A", None, None, kinds[0], note=shared)
-    if in_registers:
-        inside = matrix_a(kinds[0], 16, k // 2 if "SP" in insn.m else k)
-        a = _operand("A", o.get("a"), inside, kinds[0], first_row=first)
+    sparse = "SP" in insn.m
+    number = chosen.value if isinstance(chosen := o.get("imm"), Imm) else 0
+    note = _stored_note(number) if sparse else ""
+    negative, across = described_signs(insn)
+    descriptor = first_descriptor(insn)
+    if isinstance(o.get("a"), Reg):
+        inside = matrix_a(kinds[0], 16, k // 2 if sparse else k)
+        a = _operand("A", o.get("a"), inside, kinds[0], first_row=first, note=note)
+    else:
+        a = Operand(
+            "A", kinds[0], None, negative=negative[0], first_row=first, note=note,
+            descriptor=descriptor, across=across[0],
+        )  # fmt: skip
+    b = Operand(
+        "B", kinds[1], None, negative=negative[1], descriptor=descriptor + 2, across=across[1]
+    )
     return Multiplication(
-        m, n, k, kinds, result, result, a,
-        _operand("B", None, None, kinds[1], note=shared),
+        m, n, k, kinds, result, result, a, b,
         _operand("C", o.get("c"), layout, result, first_row=first),
         _operand("D", o.get("d"), layout, result, written=True, first_row=first),
-        "SP" in insn.m,
-        selector=chosen.value if isinstance(chosen := o.get("imm"), Imm) else 0,
+        sparse,
+        selector=number,
     )  # fmt: skip
 
 
+def _stored_note(selector: int) -> str:
+    return f"stored elements of 2:4 sparse rows, metadata selector {selector}"
+
+
 def moved(insn: MatrixInstruction) -> Operand | None:
-    """The 8 x 8 matrices that LDSM loads, STSM stores or MOVM transposes; None: other forms."""
-    if insn.op not in MOVES or not {"M88", "MT88"} & set(insn.m):
+    """The 8 x 8 matrices that LDSM loads, STSM stores or MOVM transposes, as they lie in memory;
+    None: other forms."""
+    form = _moved_form(insn)
+    if form not in ("M88", "MT88"):
         return None
-    transposed = "MT88" in insn.m
-    count = next((n for n in (4, 2) if str(n) in insn.m), 1)
     if insn.op == "MOVM":
         return _operand("M", insn.o.get("a"), small_matrices(1, False), "B16", note="transposed")
-    slot = "a" if insn.op == "STSM" else "d"
-    note = "each matrix transposed" if transposed else ""
-    written = insn.op == "LDSM"
-    layout = small_matrices(count, transposed)
-    return _operand("M", insn.o.get(slot), layout, "B16", written=written, note=note)
+    return _moved(insn, small_matrices(_moved_count(insn), form == "MT88"))
+
+
+def moved_bytes(insn: MatrixInstruction) -> Operand | None:
+    """The matrices of bytes that LDSM loads and STSM stores, as they lie in memory; None: other
+    forms."""
+    form = _moved_form(insn)
+    if form not in ("M816", "MT1616", "MT168"):
+        return None
+    return _moved(insn, byte_matrices(form, _moved_count(insn)))
+
+
+def _moved_form(insn: MatrixInstruction) -> str:
+    """`MT88` among the modifiers of a move, else ""."""
+    forms = (name for name in insn.m if name[0] == "M" and name[-1].isdigit())
+    return next(forms, "") if insn.op in MOVES else ""
+
+
+def _moved_count(insn: MatrixInstruction) -> int:
+    return next((n for n in (4, 2) if str(n) in insn.m), 1)
+
+
+def _moved(insn: MatrixInstruction, layout: Layout) -> Operand:
+    slot, written = ("a", False) if insn.op == "STSM" else ("d", True)
+    note = "each matrix transposed" if _moved_form(insn).startswith("MT") else ""
+    return _operand("M", insn.o.get(slot), layout, layout.kind, written=written, note=note)

@@ -10,6 +10,7 @@ import numpy.typing as npt
 import pytest
 
 import gpudbg
+from gpudbg.debug.session import DebugSession
 from gpudbg.sm.engines import tensor
 from gpudbg.sm.fragments import bits_of
 from tests.variants import some
@@ -81,12 +82,12 @@ def _half_places(numbers: Array) -> Array:
     return low.astype(np.int64) | high.astype(np.int64) << 8
 
 
-def multiply(
+def started(
     name: str, a: Array | None, b: Array, c: Array, *, layouts: Any,
     accumulate: bool = True, more: Array | None = None, result: Any = np.float32,
     engine: str = "step",
-) -> Array:  # fmt: skip
-    """Run one kernel; the result matrix.  Compiled code leaves no product to the step engine."""
+) -> DebugSession:  # fmt: skip
+    """A session at the first instruction of one kernel."""
     program = gpudbg.load(str(CUBIN / "wgmma.cubin"), engine=engine)
     whole, da = np.zeros(16384, np.uint8), 0
     if a is not None:
@@ -98,7 +99,15 @@ def multiply(
         (whole | second).view(np.int32), np.uint64(da), np.uint64(db), np.uint32(accumulate),
         np.zeros((128, 4), np.uint32) if more is None else more, d.view(declared),
     ]  # fmt: skip
-    session = program.launch(name, grid=1, block=128, args=args, shared_bytes=16384)
+    return program.launch(name, grid=1, block=128, args=args, shared_bytes=16384)
+
+
+def multiply(
+    name: str, a: Array | None, b: Array, c: Array, *, result: Any = np.float32,
+    engine: str = "step", **more: Any,
+) -> Array:  # fmt: skip
+    """Run one kernel; the result matrix.  Compiled code leaves no product to the step engine."""
+    session = started(name, a, b, c, result=result, engine=engine, **more)
     stop = session.run(max_instructions=100_000)
     assert stop.kind == "exited", stop.message
     if engine == "run":
@@ -313,6 +322,80 @@ def test_sparse_a() -> None:
             more=more, result=result,
         )  # fmt: skip
         np.testing.assert_array_equal(found, dense @ b.T + c)
+
+
+def test_matrices_in_shared_memory_are_shown_as_the_product_reads_them() -> None:
+    """A and B by their descriptors, the focused warp's rows; the place of each element; then D."""
+    rng = np.random.default_rng(9)
+    a, b, c = small(rng, 64, 16), small(rng, 64, 16), small(rng, 64, 64)
+    across = (128, True, 4096, 1024)
+    session = started(
+        "f16_across", a.astype(np.float16), b.astype(np.float16), c.astype(np.float32),
+        layouts=(across, across),
+    )  # fmt: skip
+    row = next(r for r in session.symbols.listing if "HGMMA" in r.text)
+    session.command(f"break *0x{row.offset:x}")
+    session.cont()
+    view = session.fragments()
+    first = 16 * session.focused().index
+    np.testing.assert_array_equal(view.A.values[0], a[first : first + 16])
+    np.testing.assert_array_equal(view.B.values[0], b.T)
+    shared = session.focused().cta.shared.words.view(np.float16)
+    np.testing.assert_array_equal(shared[view.B.addresses[0] // 2], b.T)
+    assert view.B.descriptor.text == (
+        "shared 0x2400, k strided, 128B swizzle, leading 4096, stride 1024"
+    )
+    assert view.B.holder(0, 0, 0) == "0x2400"
+    text = session.command("info fragment B lanes").text
+    assert "(UR6:UR7)" in text
+    assert "0x2400" in text.split("\n")[5]
+    session.step()
+    after = session.fragments(view.offset).D
+    np.testing.assert_array_equal(after.values[0], a[first : first + 16] @ b.T + c[first:][:16])
+
+
+def test_a_descriptor_that_leads_out_of_shared_memory_is_named() -> None:
+    rng = np.random.default_rng(10)
+    b = small(rng, 16, 16)
+    session = started(
+        "f16_half", small(rng, 64, 16).astype(np.float16), b.astype(np.float16),
+        np.zeros((64, 32), np.float16), layouts=((0, False, 128, 256), (0, False, 128, 256)),
+        result=np.float16,
+    )  # fmt: skip
+    row = next(r for r in session.symbols.listing if "HGMMA" in r.text)
+    session.command(f"break *0x{row.offset:x}")
+    session.cont()
+    for n in (4, 5, 6, 7):
+        session.focused().UR[n][:] = 0x3FFF
+    view = session.fragments(row.offset)
+    assert view.A.values is None
+    text = session.command("info fragment A").text
+    assert "outside the block's" in text
+
+
+def test_sparse_a_in_shared_memory_has_its_metadata_beside_it() -> None:
+    """Both of what a sparse product stores: elements, and the column of each."""
+    rng = np.random.default_rng(11)
+    stored, b = small(rng, 64, 16), small(rng, 16, 32)
+    more = np.full((128, 4), 0x4E4E4E4E, np.uint32)
+    session = started(
+        "f16_sparse", stored.astype(np.float16), b.astype(np.float16),
+        np.zeros((64, 16), np.float32), more=more,
+        layouts=((32, False, 16, 256), (64, False, 16, 512)),
+    )  # fmt: skip
+    row = next(r for r in session.symbols.listing if "HGMMA" in r.text)
+    session.command(f"break *0x{row.offset:x}")
+    session.cont()
+    view = session.fragments()
+    first = 16 * session.focused().index
+    np.testing.assert_array_equal(view.A.values[0], stored[first : first + 16])
+    # Nibbles 0xe and 0x4: columns 2, 3 and 0, 1 of chunks of four.
+    assert view.E.values[0, 0].tolist() == [n for c in range(0, 32, 8) for n in
+                                            (c + 2, c + 3, c + 4, c + 5)]  # fmt: skip
+    dense = np.zeros((16, 32))
+    np.put_along_axis(dense, view.E.values[0], view.A.values[0], axis=1)
+    session.step()
+    np.testing.assert_array_equal(session.fragments(view.offset).D.values[0], dense @ b.T)
 
 
 def test_a_matrix_outside_shared_memory_is_an_error() -> None:

@@ -108,6 +108,7 @@ decoded: the value in words; of an instruction set: number of forms
 depth: extent in z
 depth_compare: whether it compares depths
 depth_function: how it compares them
+descriptor: where a matrix is in shared memory; null of one in registers
 detail: further lines; of what doctor looks for, where it is or what to install
 details: other values that have a name in a log line, as printed
 device: GPU number
@@ -296,6 +297,7 @@ severity: error, warning or note
 shaders: shader types that have it
 shape: extents, slowest first
 shared: bytes of dynamic shared memory, as text
+shared_addresses: of each place of a matrix in shared memory, its address; null in registers
 shared_bytes: shared memory of a block
 shared_static_bytes: shared memory of a block that the code declares
 shared_variables: variables in shared memory

@@ -12,7 +12,8 @@ from gpudbg.errors import CommandError
 if TYPE_CHECKING:
     from gpudbg.debug.session import DebugSession
 
-OPERANDS = frozenset("ABCDM")
+OPERANDS = frozenset("ABCDEM")
+SCALES = frozenset(("SA", "SB"))
 DISPLAYS = ("values", "raw", "lanes")
 
 
@@ -20,20 +21,23 @@ DISPLAYS = ("values", "raw", "lanes")
     "info fragment",
     "info fragments",
     "info matrix",
-    usage="info fragment [A|B|C|D|M …] [values|raw|lanes] [LOCATION]",
+    usage="info fragment [A|B|C|D|E|M|SA|SB …] [values|raw|lanes] [LOCATION]",
     help="operands of a tensor-core instruction as matrices, the focused lane's elements marked",
     group="status",
     needs="stopped",
     details="The instruction that comes next, the one before it, or the nearest that follows;\n"
     "LOCATION names another one, which the registers of now are shown by.  `lanes` shows who\n"
-    "holds each place (`5:R4.1`: lane 5, register R4, element 1), `raw` the bits.",
+    "holds each place (`5:R4.1`: lane 5, register R4, element 1), in shared memory its address;\n"
+    "`raw` shows the bits.  E is the metadata of a sparse A, M a matrix that is moved, SA and SB\n"
+    "are scale factors.",
 )
 def info_fragment(session: DebugSession, argument: str) -> Card:
     """Show matrices."""
     words = argument.split()
     names: set[str] = set()
-    while words and set(words[0].upper()) <= OPERANDS:
-        names |= set(words.pop(0).upper())
+    while words and (word := words[0].upper()) and (word in SCALES or set(word) <= OPERANDS):
+        names |= {word} if word in SCALES else set(word)
+        words.pop(0)
     show = words.pop(0) if words and words[0] in DISPLAYS else "values"
     view = session.fragments(" ".join(words) or None)
     known = [matrix.name for matrix in view.matrices]

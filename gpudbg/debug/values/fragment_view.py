@@ -1,12 +1,11 @@
 """The operands of a tensor-core instruction as matrices: values, and which lane holds each.
 
-Where elements lie is `gpudbg.sm.fragments`'s, as the engine has it; here the warp's registers are
-read and decoded.
+Where elements lie is `gpudbg.sm.fragments`'s, as the engine has it, and of matrices in shared
+memory `gpudbg.sm.engines.wgmma`'s; here registers and memory are read and decoded.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +14,8 @@ from numpy.typing import NDArray
 
 from gpudbg.dataclass import dataclass
 from gpudbg.errors import CommandError
-from gpudbg.isa.operands import RZ
+from gpudbg.isa.operands import RZ, Reg
+from gpudbg.mem.faults import MemoryFault
 from gpudbg.sm import fragments
 
 if TYPE_CHECKING:
@@ -29,22 +29,69 @@ _SHOWN = {"B16": "F16", "B8": "U8"}
 """Types that elements without one are shown as."""
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class MatrixView:
-    """An operand as the warp holds it.
+@dataclass(frozen=True, slots=True)
+class DescriptorView:
+    """Where a matrix is in shared memory.
 
     Attributes:
-        name: A, B, C or D; M for matrices that are moved.
+        word: the 64 bits.
+        address: of its first element.
+        leading, stride: offsets in bytes between its parts.
+        base: where the swizzle's pattern begins, in units of 128 bytes.
+        swizzle: bytes that it permutes: 128, 64, 32, or 0.
+        along_k: elements along k, not rows of A or columns of B, are side by side.
+    """
+
+    word: int
+    address: int
+    leading: int
+    stride: int
+    base: int
+    swizzle: int
+    along_k: bool
+
+    @property
+    def text(self) -> str:
+        """`shared 0x0400, k contiguous, 128B swizzle, leading 16, stride 1024`"""
+        order = "k contiguous" if self.along_k else "k strided"
+        swizzle = f"{self.swizzle}B swizzle" if self.swizzle else "no swizzle"
+        base = f", base {self.base}" if self.base else ""
+        steps = f"leading {self.leading}, stride {self.stride}"
+        return f"shared 0x{self.address:04x}, {order}, {swizzle}, {steps}{base}"
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data."""
+        return {
+            "word": f"0x{self.word:016x}",
+            "address": self.address,
+            "leading": self.leading,
+            "stride": self.stride,
+            "base_offset": self.base,
+            "swizzle": self.swizzle,
+            "along_k": self.along_k,
+        }
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class MatrixView:
+    """An operand as the warp holds it, or as it lies in shared memory.
+
+    Attributes:
+        name: A, B, C or D; M for matrices that are moved; E for metadata of a sparse A, SA and SB
+            for scale factors.
         kind: type of its elements.
-        registers: names of its registers, in order; empty where it is in shared memory.
-        values: shape (tiles, rows, columns): float64, or int64 for integers; None where it is not
-            in registers.
+        registers: names of its registers, in order; those of the descriptor where it is in shared
+            memory.
+        values: shape (tiles, rows, columns): float64, or int64 for integers; of metadata the column
+            of A that each stored element is of.  None where a descriptor leads out of memory.
         raw: the bits, uint64.
         lanes, slots, elements: of every place, the lane, the index in `registers` and the element
-            in that register, low bits first.
+            in that register, low bits first; None in shared memory.
         first_row: the row of the whole matrix that row 0 is, of a warp group's instruction.
         written: the instruction writes it: what is shown is what stands there now.
         note: what else is to be known of it.
+        addresses: of every place in shared memory; None in registers.
+        descriptor: what says where it is in shared memory.
     """
 
     name: str
@@ -58,6 +105,8 @@ class MatrixView:
     first_row: int = 0
     written: bool = False
     note: str = ""
+    addresses: NDArray[np.int64] | None = None
+    descriptor: DescriptorView | None = None
 
     @property
     def shape(self) -> tuple[int, int, int]:
@@ -68,7 +117,10 @@ class MatrixView:
         return tiles, rows, columns
 
     def holder(self, tile: int, row: int, column: int) -> str:
-        """`lane 5 R4.1`: who holds a place; the element only where a register has several."""
+        """`lane 5 R4.1`: who holds a place; the element only where a register has several.  In
+        shared memory its address."""
+        if self.addresses is not None:
+            return f"0x{int(self.addresses[tile, row, column]):04x}"
         assert self.lanes is not None
         assert self.slots is not None
         assert self.elements is not None
@@ -93,6 +145,8 @@ class MatrixView:
             "lanes": None if self.lanes is None else self.lanes.tolist(),
             "slots": None if self.slots is None else self.slots.tolist(),
             "elements": None if self.elements is None else self.elements.tolist(),
+            "shared_addresses": None if self.addresses is None else self.addresses.tolist(),
+            "descriptor": None if self.descriptor is None else self.descriptor.to_json(),
         }
 
 
@@ -118,8 +172,8 @@ class FragmentView:
     here: bool
 
     def __getattr__(self, name: str) -> Any:
-        """The operand A, B, C, D or M."""
-        for matrix in self.matrices if len(name) == 1 else ():
+        """The operand A, B, C, D, E, M, SA or SB."""
+        for matrix in self.matrices if len(name) <= 2 else ():
             if matrix.name == name:
                 return matrix
         raise AttributeError(name)
@@ -152,7 +206,11 @@ def is_tensor(insn: WideInstruction | Any) -> bool:
     op = getattr(insn, "op", "")
     if op in fragments.MULTIPLIES or op in fragments.WARPGROUP:
         return fragments.multiplication(insn) is not None
-    return op in fragments.MOVES and fragments.moved(insn) is not None
+    return op in fragments.MOVES and _moved(insn) is not None
+
+
+def _moved(insn: Any) -> fragments.Operand | None:
+    return fragments.moved(insn) or fragments.moved_bytes(insn)
 
 
 def find(inferior: Inferior, pc: int) -> int | None:
@@ -197,21 +255,46 @@ def fragment_view(inferior: Inferior, warp: WarpState, pc: int, here: int) -> Fr
     text = insn.text(pc)
     product = fragments.multiplication(insn, warp.index)  # type: ignore[arg-type]
     if product is None:
-        moved = fragments.moved(insn)  # type: ignore[arg-type]
-        assert moved is not None
-        assert moved.layout is not None
-        shape = f"{moved.layout.tiles} of 8x8"
-        operation = {
-            "LDSM": "loads 8x8 matrices of 16-bit elements from shared memory",
-            "STSM": "stores 8x8 matrices of 16-bit elements to shared memory",
-            "MOVM": "transposes an 8x8 matrix of 16-bit elements",
-        }[insn.op]
-        operands: Sequence[fragments.Operand] = (moved,)
+        shape, operation, matrices = _move(warp, insn)
     else:
         shape, operation = product.shape, _operation(insn.op, product)
-        operands = (product.a, product.b, product.c, product.d)
-    matrices = tuple(_matrix(warp, operand) for operand in operands)
+        matrices = _operands(warp, insn, product, inferior.lane)
     return FragmentView(text, pc, symbols.offset(pc), shape, operation, matrices, pc == here)
+
+
+def _move(warp: WarpState, insn: Any) -> tuple[str, str, tuple[MatrixView, ...]]:
+    """(shape, operation, matrices) of a form that moves matrices."""
+    moved = _moved(insn)
+    assert moved is not None
+    assert moved.layout is not None
+    layout = moved.layout
+    size = f"{layout.rows}x{layout.columns}"
+    bits = "bytes" if layout.kind == "B8" else "16-bit elements"
+    matrices = f"{size} matrices of {bits}"
+    operation = {
+        "LDSM": f"loads {matrices} from shared memory",
+        "STSM": f"stores {matrices} to shared memory",
+        "MOVM": f"transposes an {size} matrix of {bits}",
+    }[insn.op]
+    return f"{layout.tiles} of {size}", operation, (_matrix(warp, moved),)
+
+
+def _operands(
+    warp: WarpState, insn: Any, product: fragments.Multiplication, lane: int
+) -> tuple[MatrixView, ...]:
+    """A, B, C and D, then what a sparse A's elements are of, and scale factors."""
+    if insn.op in fragments.WARPGROUP and product.d.register == RZ:
+        return ()
+    found = [
+        _described(warp, operand, product, lane) if operand.descriptor >= 0
+        else _matrix(warp, operand)
+        for operand in (product.a, product.b, product.c, product.d)
+    ]  # fmt: skip
+    if product.sparse:
+        found.append(_metadata(warp, insn, product))
+    if "SF" in insn.m:
+        found += _scales(warp, insn, product, lane)
+    return tuple(found)
 
 
 def _operation(op: str, product: fragments.Multiplication) -> str:
@@ -219,35 +302,30 @@ def _operation(op: str, product: fragments.Multiplication) -> str:
     types = a.lower() if a == b else f"{a.lower()} and {b.lower()}"
     out = product.result.lower()
     out += "" if product.addend == product.result else f" (C {product.addend.lower()})"
+    if op in fragments.WARPGROUP and product.d.register == RZ:
+        return "closes a group of products; reads and writes nothing"
     group = "; four warps, each 16 of 64 rows" if op in fragments.WARPGROUP else ""
     return f"D = A * B + C, {types} to {out}{group}"
 
 
+def _words(warp: WarpState, register: int, count: int) -> list[NDArray[np.uint32]]:
+    """Registers of all lanes; zeros for RZ, and where the warp has none of that number."""
+    if register == RZ or register + count > len(warp.R):
+        return [np.zeros(32, np.uint32)] * count
+    return [np.asarray(warp.R[register + n]) for n in range(count)]
+
+
 def _matrix(warp: WarpState, operand: fragments.Operand) -> MatrixView:
     layout = operand.layout
-    if layout is None:
-        name = operand.name
-        return MatrixView(
-            name, operand.kind, (), None, None, None, None, None, 0, operand.written, operand.note
-        )
+    assert layout is not None
     count = layout.registers
     names = tuple(f"R{operand.register + n}" for n in range(count))
-    words = [np.zeros(32, np.uint32)] * count
-    if operand.register == RZ:
-        names = ()
-    elif operand.register + count <= len(warp.R):
-        words = [np.asarray(warp.R[operand.register + n]) for n in range(count)]
-    raw = layout.matrix(words)
-    values = decoded(raw, operand.kind)
-    if operand.absolute:
-        values = np.abs(values)
-    if operand.negative:
-        values = -values
+    raw = layout.matrix(_words(warp, operand.register, count))
     return MatrixView(
         operand.name,
         operand.kind,
-        names,
-        values,
+        () if operand.register == RZ else names,
+        _signed(decoded(raw, operand.kind), operand),
         raw,
         *layout.holders(),
         operand.first_row,
@@ -256,11 +334,123 @@ def _matrix(warp: WarpState, operand: fragments.Operand) -> MatrixView:
     )
 
 
+def _signed(values: NDArray[Any], operand: fragments.Operand) -> NDArray[Any]:
+    values = np.abs(values) if operand.absolute else values
+    return -values if operand.negative else values
+
+
+# ---- matrices in shared memory -----------------------------------------------------------
+def _uniform(warp: WarpState, number: int, lane: int) -> int:
+    """A uniform register as a lane's group has it; numbers past the last read as zero."""
+    return int(warp.UR[number][lane]) if number < len(warp.UR) else 0
+
+
+def _described(
+    warp: WarpState, operand: fragments.Operand, product: fragments.Multiplication, lane: int
+) -> MatrixView:
+    """A or B of a warp group's product, as the warp reads it by its descriptor."""
+    from gpudbg.sm.engines import wgmma
+
+    first, of_a = operand.descriptor, operand.name == "A"
+    word = _uniform(warp, first, lane) | _uniform(warp, first + 1, lane) << 32
+    given = wgmma.Descriptor.of(word)
+    stored = product.k // 2 if of_a and product.sparse else product.k
+    outer = range(operand.first_row, operand.first_row + 16) if of_a else range(product.n)
+    at = wgmma.element_addresses(word, operand.kind, outer, stored, operand.across)
+    note, raw, values = operand.note, None, None
+    try:
+        raw = wgmma.matrix(
+            warp.cta.shared, word, operand.kind, outer, stored, operand.across
+        ).astype(np.uint64)
+    except MemoryFault as fault:
+        note = fault.detail
+    if raw is not None:
+        raw = (raw if of_a else raw.T)[None]
+        values = _signed(decoded(raw, operand.kind), operand)
+    return MatrixView(
+        operand.name,
+        operand.kind,
+        (f"UR{first}", f"UR{first + 1}"),
+        values,
+        raw,
+        None,
+        None,
+        None,
+        operand.first_row,
+        note=note,
+        addresses=(at if of_a else at.T)[None],
+        descriptor=DescriptorView(
+            word, given.start, given.leading, given.stride, given.base,
+            wgmma.SWIZZLE_BYTES[given.swizzle], not operand.across,
+        ),
+    )  # fmt: skip
+
+
+# ---- metadata and scale factors ----------------------------------------------------------
+def _register(insn: Any, slot: str) -> int:
+    operand = insn.o.get(slot)
+    return operand.index if isinstance(operand, Reg) else RZ
+
+
+def _metadata(warp: WarpState, insn: Any, product: fragments.Multiplication) -> MatrixView:
+    """The columns of A that its stored elements are of, and who holds the nibbles that say so."""
+    register, kind, stored = _register(insn, "e"), product.kinds[0], product.k // 2
+    (word,) = _words(warp, register, 1)
+    lanes, nibbles = fragments.index_places(kind, stored, product.selector)
+    raw = word[lanes].astype(np.uint64) >> (4 * nibbles).astype(np.uint64) & np.uint64(15)
+    return MatrixView(
+        "E",
+        "INDEX",
+        () if register == RZ else (f"R{register}",),
+        fragments.stored_columns(kind, stored, word, product.selector)[None],
+        raw[None],
+        lanes[None],
+        np.zeros_like(lanes)[None],
+        nibbles[None],
+        product.a.first_row,
+        note="the column of A that each stored element is of",
+    )
+
+
+def _scales(
+    warp: WarpState, insn: Any, product: fragments.Multiplication, lane: int
+) -> list[MatrixView]:
+    """Scale factors: one for each row of A, or column of B, and chunk of k."""
+    from gpudbg.sm.engines.tensor_product import scales_of
+
+    # Sparse forms have the factors of A in the register after the metadata.
+    registers = _register(insn, "e") + product.sparse, _register(insn, "f")
+    words = tuple(_words(warp, register, 1)[0] for register in registers)
+    chosen = _uniform(warp, _register(insn, "g"), lane)
+    found = scales_of(insn.op, insn.m, (words[0], words[1]), chosen)
+    out = []
+    for side, (name, register) in enumerate(zip(("SA", "SB"), registers, strict=True)):
+        raw, lanes, place = found.places(side)
+        if side:
+            raw, lanes, place = raw.T, lanes.T, place.T
+        out.append(
+            MatrixView(
+                name,
+                found.kind,
+                (f"R{register}",),
+                decoded(raw.astype(np.uint64), found.kind)[None],
+                raw.astype(np.uint64)[None],
+                lanes[None],
+                np.zeros_like(lanes)[None],
+                place[None],
+                note=f"factors of {'AB'[side]}",
+            )
+        )
+    return out
+
+
 def decoded(raw: NDArray[np.uint64], kind: str) -> NDArray[Any]:
     """Raw elements as float64, or int64 for integers and bits."""
     kind = _SHOWN.get(kind, kind)
     if kind == "F64":
         return raw.view(np.float64)
+    if kind == "UE4M3":
+        return _small_float(raw.astype(np.int64) & 0x7F, "E4M3")
     if kind == "B1" or kind[0] in "SU":
         size, value = fragments.bits_of(kind), raw.astype(np.int64)
         return (
@@ -272,6 +462,11 @@ def decoded(raw: NDArray[np.uint64], kind: str) -> NDArray[Any]:
         return raw.astype(np.uint32).view(np.float32).astype(np.float64)
     if kind == "F16":
         return raw.astype(np.uint16).view(np.float16).astype(np.float64)
+    if kind == "E8":
+        return np.where(raw == 255, np.nan, 2.0 ** (raw.astype(np.float64) - 127))
+    if kind in ("F4", "E2M1"):
+        # In a byte it has the bits of an E2M3 whose low two are zeros.
+        return _small_float(raw.astype(np.int64), "E2M1" if kind == "F4" else "E2M3")
     if kind == "BF16":
         return (raw.astype(np.uint32) << np.uint32(16)).view(np.float32).astype(np.float64)
     return _small_float(raw.astype(np.int64), kind)

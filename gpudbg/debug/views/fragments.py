@@ -25,7 +25,7 @@ def fragment_lines(
 
     Args:
         names: those to show; all.
-        show: "values", "raw" bits, or "lanes": who holds each place.
+        show: "values", "raw" bits, or "lanes": who holds each place, or its address.
     """
     where = "next" if view.here else f"at {view.offset:04x}"
     lines = [f"{view.text}  ({where})", f"{view.shape}: {view.operation}"]
@@ -38,8 +38,8 @@ def fragment_lines(
 def title(matrix: MatrixView, coming: bool = True) -> str:
     """`A  16x16 f16  R4-R7`"""
     tiles, rows, columns = matrix.shape
-    if matrix.values is None:
-        return f"{matrix.name}  {matrix.kind.lower()}  {matrix.note}"
+    if matrix.descriptor is not None:
+        return _described_title(matrix)
     names = matrix.registers
     held = "RZ" if not names else names[0] if len(names) == 1 else f"{names[0]}-{names[-1]}"
     size = f"{rows}x{columns}" if tiles == 1 else f"{tiles} of {rows}x{columns}"
@@ -49,12 +49,23 @@ def title(matrix: MatrixView, coming: bool = True) -> str:
     return words + (f"  ({matrix.note})" if matrix.note else "")
 
 
+def _described_title(matrix: MatrixView) -> str:
+    """`B  16x64 f16  shared 0x0400, k contiguous, 64B swizzle, leading 16, stride 512 (UR6:UR7)`"""
+    assert matrix.descriptor is not None
+    assert matrix.addresses is not None
+    _, rows, columns = matrix.addresses.shape
+    words = f"{matrix.name}  {rows}x{columns} {matrix.kind.lower()}  {matrix.descriptor.text}"
+    words += f" ({':'.join(matrix.registers)})"
+    return words + (f"  ({matrix.note})" if matrix.note else "")
+
+
 def matrix_lines(
     matrix: MatrixView, lane: int, show: str = "values", coming: bool = True
 ) -> list[str]:
-    """One operand: a heading, then rows of elements, `lane`'s in brackets."""
+    """One operand: a heading, then rows of elements, `lane`'s in brackets; the heading alone where
+    a descriptor leads out of shared memory."""
     lines = [title(matrix, coming)]
-    if matrix.values is None or matrix.lanes is None:
+    if matrix.values is None:
         return lines
     cells = cell_texts(matrix, show)
     mine = mine_in(matrix, lane, show)
@@ -126,7 +137,9 @@ def _words(matrix: MatrixView) -> NDArray[np.uint64]:
 
 
 def mine_in(matrix: MatrixView, lane: int, show: str = "values") -> NDArray[np.bool_]:
-    """Which cells of `cell_texts` a lane holds."""
+    """Which cells of `cell_texts` a lane holds: none of those in shared memory."""
+    if matrix.lanes is None:
+        return np.zeros(cell_texts(matrix, show).shape, bool)
     mine: NDArray[np.bool_] = np.asarray(matrix.lanes == lane)
     if matrix.kind == "B1" and show != "lanes":
         return mine[:, :, ::32] if matrix.name == "A" else mine[:, ::32]

@@ -715,7 +715,8 @@ class StepEngine(ValueOps, AsyncOps):
             # Sparse forms have the factors of A in the register after the metadata.
             of_a = self.reg(i.o["e"].index + shape.sparse)
             chosen = int(self.ureg(i.o["g"].index)[0])
-            scales = tensor_product.Scales((of_a, self.reg(i.o["f"].index)), chosen)
+            words = of_a, self.reg(i.o["f"].index)
+            scales = tensor_product.scales_of(i.op, i.m, words, chosen)
         results = tensor_product.product(i.op, i.m, i.arch, shape, fragments, metadata, scales)
         self._write_fragment(shape.d, results)
 

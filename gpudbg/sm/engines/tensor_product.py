@@ -13,7 +13,7 @@ from gpudbg.dataclass import dataclass
 from gpudbg.mem.lanes import U32
 from gpudbg.sm.engines import numeric, tensor
 from gpudbg.sm.engines.tensor import Numbers, Raw
-from gpudbg.sm.fragments import Multiplication, scale_places, stored_columns
+from gpudbg.sm.fragments import I64s, Multiplication, scale_places, stored_columns
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,19 +24,33 @@ class Scales:
         words: the registers that hold them.
         chosen: which bytes and threads of a quad count (documented; the packing is measured):
             byte of A in bits 0, 1, thread pair in bit 2, byte of B in 3, 4, thread in 5, 6.
+        kind: E8 or UE4M3.
+        count: factors of a row of A, a column of B.
     """
 
     words: tuple[U32, U32]
     chosen: int
+    kind: str = "E8"
+    count: int = 1
 
-    def of(self, side: int, count: int) -> Raw:
-        """Raw factors: (16 rows of A, count), or (8 columns of B, count)."""
+    def places(self, side: int) -> tuple[Raw, I64s, I64s]:
+        """Raw factors, the lanes and the bytes of their registers that hold them: (16 rows of A,
+        count), or (8 columns of B, count)."""
         byte = self.chosen >> (3 * side) & 3
         thread = self.chosen >> 5 & 3 if side else self.chosen >> 2 & 1
-        held = np.broadcast_to(self.words[side], 32)[scale_places(side == 0, thread)]
-        shifts = np.arange(byte, byte + count, dtype=np.uint32) * np.uint32(8)
-        raw: Raw = held[:, None] >> shifts[None] & np.uint32(0xFF)
-        return raw
+        lanes, bytes_ = np.meshgrid(
+            scale_places(side == 0, thread), np.arange(byte, byte + self.count), indexing="ij"
+        )
+        held = np.broadcast_to(self.words[side], 32)[lanes]
+        raw: Raw = held >> (8 * bytes_).astype(np.uint32) & np.uint32(0xFF)
+        return raw, lanes, bytes_
+
+
+def scales_of(op: str, modifiers: Sequence[str], words: tuple[U32, U32], chosen: int) -> Scales:
+    """The scale factors of a form `.SF`."""
+    kind = "UE4M3" if "UE4M3" in modifiers else "E8"
+    count = 4 if "4X" in modifiers else 2 if op == "OMMA" else 1
+    return Scales(words, chosen, kind, count)
 
 
 def product(
@@ -109,10 +123,8 @@ class Product:
 
         Stored elements of sparse A, and the rows of B beside them, keep the order of chunks.
         """
-        kind = "UE4M3" if "UE4M3" in self.modifiers else "E8"
-        count = 4 if "4X" in self.modifiers else 2 if self.op == "OMMA" else 1
-        of_a, of_b = (tensor.scale_numbers(scales.of(side, count), kind) for side in (0, 1))
-        each = x.sign.shape[-1] // count
+        of_a, of_b = (tensor.scale_numbers(scales.places(n)[0], scales.kind) for n in (0, 1))
+        each = x.sign.shape[-1] // scales.count
         of_a = of_a.moved(lambda v: np.repeat(v, each, axis=1))
         of_b = of_b.moved(lambda v: np.repeat(v.T, each, axis=0))
         return x.times(of_a), y.times(of_b)

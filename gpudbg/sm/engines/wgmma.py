@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 I64s = npt.NDArray[np.int64]
 Raw = npt.NDArray[np.uint32]
 
-_SWIZZLE_BYTES = (0, 128, 64, 32)
+SWIZZLE_BYTES = (0, 128, 64, 32)
 _SWIZZLE_BITS = (0, 3, 2, 1)
 """By the number in the descriptor; a tensor map has other numbers."""
 
@@ -67,7 +67,7 @@ class Descriptor:
             across: rows of A, columns of B, not k, are side by side in memory.
         """
         line, place = (inner, outer) if across else (outer, inner)
-        width = _SWIZZLE_BYTES[self.swizzle]
+        width = SWIZZLE_BYTES[self.swizzle]
         if width:
             by_eight = self.stride
             at = self.start + (line & 7) * width + (line >> 3) * by_eight
@@ -94,6 +94,12 @@ def places(word: int, kind: str, outer: range, length: int, across: bool) -> tup
     if across:
         return given.addresses(rows * unit, places, True), unit
     return given.addresses(rows, places * unit, False), unit
+
+
+def element_addresses(word: int, kind: str, outer: range, length: int, across: bool) -> I64s:
+    """The byte address of every element, shape (outer, length); arguments as those of `matrix`."""
+    at, unit = places(word, kind, outer, length, across)
+    return np.repeat(at, 8 * unit // bits_of(kind), axis=1)
 
 
 @lru_cache(maxsize=256)

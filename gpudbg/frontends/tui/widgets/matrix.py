@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterator
 
 from gpudbg.debug.values import WORDS, FragmentView, MatrixView
@@ -22,8 +23,10 @@ def matrix_rows(
     Args:
         blank: stands for what no instruction has written, as in the memory pane.
     """
-    yield row((f" {title(matrix, coming)}", "muted.b"), key=("matrix", matrix.name))
-    if matrix.values is None or matrix.slots is None:
+    heading = textwrap.wrap(title(matrix, coming), max(width - 4, 20))
+    yield row((f" {heading[0]}", "muted.b"), key=("matrix", matrix.name))
+    yield from (row((f"   {line}", "muted.b")) for line in heading[1:])
+    if matrix.values is None:
         return
     texts = cell_texts(matrix)
     mine = mine_in(matrix, view.lane)
@@ -46,7 +49,7 @@ def matrix_rows(
                 spans: list[Span] = [(f"{r + matrix.first_row:>{LABEL}}", "dim")]
                 for n in part:
                     text = str(cells[r, n])
-                    if unset and unset[int(matrix.slots[tile, r, n])]:
+                    if matrix.slots is not None and unset and unset[int(matrix.slots[tile, r, n])]:
                         text = blank
                     style = (
                         "you.b" if mine[tile, r, n] else "dim" if text in ("0", blank) else "text"
@@ -67,13 +70,14 @@ class MatrixPane(LinePane):
         if found is None:
             return Content([row((" No tensor-core instruction near here.", "muted"))])
         blank = self.appearance.glyphs.unwritten
-        rows = [*_heading(found)]
+        rows = [*_heading(found, width)]
         for matrix in found.matrices:
             rows += [Row(), *matrix_rows(matrix, view, found.here, width, blank)]
         return Content(rows, f"of lane {view.lane}")
 
 
-def _heading(found: FragmentView) -> Iterator[Row]:
+def _heading(found: FragmentView, width: int) -> Iterator[Row]:
     place = "next" if found.here else f"{found.offset:04x}"
     yield row((f" {place} ", "now" if found.here else "dim"), (found.text, "text"))
-    yield row((f" {found.shape}: {found.operation}", "muted"))
+    words = f"{found.shape}: {found.operation}"
+    yield from (row((f" {line}", "muted")) for line in textwrap.wrap(words, max(width - 2, 20)))
