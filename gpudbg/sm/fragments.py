@@ -178,7 +178,7 @@ def stored_columns(kind: str, stored: int, metadata: Any, selector: int) -> I64s
     each = {4: 2, 32: 0}.get(size, 1)
     chunk, width = place >> each, 2 << each
     field = place >> (each >> 1) & (size < 32)
-    lane, low = _nibble(size, int(chunk[-1]) + 1, np.arange(16)[:, None], chunk[None], selector)
+    lane, low = nibbles(size, int(chunk[-1]) + 1, np.arange(16)[:, None], chunk[None], selector)
     index = words[lane] >> (low + 2 * field[None]) & 3
     if size == 32:
         index >>= 1
@@ -193,13 +193,13 @@ def index_places(kind: str, stored: int, selector: int) -> tuple[I64s, I64s]:
     size = bits_of(kind)
     chunk = np.arange(stored) >> {4: 2, 32: 0}.get(size, 1)
     rows = np.arange(16)[:, None]
-    lane, low = _nibble(size, int(chunk[-1]) + 1, rows, chunk[None], selector)
+    lane, low = nibbles(size, int(chunk[-1]) + 1, rows, chunk[None], selector)
     shape = 16, stored
     return np.broadcast_to(lane, shape).copy(), np.broadcast_to(low >> 2, shape).copy()
 
 
-def _nibble(size: int, chunks: int, row: I64s, chunk: I64s, selector: int) -> tuple[I64s, I64s]:
-    """(lane, lowest bit) of the nibble that describes a chunk of a row."""
+def nibbles(size: int, chunks: int, row: I64s, chunk: I64s, selector: int) -> tuple[I64s, I64s]:
+    """(lane, lowest bit) of the nibbles that describe chunks of rows, of so many chunks."""
     quad, upper = 4 * (row & 7), row >> 3
     if size >= 16:
         lane = quad + selector if chunks == 4 else quad + 2 * selector + (chunk >> 2)

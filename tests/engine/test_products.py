@@ -61,8 +61,8 @@ def _call(name: str, operands: list[Words], count: int) -> tuple[bool, Words]:
     return done, given[-count:]
 
 
-FLOATS = [name for name in layout.TENSOR if name.startswith("hmma.")]
-NARROW = [name for name in layout.TENSOR if name.startswith("qmma.")]
+FLOATS = [n for n in layout.TENSOR if n.startswith("hmma.") and not n.endswith(".sp")]
+NARROW = [n for n in layout.TENSOR if n.startswith("qmma.") and not n.endswith(".sp")]
 INTEGERS = [
     "imma.s8.u8.1", "imma.u8.s8.2.sat", "imma.s8.s8.4.sat", "imma.s4.u4.1", "imma.u4.s4.2",
     "imma.s4.s4.4", "bmma.and.1", "bmma.xor.2", "bmma.and.4", "dmma.884",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,9 @@ import pytest
 
 import gpudbg
 from gpudbg.debug.session import DebugSession
-from gpudbg.sm.engines import tensor
+from gpudbg.mem.store import ByteStore
+from gpudbg.sm.engines import tensor, wgmma
+from gpudbg.sm.engines.llvm import build, layout
 from gpudbg.sm.fragments import bits_of
 from tests.variants import some
 
@@ -295,7 +298,8 @@ def test_integers_and_bits() -> None:
     np.testing.assert_array_equal(found, bits[0] @ bits[1].T + c)
 
 
-def test_sparse_a() -> None:
+@pytest.mark.parametrize("engine", ["step", "run"])
+def test_sparse_a(engine: str) -> None:
     rng = np.random.default_rng(8)
     for name, k, dtype in (("f16_sparse", 32, np.float16), ("s8_sparse", 64, np.int8)):
         stored, b, c = small(rng, 64, k // 2), small(rng, 16, k), small(rng, 64, 16)
@@ -316,12 +320,38 @@ def test_sparse_a() -> None:
                     lane, low = quad + upper + 2 * (chunk >> 3), 4 * (chunk & 7)
                 more[32 * warp + lane, 0] |= np.uint32((first | second << 2) << low)
         result = np.float32 if dtype == np.float16 else np.int32
-        layouts = ((32, False, 16, 256), (64, False, 16, 512))
-        found = multiply(
-            name, stored.astype(dtype), b.astype(dtype), c.astype(result), layouts=layouts,
-            more=more, result=result,
-        )  # fmt: skip
-        np.testing.assert_array_equal(found, dense @ b.T + c)
+        for of_b in ((64, False, 16, 512), (0, False, 128, 512), (128, False, 16, 1024)):
+            found = multiply(
+                name, stored.astype(dtype), b.astype(dtype), c.astype(result),
+                layouts=((32, False, 16, 256), of_b), more=more, result=result, engine=engine,
+            )  # fmt: skip
+            np.testing.assert_array_equal(found, dense @ b.T + c)
+
+
+@pytest.mark.parametrize("across", [False, True])
+def test_reads_of_compiled_code_deep_in_k(across: bool) -> None:
+    """Sparse products read 64 bytes along k of B: both halves, as the step engine does."""
+    name = "wgmma.across" if across else "wgmma.along"
+    pointer, word = ctypes.c_void_p, ctypes.c_uint64
+    kind = ctypes.CFUNCTYPE(
+        ctypes.c_bool, pointer, word, word, word, word, ctypes.c_uint32, pointer, pointer
+    )
+    function = kind(build.library().address(layout.symbol(name)))
+    store = ByteStore(32768)
+    store.writable()[:] = np.random.default_rng(1).integers(0, 256, 32768)
+    for swizzle, leading, stride in ((0, 512, 128), (1, 4096, 1024), (2, 1024, 512), (3, 512, 256)):
+        descriptor = leading >> 4 << 16 | stride >> 4 << 32 | swizzle << 62 | 0x40
+        for first, deep in ((0, 0), (0, 2), (8, 2)):
+            rows = np.zeros((3, 2, 32), np.uint32)
+            at = -rows.ctypes.data % 64
+            placed = rows.reshape(-1)[at // 4 : at // 4 + 64].reshape(2, 32)
+            places = (placed[n].ctypes.data for n in (0, 1))
+            assert function(store.data.ctypes.data, store.size, descriptor, first, deep, 0, *places)
+            whole = wgmma.matrix(store, descriptor, "F16", range(first, first + 8), 32, across)
+            half = whole[:, 8 * deep : 8 * deep + 16]
+            wanted = half[:, ::2] | half[:, 1::2] << 16
+            np.testing.assert_array_equal(placed[0].reshape(8, 4), wanted[:, :4])
+            np.testing.assert_array_equal(placed[1].reshape(8, 4), wanted[:, 4:])
 
 
 def test_matrices_in_shared_memory_are_shown_as_the_product_reads_them() -> None:

@@ -12,7 +12,7 @@ from typing import Final
 
 from gpudbg.sm.engines.llvm.outlined import OUTLINED
 
-VERSION: Final = "4"
+VERSION: Final = "5"
 """Of generated code; part of the key of cached objects."""
 
 # ---- environment ---------------------------------------------------------------------------
@@ -69,7 +69,7 @@ SHARED_MARKS: Final = 0x270
 LOCAL_MARKS: Final = 0x278
 """i64: bytes from a warp's local memory to its marks; 0: the code marks nothing."""
 FUNCTIONS: Final = 0x400
-SCRATCH: Final = 0x1000
+SCRATCH: Final = 0x1400
 ROW: Final = 256
 """Bytes of a scratch row: 32 lanes of 64 bits."""
 SCRATCH_ROWS: Final = 32
@@ -241,11 +241,17 @@ TENSOR: Final = (
         for bits in (24, 25)
     ),
     *(
+        f"hmma.{kinds}.{count}.{bits}.sp"
+        for kinds in ("f16.f32", "f16.f16", "bf16.f32", "tf32.f32")
+        for count in (4, 8)
+        for bits in (24, 25)
+    ),
+    *(
         f"imma.{a}{bits}.{b}{bits}.{count}{saturates}"
         for bits in (8, 4)
         for a in "su"
         for b in "su"
-        for count in (1, 2, 4)
+        for count in (1, 2, 4, 8)
         for saturates in ("", ".sat")
     ),
     *(
@@ -257,12 +263,24 @@ TENSOR: Final = (
         for arch in ("89", "90", "120")
         if (count, arch) != (2, "90")
     ),
+    *(
+        f"qmma.{a}.{b}.{result}.{count}.{arch}.sp"
+        for a in ("e4m3", "e5m2")
+        for b in ("e4m3", "e5m2")
+        for result in ("f32", "f16")
+        for count in (4, 8)
+        for arch in ("89", "90", "120")
+        if (count, arch) != (4, "90")
+    ),
     *(f"bmma.{operation}.{count}" for operation in ("and", "xor") for count in (1, 2, 4)),
     "dmma.884",
     "wgmma.along",
     "wgmma.across",
+    *(f"sparse.{bits}" for bits in (8, 16, 32)),
 )
-"""Products of matrices (`gpudbg.sm.engines.llvm.runtime.tensor`), and their reads (`warpgroup`)."""
+"""Products of matrices (`gpudbg.sm.engines.llvm.runtime.tensor`), their reads (`warpgroup`), sparse
+ones made dense (`sparse`).  A product of `.sp` is one of A and B so made: of its columns half are
+nothing, and a block has twice as many."""
 
 
 def _names() -> list[str]:

@@ -17,6 +17,7 @@ from gpudbg.sm.engines.llvm.kernel.instruments import Instruments
 from gpudbg.sm.engines.llvm.kernel.library_access import LibraryAccess
 from gpudbg.sm.engines.llvm.kernel.registers import Registers
 from gpudbg.sm.engines.llvm.kernel.runtime_calls import RuntimeCalls
+from gpudbg.sm.engines.llvm.kernel.sparse import SparseOperands
 from gpudbg.sm.fragments import Multiplication, multiplication
 from gpudbg.sm.record import FIELDS
 
@@ -39,6 +40,7 @@ class Tensors:
         self.ir, self.cursor, self.exits = ir, cursor, exits
         self.registers, self.runtime, self.library = registers, runtime, library
         self.instruments, self.ints = instruments, ints
+        self.sparse = SparseOperands(ir, exits, runtime)
 
     def _whole_warp(self) -> None:
         """Leave unless all lanes execute; code for any lanes tests this at run time."""
@@ -100,12 +102,15 @@ class Tensors:
         counts = [
             0 if o.layout is None else o.layout.registers for o in (shape.a, shape.b, shape.c)
         ]
-        rows = []
-        for operand, count in zip((shape.a, shape.b, shape.c), counts, strict=True):
-            first = operand.register
-            for n in range(count):
-                value = 0 if first == RZ else self.registers.reg(first + n)
-                rows.append(self.runtime.row_of(value, 32))
+        sides = [
+            self._rows_from(operand.register, count)
+            for operand, count in zip((shape.a, shape.b, shape.c), counts, strict=True)
+        ]
+        if shape.sparse:
+            metadata = self.registers.reg(i.o["e"].index)
+            sides[0] = self.sparse.of_a(shape, sides[0], metadata)
+            sides[1] = self.sparse.of_b(sides[1])
+        rows = [row for side in sides for row in side]
         goals = [self.runtime.new_row() for _ in range(counts[2])]
         listed = ", ".join(f"ptr {row}" for row in (*rows, *goals))
         target = self.runtime.function(name)
@@ -114,6 +119,11 @@ class Tensors:
             for n, row in enumerate(goals):
                 value = Val(32, self.ir.get("<32 x i32>", row, 0, 64))
                 self.registers.reg_write(shape.d.register + n, value)
+
+    def _rows_from(self, first: int, count: int) -> list[str]:
+        """Rows of registers that follow one another."""
+        values = [0 if first == RZ else self.registers.reg(first + n) for n in range(count)]
+        return [self.runtime.row_of(value, 32) for value in values]
 
     # ---- warp groups ---------------------------------------------------------------------
 
@@ -125,7 +135,8 @@ class Tensors:
         self._whole_warp()
         shape = multiplication(i)
         name = "" if shape is None else _function_of_group(i, shape)
-        if shape is None or name not in layout.TENSOR or self.instruments:
+        chosen = shape is not None and (not shape.sparse or shape.selects)
+        if shape is None or not chosen or name not in layout.TENSOR or self.instruments:
             raise Slow(f"{i.op}.{'.'.join(i.m)}")
         sign = {"TF32": 0x8000_0000, "E4M3": 0x8080_8080, "E5M2": 0x8080_8080}.get(
             shape.kinds[0], 0x8000_8000
@@ -134,18 +145,22 @@ class Tensors:
         runtime, ir = self.runtime, self.ir
         words = [self._descriptor(word) for word in descriptors]
         left = self._left(shape, words[0], across[0], flips[0], sign)
+        if shape.sparse:
+            left = self.sparse.of_a(shape, left, self.registers.reg(i.o["e"].index))
         target, results = runtime.function(name), []
-        right = [runtime.new_row() for _ in range(2)]
+        right = [runtime.new_row() for _ in range(2 + 2 * shape.sparse)]
         count = 2 if shape.result == "F16" else 4
         goals = [runtime.new_row() for _ in range(count)]
         for column in range(0, shape.n, 8):
-            self._matrix(words[1], str(column), across[1], flips[1], right)
+            for n in range(0, len(right), 2):
+                self._matrix(words[1], str(column), across[1], flips[1], right[n : n + 2], n)
             with runtime.reusing():
+                others = self.sparse.of_b(right) if shape.sparse else right
                 addends = [
                     runtime.row_of(self._addend(shape, column // 8 * count + n, accumulates), 32)
                     for n in range(count)
                 ]
-                listed = ", ".join(f"ptr {row}" for row in (*left, *right, *addends, *goals))
+                listed = ", ".join(f"ptr {row}" for row in (*left, *others, *addends, *goals))
                 self.exits.bail_unless(ir.op(f"call i1 {target}({listed})"))
             results += [Val(32, ir.get("<32 x i32>", row, 0, 64)) for row in goals]
         for n, value in enumerate(results):
@@ -188,13 +203,16 @@ class Tensors:
         self._matrix(word, below, across, flip, [rows[1], rows[3]])
         return rows
 
-    def _matrix(self, word: str, first: str, across: bool, flip: int, rows: Sequence[str]) -> None:
-        """Eight rows of A or columns of B to two registers; leave where they are not there."""
+    def _matrix(
+        self, word: str, first: str, across: bool, flip: int, rows: Sequence[str], deep: int = 0
+    ) -> None:
+        """Eight rows of A or columns of B, from so many times 16 bytes along k on, to two
+        registers; leave where they are not there."""
         ir = self.ir
         function = self.runtime.function("wgmma.across" if across else "wgmma.along")
         shared = ir.get("ptr", "%rec", layout.SHARED_POINTER)
         size = ir.get("i64", "%env", layout.SHARED_BYTES)
-        about = f"ptr {shared}, i64 {size}, i64 {word}, i64 {first}, i32 {flip}"
+        about = f"ptr {shared}, i64 {size}, i64 {word}, i64 {first}, i64 {deep}, i32 {flip}"
         found = f"call i1 {function}({about}, ptr {rows[0]}, ptr {rows[1]})"
         self.exits.bail_unless(ir.op(found))
 
@@ -202,15 +220,16 @@ class Tensors:
 def _function_of_group(i: Any, shape: Multiplication) -> str:
     """The function that computes eight columns of a product of a warp group."""
     kinds = [kind.lower() for kind in shape.kinds]
-    if shape.sparse or "SATFINITE" in i.m or shape.n % 8:
+    if "SATFINITE" in i.m or shape.n % 8:
         return ""
+    count, tail = (8, ".sp") if shape.sparse else (4, "")
     match i.op:
         case "HGMMA":
-            return f"hmma.{kinds[0]}.{shape.result.lower()}.4.25"
+            return f"hmma.{kinds[0]}.{shape.result.lower()}.{count}.25{tail}"
         case "QGMMA":
-            return f"qmma.{kinds[0]}.{kinds[1]}.{shape.result.lower()}.4.90"
+            return f"qmma.{kinds[0]}.{kinds[1]}.{shape.result.lower()}.{count}.90{tail}"
         case "IGMMA":
-            return f"imma.{kinds[0]}.{kinds[1]}.4{'.sat' * ('SAT' in i.m)}"
+            return f"imma.{kinds[0]}.{kinds[1]}.{count}{'.sat' * ('SAT' in i.m)}"
         case "BGMMA":
             return f"bmma.{'xor' if 'XOR' in i.m else 'and'}.4"
     return ""
@@ -219,19 +238,20 @@ def _function_of_group(i: Any, shape: Multiplication) -> str:
 def _function_of(i: Any, shape: Multiplication) -> str:
     """The function of the library that computes a product, as it would be called."""
     signs = any(o.negative or o.absolute for o in (shape.a, shape.b, shape.c))
-    odd = shape.step >= 0 or shape.sparse or "SATFINITE" in i.m
+    odd = shape.step >= 0 or "SATFINITE" in i.m
     if odd or signs or shape.result != shape.addend or shape.n != 8:
         return ""
     kinds = [kind.lower() for kind in shape.kinds]
     assert shape.a.layout is not None
-    count = shape.a.layout.registers
+    count = shape.a.layout.registers * (1 + shape.sparse)
+    tail = ".sp" * shape.sparse
     match i.op:
         case "HMMA" if shape.m == 16:
             bits = 24 if age(i.arch)[0] < 90 else 25
-            return f"hmma.{kinds[0]}.{shape.result.lower()}.{count}.{bits}"
+            return f"hmma.{kinds[0]}.{shape.result.lower()}.{count}.{bits}{tail}"
         case "QMMA" if shape.m == 16 and "SF" not in i.m:
             arch = "89" if age(i.arch)[0] < 100 else "120"
-            return f"qmma.{kinds[0]}.{kinds[1]}.{shape.result.lower()}.{count}.{arch}"
+            return f"qmma.{kinds[0]}.{kinds[1]}.{shape.result.lower()}.{count}.{arch}{tail}"
         case "IMMA":
             return f"imma.{kinds[0]}.{kinds[1]}.{count}{'.sat' * ('SAT' in i.m)}"
         case "BMMA":

@@ -37,6 +37,7 @@ from gpudbg.sm.engines.llvm.runtime.body import (
 from gpudbg.sm.engines.llvm.runtime.directed import directed_functions
 from gpudbg.sm.engines.llvm.runtime.float_bodies import FloatBodies
 from gpudbg.sm.engines.llvm.runtime.mufu import MufuBodies
+from gpudbg.sm.engines.llvm.runtime.sparse import sparse_rows
 from gpudbg.sm.engines.llvm.runtime.tensor import float_product
 from gpudbg.sm.engines.llvm.runtime.tensor_integers import integer_product
 from gpudbg.sm.engines.llvm.runtime.warpgroup import operand_rows
@@ -552,6 +553,8 @@ def tensor_text(name: str, half_conversions: bool, directed: bool, wide_vectors:
         return float_product(name, half_conversions, directed, wide_vectors)
     if name.startswith("wgmma."):
         return operand_rows(name)
+    if name.startswith("sparse."):
+        return sparse_rows(name)
     return integer_product(name)
 
 

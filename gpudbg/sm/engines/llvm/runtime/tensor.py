@@ -74,6 +74,7 @@ class ProductShape(NamedTuple):
         registers: of A.
         unit: how it adds.
         narrow: fraction bits of 8-bit elements where the unit keeps fewer, also of an f32 result.
+        stored: of how many columns of A one is not nothing: 2 for a sparse matrix made dense.
     """
 
     elements: tuple[str, str]
@@ -81,6 +82,7 @@ class ProductShape(NamedTuple):
     registers: int
     unit: ProductUnit
     narrow: int | None = None
+    stored: int = 1
 
     @property
     def element(self) -> str:
@@ -95,7 +97,7 @@ class ProductShape(NamedTuple):
     @property
     def block(self) -> int:
         """Columns of A in a block."""
-        return self.unit.block // (4 // ELEMENTS[self.element].each)
+        return self.stored * self.unit.block // (4 // ELEMENTS[self.element].each)
 
     @property
     def depth(self) -> int:
@@ -110,13 +112,15 @@ _NARROW: Final = {
 
 def _shape(name: str) -> ProductShape:
     """The product of a function of the library."""
-    what, *about = name.split(".")
+    whole = name.removesuffix(".sp")
+    stored = 1 if whole == name else 2
+    what, *about = whole.split(".")
     if what == "hmma":
         element, result, registers, bits = about
         unit = TURING if int(bits) == TURING.bits else HOPPER
-        return ProductShape((element, element), result, int(registers), unit)
+        return ProductShape((element, element), result, int(registers), unit, None, stored)
     first, second, result, registers, arch = about
-    return ProductShape((first, second), result, int(registers), *_NARROW[arch])
+    return ProductShape((first, second), result, int(registers), *_NARROW[arch], stored)
 
 
 SHAPES: Final = {n: _shape(n) for n in layout.TENSOR if n.startswith(("hmma.", "qmma."))}
@@ -391,7 +395,7 @@ class _Product(Chunked):
 
     def _block(self, products: list[tuple[str, str]], held: str, top: str) -> str:
         """One block of products and an addend, as f32; of an f16 result rounded to odd."""
-        ir, keep = self.ir, self.shape.bits
+        ir, shape, keep = self.ir, self.shape, self.shape.bits
         bits = ir.op(f"bitcast {self.f32} {held} to {self.i32}")
         part = self._with(self.i32, "and", bits, 0x7FFFFFFF)
         self._note(part)
@@ -405,17 +409,18 @@ class _Product(Chunked):
         terms = [self._map(self.f32, "fmul", a, b) for a, b in products]
         terms.append(held)
         # The sum of up to nine terms of 2**(keep + 2) fits in a word.
-        wide = keep + 2 + (len(terms) - 2).bit_length() > 30
+        step = 8 * shape.stored
+        wide = keep + 2 + (len(products) // shape.stored - 1).bit_length() > 30
         if not wide:
             sums = [self._cut(terms, scale)]
         else:
-            sums = [self._cut(terms[n : n + 8], scale) for n in range(0, len(terms), 8)]
+            sums = [self._cut(terms[n : n + step], scale) for n in range(0, len(terms), step)]
         whole = self._wide_total(sums) if wide else self._total(sums[0])
         made = self._map(self.f32, "fmul", whole, unscale)
-        if self.shape.narrow is None or self.half:
+        if shape.narrow is None or self.half:
             return made
         bits = ir.op(f"bitcast {self.f32} {made} to {self.i32}")
-        kept = self._with(self.i32, "and", bits, -1 << (23 - self.shape.narrow))
+        kept = self._with(self.i32, "and", bits, -1 << (23 - shape.narrow))
         return ir.op(f"bitcast {self.i32} {kept} to {self.f32}")
 
     def _cut(self, terms: list[str], scale: str) -> str:

@@ -13,8 +13,9 @@ _CHUNK = "<4 x i32>"
 
 
 def operand_rows(name: str) -> str:
-    """A function: shared memory and its bytes, the descriptor, the first row, the bits to flip in
-    each word, two rows for registers; false where a chunk is outside the memory."""
+    """A function: shared memory and its bytes, the descriptor, the first row, the first 16 bytes
+    along k, the bits to flip in each word, two rows for registers; false where a chunk is outside
+    the memory."""
     return _Rows(name).text()
 
 
@@ -65,7 +66,9 @@ class _Rows:
         else:
             self._turned(found)
         ir.line("ret i1 true")
-        about = "ptr %shared, i64 %size, i64 %word, i64 %first, i32 %flip, ptr %r0, ptr %r1"
+        about = (
+            "ptr %shared, i64 %size, i64 %word, i64 %first, i64 %deep, i32 %flip, ptr %r0, ptr %r1"
+        )
         return ir.close(f"define i1 @{layout.symbol(self.name)}({about})")
 
     def _along(self) -> list[str]:
@@ -73,6 +76,7 @@ class _Rows:
         ir = self.ir
         corner = self._op("add", self.start, self._op("mul", self.stride, self._eights()))
         step = ir.op(f"select i1 {self.plain}, i64 {self.leading}, i64 16")
+        corner = self._op("add", corner, self._op("mul", "%deep", step))
         corners = [corner, self._op("add", corner, step)]
         return [
             self._op("add", at, self._op("mul", self.pitch, g)) for at in corners for g in range(8)
@@ -92,6 +96,7 @@ class _Rows:
         offset = ir.op(f"select i1 {self.plain}, i64 {apart}, i64 {whole}")
         corner = self._op("add", self.start, offset)
         step = ir.op(f"select i1 {self.plain}, i64 {self.leading}, i64 {self.stride}")
+        corner = self._op("add", corner, self._op("mul", "%deep", step))
         corners = [corner, self._op("add", corner, step)]
         return [
             self._op("add", at, self._op("mul", self.pitch, k)) for at in corners for k in range(8)
