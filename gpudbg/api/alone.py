@@ -49,7 +49,7 @@ def run_alone(loaded: LoadedProgram, launch: ProgramLaunch) -> tuple[Stop, Calla
     try:
         if gpu.on_fault.goes_on:
             return shown().run(), free
-        grid = launch.begin_before_session()
+        grid = launch.begin_once()
         event = grid.run(hang_check=hang_check(shown))
         if session is None and event.kind == "exited":
             stop = exit_stop(loaded.program, launch.kernel, event)

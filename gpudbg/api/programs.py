@@ -91,7 +91,11 @@ class LoadedProgram(LoadedModule):
         """
         if coverage is None:
             launch = prepared(self, kernel, grid, block, args, shared_bytes, cluster)
-            return self._session(launch)
+            from gpudbg.debug.fresh import session_of
+
+            session = session_of(launch, commands)
+            self.device.sessions.add(session)
+            return session
         table, values = table_of(self, kernel, grid, block, args, shared_bytes, cluster)
         each = coverage if isinstance(coverage, list | tuple) else [coverage]
         masks = [given.whole(mask, "coverage", 0, 0xFFFFFFFF) for mask in each]

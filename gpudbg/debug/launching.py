@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import weakref
 from collections.abc import Callable
 from contextlib import suppress
@@ -66,7 +67,6 @@ class LaunchControl(Attached[Owner]):
         opening: how the program was opened: path, flags and table; None where Python launched it.
         planned: whether the next launch is made from `opening`.
         source: where the next launches come from; None: the one there is is all.
-        release: frees what the launch made on its device.
     """
 
     def __init__(
@@ -86,7 +86,11 @@ class LaunchControl(Attached[Owner]):
         self.opening: Opening | None = None
         self.planned = False
         self.source: LaunchSource | None = None
-        self.release = _releaser(inferior, inferior.launch)
+        self._releaser = Releaser.of(inferior, inferior.launch)
+
+    def release(self) -> None:
+        """Free what the launch made on its device."""
+        self._releaser.free()
 
     def require_launchable(self) -> None:
         """Raise UsageError, naming what is missing, where `restart` could not launch."""
@@ -162,7 +166,7 @@ class LaunchControl(Attached[Owner]):
         launch.subscriptions, inferior.launch.subscriptions = inferior.launch.subscriptions, set()
         inferior.focus = None
         self.release()
-        self.release = _releaser(inferior, launch)
+        self._releaser = Releaser.of(inferior, launch)
         inferior.launch, inferior.program, inferior.kernel = launch, launch.program, launch.kernel
         inferior.symbols = Symbols(launch.program, launch.image, launch.kernel)
         if other:
@@ -186,8 +190,39 @@ class LaunchControl(Attached[Owner]):
         return self._runner.stand(self.opening.trouble(inferior.program))
 
 
-def _releaser(inferior: Inferior, launch: Launchable) -> Callable[[], object]:
-    """A function that frees a launch; it also runs when the session is garbage-collected."""
-    release = weakref.finalize(inferior, launch.release)
-    release.atexit = False
-    return release
+class Releaser(weakref.ref["Inferior"]):
+    """Frees a launch, once: when it is called, or when the session is garbage-collected.
+
+    Not when the program ends.  `weakref.finalize` does the same and takes as long as a short
+    launch's whole run.
+    """
+
+    __slots__ = ("_release",)
+
+    _release: Callable[[], object]
+
+    @classmethod
+    def of(cls, inferior: Inferior, launch: Launchable) -> Releaser:
+        """Args: launch: what is freed."""
+        made = cls(inferior, _gone)
+        made._release = launch.release
+        _RELEASERS[id(made)] = made
+        return made
+
+    def free(self) -> None:
+        """Free it, unless that was done."""
+        if _RELEASERS.pop(id(self), None) is not None:
+            self._release()
+
+    def forget(self) -> None:
+        """Another one frees the launch."""
+        _RELEASERS.pop(id(self), None)
+
+
+_RELEASERS: dict[int, Releaser] = {}
+atexit.register(_RELEASERS.clear)
+
+
+def _gone(releaser: weakref.ref[Inferior]) -> None:
+    assert isinstance(releaser, Releaser)
+    releaser.free()

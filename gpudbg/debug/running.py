@@ -251,6 +251,20 @@ class Runner(Attached["Inferior"]):
         inferior.skipped_inline = 0
         return self._record(entry_stop(inferior))
 
+    def adopt_entry(self, entry: Stop, focus: Focus | None) -> None:
+        """Know of the stop before the first instruction, behind which the launch is already."""
+        self._inferior.focus = focus
+        self._note(entry)
+
+    def adopt_end(self, stop: Stop) -> None:
+        """Know of a run to the launch's end, whose stop its user has seen."""
+        self._traps.stopped()
+        history = None if self.history is None else self.history()
+        if history is not None:
+            history.stopped()
+        self._inferior.focus = None
+        self._note(stop)
+
     def end_run(
         self,
         event: StopEvent,
@@ -320,15 +334,21 @@ class Runner(Attached["Inferior"]):
         inferior = self._inferior
         inferior.stop = stop
         if stop.failed and (line := inferior.record_failure()):
-            inferior.stop = stop = with_card(inferior, replace(stop, recorded=line))
+            stop = with_card(inferior, replace(stop, recorded=line))
+        self._note(stop)
+        for listener in EVERY_STOP:
+            listener(stop)
+        return stop
+
+    def _note(self, stop: Stop) -> None:
+        """A stop that the user sees."""
+        inferior = self._inferior
+        inferior.stop = stop
         inferior.frame_level = 0
         inferior.list_state = None
         inferior.stops.append(stop)
         if inferior.finished and not stop.faulted:
             inferior.variables["$_exitcode"] = EXIT_CODE_0
-        for listener in EVERY_STOP:
-            listener(stop)
-        return stop
 
     def program_finished(self, message: str) -> Stop:
         """The stop after the last launch of a host program."""

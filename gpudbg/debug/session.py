@@ -64,6 +64,7 @@ if TYPE_CHECKING:
     from gpudbg.debug.breakpoints.table import Breakpoint
     from gpudbg.debug.history.branches import BranchRow
     from gpudbg.debug.history.comparing import StateDifference
+    from gpudbg.debug.history.first_run import FirstRun
     from gpudbg.debug.inspection import InstructionInfo, SpecialValue
     from gpudbg.debug.provenance import Derivation, PlaceTouch, Provenance
     from gpudbg.debug.snapshot import Snapshot
@@ -105,17 +106,20 @@ class DebugSession(Inferior):
     block_max ended after 1,258 warp instructions
     """
 
-    def __init__(self, launch: Launchable, commands: Commands) -> None:
-        """A session before its kernel's first instruction.
+    def __init__(
+        self, launch: Launchable, commands: Commands, past: FirstRun | None = None
+    ) -> None:
+        """A session before its kernel's first instruction, or behind a first run.
 
         Args:
             launch: what is launched.
             commands: the table of console commands, asked for at the first of them.
+            past: the launch has begun to run without a session's parts.
         """
         super().__init__(launch, Scope())
         self.breakpoints = Breakpoints(self)
         self.watchpoints = Watchpoints(self, self.breakpoints)
-        self.traps = SessionTraps(self)
+        self.traps = SessionTraps(self, () if past is None else past.notes.accesses)
         self.scripting = SessionHost(
             self, self.scope, self.breakpoints, lambda line: commands().knows(line)
         )
@@ -124,7 +128,7 @@ class DebugSession(Inferior):
         self.displays = Displays(self, DebugSession._answer)
         self.timeline = Timeline(self, self.traps)
         self.observing: dict[str, Any] = {}
-        self.history = LaunchHistory(self, self.runner, self.timeline)
+        self.history = LaunchHistory(self, self.runner, self.timeline, past)
         self.launching = LaunchControl(
             self, self.breakpoints, self.traps, self.runner, self.timeline, self.history,
             DebugSession._renew_checks,
@@ -133,7 +137,10 @@ class DebugSession(Inferior):
         self.command_table = commands
         self.quit_code: int | None = None
         self.use_settings(self.settings)
-        self.runner.stand()
+        if past is None:
+            self.runner.stand()
+        else:
+            self.runner.adopt_entry(past.entry, past.notes.focus)
 
     __dir__ = public_names
     _INTERNAL = frozenset(
@@ -142,7 +149,8 @@ class DebugSession(Inferior):
         halted history integer interpreter killed lane last_line launching list_state location_text
         note_write observing opening origin ownership plain_command plan provenance
         quit_code record_failure
-        quit_requested require_here require_launchable require_launched require_open require_stopped
+        quit_requested require_closable require_here require_launchable require_launched
+        require_open require_stopped
         run_to_stop runner running scope scripting shown_pc shows_code_addresses
         skipped_inline sources special special_names symbols timeline traps use_settings
         value_history variables warps_where watchpoints written""".split()
@@ -185,11 +193,7 @@ class DebugSession(Inferior):
         >>> session, session.stop.kind, buffer.freed
         (<closed session of block_max>, 'step', True)
         """
-        if self.running:
-            raise UsageError(
-                f"{self.kernel.name} is running and cannot be closed", "interrupt() ends the run"
-            )
-        self.require_here()
+        self.require_closable()
         self.launching.release()
         held = vars(self)
         kept = {name: held[name] for name in KEPT if name in held}
@@ -197,6 +201,14 @@ class DebugSession(Inferior):
         kept |= {"_refused": frozenset(held), "_faulted": self.faulted}
         self.__dict__ = kept
         self.__class__ = ClosedSession
+
+    def require_closable(self) -> None:
+        """Errors of `close`."""
+        if self.running:
+            raise UsageError(
+                f"{self.kernel.name} is running and cannot be closed", "interrupt() ends the run"
+            )
+        self.require_here()
 
     def use_settings(self, settings: Settings) -> None:
         """Take settings over; those that the device keeps show its values."""

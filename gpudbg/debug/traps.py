@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from gpudbg.debug.inferior import Inferior
     from gpudbg.formats.launch import Launch
-    from gpudbg.sm.port import DebugPort
+    from gpudbg.sm.port import DebugPort, LoggedAccess
     from gpudbg.sm.state import WarpState
 
 MAX_SOURCE_BYTES = 1 << 24
@@ -38,10 +38,11 @@ class SessionTraps(Attached["Inferior"]):
         driver: sequences on the port.
     """
 
-    def __init__(self, inferior: Inferior) -> None:
+    def __init__(self, inferior: Inferior, before: Sequence[LoggedAccess] = ()) -> None:
+        """Args: before: what was done on the port already, as `SmDriver` takes it."""
         super().__init__(inferior)
         self._stepped: WarpState | None = None
-        self.driver = SmDriver(inferior.grid)
+        self.driver = SmDriver(inferior.grid, before)
         self.attach()
 
     @property

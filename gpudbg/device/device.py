@@ -105,7 +105,7 @@ class EmulatedDevice:
         self.gpu.fixed_sms = num_sms is not None
         self.gpu.on_fault.goes_on = on_fault == "continue"
 
-    _INTERNAL = frozenset(("repeated",))
+    _INTERNAL = frozenset(("buffer_of_bytes", "repeated"))
 
     @cached_property
     def repeated(self) -> RepeatedLaunches:
@@ -182,12 +182,26 @@ class EmulatedDevice:
         if host.dtype.hasobject:
             raise UsageError(f"an array of {host.dtype} cannot be copied to the device")
         host = host.astype(host.dtype.newbyteorder("<"), copy=False)
-        label = f"buffer {name}" if name else f"buffer {self.gpu.memory.live}"
-        made = DeviceBuffer(
-            self, self.gpu.memory.allocate(host.nbytes, label), host.dtype, host.shape
-        )
-        made.write(host)
+        made = self.buffer_of_bytes(np.ascontiguousarray(host).reshape(-1).view(np.uint8), name)
+        made.dtype, made.shape = host.dtype, host.shape
         return made
+
+    def buffer_of_bytes(
+        self, content: npt.NDArray[np.uint8], name: str | None = None
+    ) -> DeviceBuffer:
+        """Device memory with a copy of bytes in it, which lie one after the other.
+
+        Args:
+            name: for listings and messages.
+
+        Raises:
+            UsageError: the device is closed.
+        """
+        self.require_open()
+        memory = self.gpu.memory
+        made = memory.allocate(len(content), f"buffer {name or memory.live}")
+        made.writable()[:] = content
+        return DeviceBuffer(self, made, content.dtype, content.shape)
 
     def empty(
         self, count: int | Sequence[int], dtype: npt.DTypeLike = np.float32, name: str | None = None

@@ -65,6 +65,9 @@ class HostRange:
         count = self.high - self.low
         if not count:
             return np.empty(0, np.uint8)
+        first = self.arrays[0]
+        if len(self.arrays) == 1 and type(first) is np.ndarray and first.flags.c_contiguous:
+            return first.reshape(-1).view(np.uint8)
         return np.asarray(HostMemory(self.arrays, self.low, (count,), None, np.dtype(np.uint8)))
 
     def copy_back(self) -> None:
@@ -114,7 +117,7 @@ class ArraysInPlace:
                     dict.fromkeys(filter(None, (named.get(id(a)) for a in one.arrays)))
                 )
             one.name = called
-            made = one.buffer = device.buffer(one.host, called or None)
+            made = one.buffer = device.buffer_of_bytes(one.host, called or None)
             if len(one.arrays) == 1 and first.flags.c_contiguous and first.nbytes == made.nbytes:
                 made.dtype, made.shape = first.dtype, first.shape
                 self._whole[id(first)] = made
@@ -172,6 +175,8 @@ def _holds(one: HostRange, array: Array) -> bool:
 def merged(arrays: Sequence[Array]) -> list[HostRange]:
     """The ranges of arrays; those that share bytes become one."""
     found: list[HostRange] = []
+    if len(arrays) == 1:
+        return [HostRange(*byte_bounds(arrays[0]), [arrays[0]])]
     spans = sorted((*byte_bounds(a), n) for n, a in enumerate(arrays))
     for low, high, n in spans:
         if found and low < found[-1].high:
@@ -201,6 +206,9 @@ def host_arrays(values: Sequence[object], what: Sequence[str]) -> list[object]:
         name = (what[n] if n < len(what) else "") or f"argument {n}"
         if isinstance(value, tuple):
             made.append(tuple(host_arrays(value, [name] * len(value))))
+            continue
+        if type(value) is np.ndarray and not value.dtype.hasobject:
+            made.append(value)
             continue
         here = value if isinstance(value, np.ndarray) else _tensor(value)
         found = host_value(value if here is None else here, name)

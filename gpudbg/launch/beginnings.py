@@ -59,6 +59,12 @@ class Beginnings:
         self._grid = launch()
         return self._grid
 
+    def begin_once(self, launch: Callable[[], Grid]) -> Grid:
+        """A grid that nobody has begin again: device memory is not kept for that."""
+        self.next_address = self._gpu.memory.next_address
+        self._grid = launch()
+        return self._grid
+
     def begin_again(self, now: Grid, launch: Callable[[], Grid]) -> Grid:
         """The grid as `begin` gave it last, word for word, beside the one there is: checkpoints of
         that one may still be wanted.  Device memory is restored first.

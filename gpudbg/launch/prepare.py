@@ -176,6 +176,16 @@ class ProgramLaunch:
         self._ready = self.begin()
         return self._ready
 
+    def begin_once(self) -> Grid:
+        """As `begin_before_session`, where such a session would begin the launch no more."""
+        self._ready = self.beginnings.begin_once(self._begun)
+        return self._ready
+
+    @property
+    def repeats(self) -> RepeatedLaunch | None:
+        """How its grid can begin again; None where it cannot."""
+        return self._repeats
+
     def begin_again(self, now: Grid) -> Grid:
         """The grid as `begin` gave it last, beside the one there is: `Beginnings.begin_again`."""
         return self.beginnings.begin_again(now, self._launched)

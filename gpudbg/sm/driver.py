@@ -15,7 +15,10 @@ from gpudbg.regs.port import DbgrControl0, DbgrStatus0, TpcException
 from gpudbg.sm.port import DebugPort, valid_mask
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from gpudbg.sm.grid import Grid
+    from gpudbg.sm.port import LoggedAccess
     from gpudbg.sm.state import WarpState
 
 STOP = int(DbgrControl0.STOP_TRIGGER)
@@ -37,11 +40,14 @@ class SmDriver:
         hold_step: single-step mode stays on when the machine runs freely (`trap step on`).
     """
 
-    def __init__(self, grid: Grid) -> None:
-        self.port = DebugPort(grid)
+    def __init__(self, grid: Grid, before: Sequence[LoggedAccess] = ()) -> None:
+        """Args: before: what a driver has done already, which has left the SMs as they are."""
+        self.port = DebugPort(grid, before)
         self.hold_step = False
         self.grid = grid
         self._stepping: set[int] = set()
+        if before:
+            return
         self.port.broadcast("DBGR_CONTROL0", DEBUG)
         self.freeze()
 

@@ -9,7 +9,7 @@ writing 0, and the performance counter status registers set the counters' high p
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -63,6 +63,9 @@ class PortAccess(NamedTuple):
     tick: int = 0
 
 
+LoggedAccess = tuple[int, str, int | None, str, int, int]
+"""The fields of a `PortAccess`."""
+
 REGISTERS = (
     "DBGR_CONTROL0",
     "DBGR_STATUS0",
@@ -96,13 +99,14 @@ class DebugPort:
         grid: the launch.
     """
 
-    def __init__(self, grid: Grid) -> None:
+    def __init__(self, grid: Grid, before: Sequence[LoggedAccess] = ()) -> None:
+        """Args: before: accesses that are in the log already."""
         self.grid = grid
         self._sms = grid.sms
         self._launched = grid.launched
         self._layout = port_layout(grid.gpu.arch)
-        self._count = 0
-        self._log: deque[tuple[int, str, int | None, str, int, int]] = deque(maxlen=LOG_ENTRIES)
+        self._count = len(before)
+        self._log: deque[LoggedAccess] = deque(before, LOG_ENTRIES)
         grid.traps.on_event = self.event
 
     # ---- access ------------------------------------------------------------------------
@@ -189,6 +193,10 @@ class DebugPort:
     def log(self) -> list[PortAccess]:
         """The latest accesses and events, oldest first."""
         return list(map(PortAccess._make, self._log))
+
+    def accesses(self) -> tuple[LoggedAccess, ...]:
+        """The same as `log`, as another port takes them."""
+        return tuple(self._log)
 
     def _note(self, kind: str, sm: int | None, register: str, value: int) -> None:
         self._count += 1

@@ -44,11 +44,13 @@ class RepeatedLaunch:
     Attributes:
         grid: the grid.
         most_params: bytes of parameters.
+        notes: what those above note of launches of this kind.
     """
 
     def __init__(self, grid: Grid) -> None:
         """Args: grid: at its beginning, which `repeats` has found fit."""
         self.grid = grid
+        self.notes: object = None
         self._ctas = list(grid.ctas())
         home = self._ctas[0].home
         assert home is not None
@@ -82,7 +84,10 @@ class RepeatedLaunch:
         grid, launched = self.grid, self.grid.launched
         number = grid.gpu.launches
         grid.gpu.launches += 1
-        self._home.begin_again(self._beginning)
+        assert isinstance(grid.fast, FastEngine)
+        assert grid.fast.engine is not None
+        engine = grid.fast.engine
+        self._home.begin_again(self._beginning, engine.program.listing.written())
         data = self._bank.data
         data[self._params : self._params + self._size] = bytearray(params.ljust(self._size, b"\0"))
         data[self._number : self._number + 8] = bytearray(number.to_bytes(8, "little"))
@@ -93,8 +98,7 @@ class RepeatedLaunch:
         for sm, trap in zip(grid.sms, self._traps, strict=True):
             sm.trap = trap.copy()
         grid.begin_again()
-        if isinstance(grid.fast, FastEngine) and grid.fast.engine is not None:
-            grid.fast.engine.prepare_ahead()
+        engine.prepare_ahead()
         return grid
 
 

@@ -36,6 +36,7 @@ from gpudbg.errors import CommandError
 from gpudbg.sm.events import StopEvent
 
 if TYPE_CHECKING:
+    from gpudbg.debug.history.first_run import FirstRun
     from gpudbg.debug.inferior import Inferior
     from gpudbg.debug.running import Runner
     from gpudbg.debug.stops.stop import Stop
@@ -54,12 +55,21 @@ class LaunchHistory(Attached["Inferior"]):
         replay: its states.
     """
 
-    def __init__(self, inferior: Inferior, runner: Runner, timeline: Timeline) -> None:
+    def __init__(
+        self,
+        inferior: Inferior,
+        runner: Runner,
+        timeline: Timeline,
+        past: FirstRun | None = None,
+    ) -> None:
+        """Args: past: a run that has begun, or ended, before."""
         super().__init__(inferior)
         self._runner = runner
         self._timeline = timeline
         self._branches: Branches | None = None
         self.replay = self._made()
+        if past is not None:
+            past.hand_over(self.replay)
         # Weak reference: history and runner must not keep each other alive.
         runner.history = ref(self)
 

@@ -44,12 +44,16 @@ class MoveLog:
         self._replay = ref(replay)
         self._pace = replay.pace
         self.closed = False
-        self._edits = grid.launched.residency.edits.count, grid.gpu.memory.journal.writes
+        self._edits = edits_of(grid)
 
     def settle(self, grid: Grid) -> None:
         """Count the present state as unchanged, and log the moves of this grid from now on."""
         self._grid = grid
-        self._edits = _edits(grid)
+        self._edits = edits_of(grid)
+
+    def settle_at(self, edits: tuple[int, int]) -> None:
+        """Count the state as unchanged that was there when these were the edits."""
+        self._edits = edits
 
     @property
     def is_one_run(self) -> bool:
@@ -66,12 +70,12 @@ class MoveLog:
 
     def edited(self, grid: Grid) -> bool:
         """Whether something has been changed from outside since the last move."""
-        return self._edits != _edits(grid)
+        return self._edits != edits_of(grid)
 
     def begin(self, kind: str, args: tuple[Any, ...], keywords: dict[str, Any]) -> Move:
         """A move begins; see `gpudbg.sm.moves.MoveListener`."""
         grid = self._grid
-        if self._edits != _edits(grid):
+        if self._edits != edits_of(grid):
             replay = self._replay()
             if replay is not None:
                 replay.note_edit()
@@ -117,7 +121,7 @@ class MoveLog:
             # reproduce.
             move.stop_kind = "limit" if event.hang else event.kind
             move.event = event if move.by_itself else None
-        self._edits = _edits(grid)
+        self._edits = edits_of(grid)
         last = self.moves[-1] if self.moves else None
         if last is not None and not self.closed and _continues(last, move):
             last.after, last.left = move.after, None
@@ -150,7 +154,8 @@ def _who(found: Any) -> tuple[int, ...]:
     return (int(found),)
 
 
-def _edits(grid: Grid) -> tuple[int, int]:
+def edits_of(grid: Grid) -> tuple[int, int]:
+    """How often something outside has changed the launch's state, and device memory."""
     return grid.launched.residency.edits.count, grid.gpu.memory.journal.writes
 
 

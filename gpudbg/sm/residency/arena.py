@@ -59,6 +59,27 @@ class ArenaPlace(NamedTuple):
     slot: int
 
 
+Bytes = npt.NDArray[np.uint8]
+
+
+class ArenaBeginning:
+    """What is in an arena before its CTAs' first instruction.
+
+    Attributes:
+        records: with the first entries of their stacks.
+        blocks: of the CTAs.
+        written: what the code writes, for which `parts` were made.
+        parts: of the arena that are put back, each with what was there.
+    """
+
+    __slots__ = ("blocks", "parts", "records", "written")
+
+    def __init__(self, records: Bytes, blocks: bytes) -> None:
+        self.records, self.blocks = records, blocks
+        self.written: Access | None = None
+        self.parts: list[tuple[Bytes, Bytes]] = []
+
+
 class Edits:
     """Counts changes of the launch's warps and blocks from outside."""
 
@@ -223,18 +244,47 @@ class Arena:
         """Whether only compiled code has accessed its warps' registers and memory."""
         return not (self.seen or self.local_seen)
 
-    def beginning(self) -> tuple[bytes, bytes]:
+    def beginning(self) -> ArenaBeginning:
         """Records and blocks, to be put back by `begin_again`."""
-        return self._records[: self._begun].tobytes(), self.blocks.tobytes()
+        return ArenaBeginning(self._records[: self._begun].copy(), self.blocks.tobytes())
 
-    def begin_again(self, beginning: tuple[bytes, bytes]) -> None:
-        """Reset the CTAs to before their first instruction."""
-        records, blocks = beginning
-        self._records.data[: self._begun] = records
-        self.blocks.cast("B")[:] = blocks
-        self._shared.fill(0)
-        self._local.fill(0)
+    def begin_again(self, beginning: ArenaBeginning, written: Access) -> None:
+        """Reset the CTAs to before their first instruction.
+
+        Args:
+            written: what the code that ran writes; other registers are as they were.
+        """
+        if beginning.written is not written:
+            beginning.written, beginning.parts = written, self._parts(beginning, written)
+        for now, then in beginning.parts:
+            now[:] = then
+        self.blocks.cast("B")[:] = beginning.blocks
+        if self._shared.size:
+            self._shared.fill(0)
+        if self._local.size:
+            self._local.fill(0)
         self.fresh = True
+
+    def _parts(self, beginning: ArenaBeginning, written: Access) -> list[tuple[Bytes, Bytes]]:
+        """Parts of the records that code can change, each with what was there: headers with the
+        first registers, uniform registers, stacks."""
+        config = self.config
+        registers, uniform = (
+            max((n + 1 for n in numbers if n < count), default=0)
+            for numbers, count in (
+                (written.registers, config.registers),
+                (written.uniform, config.uniform),
+            )
+        )
+        first = rec.record_bytes(config.registers)
+        columns = [slice(0, rec.record_bytes(registers))]
+        if uniform:
+            columns.append(slice(first, first + rec.record_bytes(uniform) - rec.HEADER_BYTES))
+        rows, end = self.count * config.warps, self.count * config.warps * self.stride
+        both = self._records[: self._begun], beginning.records
+        now, then = (part[:end].reshape(rows, self.stride) for part in both)
+        made = [(now[:, part], then[:, part]) for part in columns]
+        return [*made, (both[0][end:], both[1][end:])]
 
     # ---- a CTA's, a warp's -------------------------------------------------------------
 

@@ -39,7 +39,7 @@ from gpudbg.sm.engines.llvm.layout import Left
 from gpudbg.sm.engines.llvm.program import GOOD, QUICK, CompiledProgram
 from gpudbg.sm.engines.llvm.threads import Ticker
 from gpudbg.sm.engines.llvm.worker import Worker
-from gpudbg.sm.engines.llvm.workers import Workers
+from gpudbg.sm.engines.llvm.workers import Beginning, Workers
 from gpudbg.sm.launched import Launched
 from gpudbg.sm.schedule.turns import LONGEST
 from gpudbg.sm.selection import MOST_OWNERS, MOST_RANGES, NO_TESTS
@@ -91,6 +91,7 @@ class RunEngine:
         self._numbers: np.ndarray[Any, np.dtype[np.int64]] | None = None
         self._watched_at = self._doubled = 0
         self._ahead: tuple[object, ...] | None = None
+        self._beginning: tuple[tuple[object, ...], Beginning | None] | None = None
         self._running: Generator[ExitReason, None, None] | None = None
         self._unattended: list[Worker] = []
         self.program = self._program(self._entries)
@@ -122,6 +123,7 @@ class RunEngine:
     def _renew_program(self) -> None:
         """Take the program for other entries, or with other instrumentation."""
         self.program = self._program(self._entries)
+        self._beginning = None
         self.workers.equip_all()
 
     def _equip(self, worker: Worker) -> None:
@@ -219,6 +221,7 @@ class RunEngine:
         self._tests, numbers = self.launched.observers.selection().tests()
         if self._numbers is None:
             self._numbers = np.zeros((MOST_RANGES + MOST_OWNERS, 4), np.int64)
+            self._beginning = None
             self.workers.equip_all()
         self._numbers[: len(numbers)] = np.array(numbers, np.int64).reshape(-1, 4)
 
@@ -460,12 +463,20 @@ class RunEngine:
 
     def prepare_ahead(self) -> None:
         """Prepare the first run in advance."""
-        if self._plain():
-            jobs = self.workers.jobs(NO_LIMIT)
-            self.workers.distribute(jobs)
+        if not self._plain():
+            return
+        workers, jobs = self.workers, self.workers.jobs(NO_LIMIT)
+        kind = jobs, self.launched.schedule.quantum, *self._addresses()
+        known, beginning = self._beginning or (None, None)
+        if beginning is not None and known == kind and not self._stops:
+            workers.begin_again(beginning)
+        else:
+            workers.distribute(jobs)
             self._mark(frozenset())
-            self._ahead = self._seen(jobs)
-            self.workers.wake_early()
+            kind = jobs, self.launched.schedule.quantum, *self._addresses()
+            self._beginning = kind, workers.beginning()
+        self._ahead = self._seen(jobs)
+        workers.wake_early()
 
     def _seen(self, jobs: int) -> tuple[object, ...]:
         """A key of everything the preparation depends on: threads, allocations, quantum, code."""

@@ -72,7 +72,8 @@ class Worker:
         # Pad by a cache line: the next one belongs to another thread.
         memory = zeroed(8 * words + 2 * arena.LINE)
         self.address = address_of(memory)
-        self._fields = memory.data.cast("q")
+        self._bytes = memory.data
+        self._fields = self._bytes.cast("q")
         self._issued = self._fields[ISSUED : self._ring]
         if first:
             self._issued = launched.residency.issued[:sms]
@@ -100,6 +101,16 @@ class Worker:
         """Read a field of the grid loop."""
         return self._fields[_AT[name]]
 
+    def environment(self) -> bytes:
+        """All of its fields and its ring."""
+        return bytes(self._bytes)
+
+    def restore(self, environment: bytes, ctas: dict[int, Cta]) -> None:
+        """Have fields, ring and CTAs as they were; what is known of accesses stays."""
+        self._bytes[:] = environment
+        self.ctas.clear()
+        self.ctas.update(ctas)
+
     def ask_to_stop(self, stop: bool = True) -> None:
         """Set or clear the request to return at the next turn; safe from any thread."""
         self._fields[_STOP] = stop
@@ -108,26 +119,29 @@ class Worker:
         """Allocate empty site cache entries for the accesses of a program."""
         self._sites = zeroed(count * layout.SITE_BYTES + arena.LINE)
         self._sites_used = False
+        self._site_words = self._sites.view(np.int64)
         self._writes: frozenset[int] = frozenset()
+        self._written = np.empty(0, np.int64)
         self.set(layout.SITES, address_of(self._sites))
 
     def forget_sites(self) -> None:
         """Clear the site cache, since allocations have changed."""
         if self._sites_used:
-            self._sites[:] = 0
-            self._write_marks()
+            self._clear_sites()
 
     def mark_writes(self, writes: frozenset[int]) -> None:
         """Set which accesses write, and clear the site cache: entries may be for reads only."""
         if writes != self._writes:
             self._writes = writes
-            self._sites[:] = 0
-            self._write_marks()
+            at = np.fromiter(writes, np.int64, len(writes))
+            self._written = (at * layout.SITE_BYTES + layout.SITE_WRITES) // 8
+            self._clear_sites()
 
-    def _write_marks(self) -> None:
-        words = self._sites.view(np.int64)
-        at = np.fromiter(self._writes, np.int64, len(self._writes))
-        words[(at * layout.SITE_BYTES + layout.SITE_WRITES) // 8] = 1
+    def _clear_sites(self) -> None:
+        """Empty site cache entries, which say whether their accesses write."""
+        self._sites_used = False
+        self._sites.fill(0)
+        self._site_words[self._written] = 1
 
     def running(self) -> dict[str, int | list[int]]:
         """Where the warp whose turn it is stood when that began; {} before the first one."""

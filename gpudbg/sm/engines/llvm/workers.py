@@ -12,6 +12,7 @@ import ctypes
 import itertools
 from collections.abc import Callable
 from functools import cache
+from typing import NamedTuple
 
 import numpy as np
 
@@ -62,6 +63,20 @@ def _loop(library: build.Library) -> Callable[[int], int]:
     """The grid loop."""
     prototype = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)
     return prototype(library.address(layout.GRID_LOOP))
+
+
+class Beginning(NamedTuple):
+    """What one worker alone is given before a launch runs.
+
+    Attributes:
+        fields: its environment, as bytes.
+        ctas: those that are resident, by identity.
+        homes: their memory.
+    """
+
+    fields: bytes
+    ctas: dict[int, Cta]
+    homes: set[arena.Arena | None]
 
 
 class Workers:
@@ -285,6 +300,23 @@ class Workers:
         if jobs > 1:
             self.lead.reset_turn()
 
+    def beginning(self) -> Beginning | None:
+        """What `distribute` has just given to one worker, for launches of the same kind; None
+        where there are several, which write to more than their environments."""
+        if len(self.workers) > 1:
+            return None
+        (worker,) = self.workers
+        return Beginning(worker.environment(), dict(worker.ctas), self._homes)
+
+    def begin_again(self, beginning: Beginning) -> None:
+        """As `distribute` for a launch that stands where that of `beginning` did."""
+        (worker,) = self.workers
+        worker.restore(beginning.fields, beginning.ctas)
+        self._homes = beginning.homes
+        self._counter[0] = self.launched.residency.started
+        self.lead = worker
+        self._renew_table()
+
     def _set_drain(self, worker: Worker) -> None:
         """Say who empties a full trace."""
         trace = self.launched.trace
@@ -338,6 +370,10 @@ class Workers:
         epoch = next(_EPOCHS) if self._local_may_be_modified() else arena.UNTOUCHED
         for each in self.workers:
             each.put("epoch", epoch)
+        self._renew_table()
+
+    def _renew_table(self) -> None:
+        """Where allocations have changed: their table, and nothing known of accesses."""
         memory = self.launched.memory
         if memory.changes != self._memory_changes:
             self._memory_changes = memory.changes
