@@ -79,6 +79,7 @@ FIELDS: Final[dict[str, Slot]] = {
     "opened": Slot(0x2AC, 4, 1, "activations of convergence barriers"),
     "held": Slot(0x2B0, 4, 16, "masks of the lanes that hold an activation, by barrier"),
     "activations": Slot(0x2F0, 4, 64, "number, holders, members, waiting lanes of each"),
+    "came": Slot(0x3F0, 8, 1, "phase of its cluster's barrier it has arrived in, plus 1; 0: none"),
     "return_pc": Slot(0x400, 4, 64, "Rpc.LO[32], Rpc.HI[32], as RPCMOV left them"),
 }
 
@@ -129,6 +130,7 @@ BAR_WAIT: Final = FIELDS["bar_wait"].offset // 4
 FLAGS: Final = FIELDS["flags"].offset // 4
 TRAP_STATUS: Final = FIELDS["trap_status"].offset // 4
 TRAP_CAUSE: Final = FIELDS["trap_cause"].offset // 4
+CAME: Final = FIELDS["came"].offset // 8
 TRAP_PC: Final = FIELDS["trap_pc"].offset // 8
 TRAP_ACTIVE: Final = FIELDS["trap_active"].offset // 4
 TRAP_DEPTH: Final = FIELDS["trap_depth"].offset // 4

@@ -17,7 +17,7 @@ from gpudbg.sm.barriers.phase import Barriers
 from gpudbg.sm.clusters.cluster import Cluster
 from gpudbg.sm.convergence import kept
 from gpudbg.sm.convergence.groups import Groups
-from gpudbg.sm.residency.arena import Arena
+from gpudbg.sm.residency.arena import LIVE, Arena
 from gpudbg.sm.trap.state import SmTrap
 
 RZ = 255
@@ -442,6 +442,9 @@ class Cta:
     def part(self) -> None:
         """Break the references between an ended CTA and its warps."""
         self.warps.clear()
+        if self.home is not None:
+            # Others of its cluster ask in compiled code, too.
+            self.descriptor[LIVE // 8] = 0
 
     def expected(self, number: int) -> int:
         """Threads that a barrier waits for now.

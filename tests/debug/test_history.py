@@ -391,10 +391,10 @@ def test_a_cluster_its_mbarriers_and_copies_are_of_the_state() -> None:
         while not session.stop.finished and len(seen) < 3:
             session.run(max_instructions=500)
             for cta in session.grid.ctas():
-                came = cta.cluster._came
                 flips: list[tuple[str, Any, Any]] = []
-                if came:
-                    flips.append(("cluster", came, next(iter(came))))
+                if came := cta.cluster.came():
+                    warp = next(w for w in cta.warps if (cta.number, w.index) in came)
+                    flips.append(("cluster", warp.quads, rec.CAME))
                 flips += [("mbarrier", cta.shared.writable(), at) for at in cta.mbarriers]
                 flips += [("sum", w.R, (24, 0)) for w in cta.warps if len(w.R) > 24]
                 before = session.state_hash()

@@ -2,20 +2,25 @@
 
 A BAR leaves a kernel's code with a number: barrier (4 bits), mode (2), reduction (2) and the
 threads it waits for, 0 for all live ones.  The votes of a BAR.RED are in the grid loop's fields
-`voted` and `voters`.
+`voted` and `voters`.  An instruction of the cluster's barrier has a mode of its own and, in place
+of the barrier's number, whether it arrives or waits.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Final
 
 from gpudbg.code_layout import BUNDLES, SINGLE
 from gpudbg.sm import record as rec
+from gpudbg.sm.clusters.cluster import BLOCKS, COUNT, PHASE
 from gpudbg.sm.engines.llvm.ir.typed import FALSE, TRUE, Int, TypedPointer
-from gpudbg.sm.engines.llvm.runtime.control import ControlFunction
+from gpudbg.sm.engines.llvm.runtime.control import ControlFunction, Warp
 from gpudbg.sm.residency import arena
 
-MODES: Final = ("SYNC", "ARV", "RED")
+MODES: Final = ("SYNC", "ARV", "RED", "CLUSTER")
+CLUSTER_ARRIVES, CLUSTER_WAITS = 0, 1
 REDUCTIONS: Final = ("", "POPC", "AND", "OR")
 SOME_FALSE, SOME_TRUE = 1, 2
 """Votes seen so far."""
@@ -28,7 +33,7 @@ def code_of(mode: str, number: int, reduction: str, threads: int) -> int:
 
 def barrier_functions() -> list[str]:
     """What the grid loop calls."""
-    return [_settle(), _arrive()]
+    return [_settle(), _cluster_settle(), _cluster(), _arrive()]
 
 
 def _slot(f: ControlFunction, table: int) -> TypedPointer:
@@ -72,11 +77,72 @@ def _settle() -> str:
     return f.close("define private void @settle(ptr %cta, i64 %number)")
 
 
+@contextmanager
+def _each_live(f: ControlFunction, cluster: TypedPointer) -> Iterator[Warp]:
+    """Statements for each warp of a cluster that has not exited."""
+    count, n = cluster.load(64, COUNT), f.variable(64, 0)
+    with f.loop() as end:
+        at = n.get()
+        f.leave(end, at >= count)
+        n.set(at + 1)
+        block = f.slot(cluster.at(BLOCKS), at).follow()
+        with f.each_warp(block) as warp, f.when(warp["status"].differs(rec.DONE)):
+            yield warp
+
+
+def _cluster_settle() -> str:
+    """Emit `cluster_settle`: begin the next phase of a cluster's barrier if all live warps have
+    come; returns false, with nothing changed, where Python holds the groups of one of them.
+    """
+    f = ControlFunction()
+    cluster = TypedPointer(f.ir, "%cluster")
+    phase = cluster.load(64, PHASE)
+    missing, apart = f.variable(32, 0), f.variable(32, 0)
+    some = f.variable(32, 0)
+    with _each_live(f, cluster) as warp:
+        some.set(1)
+        apart.set(apart.get() | warp["apart"])
+        missing.set(missing.get() | warp["came"].differs(phase + 1).zext(32))
+    with f.returning((missing.get() | some.get().equals(0).zext(32)).differs(0)):
+        f.ret("i1", TRUE)
+    with f.returning(apart.get().differs(0)):
+        f.ret("i1", FALSE)
+    cluster.store(64, phase + 1, PHASE)
+    with _each_live(f, cluster) as warp, f.when(warp["status"].equals(rec.AT_CLUSTER)):
+        warp["status"] = rec.READY
+    f.ret("i1", TRUE)
+    return f.close("define private i1 @cluster_settle(ptr %cluster)")
+
+
+def _cluster() -> str:
+    """Emit `cluster`: UCGABAR_ARV or UCGABAR_WAIT; returns false where Python must do it."""
+    f = ControlFunction()
+    cluster = f.cta.follow(arena.CLUSTER)
+    none = f.integer(1, f.ir.op(f"icmp eq ptr {cluster.ref}, null"))
+    with f.returning(none):
+        f.ret("i1", FALSE)
+    wanted, before = cluster.load(64, PHASE) + 1, f.warp["came"]
+    with f.when(f.integer(64, "%what").equals(CLUSTER_ARRIVES)):
+        f.warp["came"] = wanted
+        call = f"call i1 @cluster_settle(ptr {cluster.ref})"
+        with f.returning(~f.integer(1, f.ir.op(call))):
+            f.warp["came"] = before
+            f.ret("i1", FALSE)
+    with f.when(f.integer(64, "%what").differs(CLUSTER_ARRIVES) & before.equals(wanted)):
+        f.warp["status"] = rec.AT_CLUSTER
+        f.warp["bar_wait"] = 0
+    f.warp["pc"] = f.warp["pc"] + SINGLE.word_bytes
+    f.ret("i1", TRUE)
+    return f.close("define private i1 @cluster(ptr %env, ptr %cta, ptr %rec, i64 %what)")
+
+
 def _arrive() -> str:
     """Emit `arrive`: a BAR (`code_of`); returns false where Python must handle it."""
     f = ControlFunction()
     bar, number = f.integer(64, "%bar"), f.integer(64, "%number")
     f.ir.line("%number = and i64 %bar, 15")
+    with f.returning((bar & 48).equals(MODES.index("CLUSTER") << 4)):
+        f.ret("i1", f.ir.op("call i1 @cluster(ptr %env, ptr %cta, ptr %rec, i64 %number)"))
     with f.returning(number >= f.cta.load(64, arena.ALLOCATED)):
         f.ret("i1", FALSE)
     with f.returning(_slot(f, arena.SPECIAL).load(32).differs(0)):

@@ -17,6 +17,7 @@ from gpudbg.sm.residency import arena
 from gpudbg.sm.state import Cta, WarpState
 
 _LIVE_THREADS, _ALL_THREADS = arena.LIVE_THREADS // 8, arena.ALL_THREADS // 8
+_MBARRIERS = arena.MBARRIERS // 8
 _SPECIAL, _IN_USE = arena.SPECIAL // 8, arena.IN_USE // 8
 
 Words = npt.NDArray[np.int32]
@@ -29,10 +30,14 @@ def _cells(cta: Cta) -> Words:
 
 
 def write(cta: Cta, ask: bool) -> None:
-    """Write a CTA's barriers to its descriptor; with `ask` every arrival returns to Python."""
+    """Write a CTA's barriers to its descriptor; with `ask` every arrival returns to Python.  Warps
+    of a cluster are let go by others, so what they hold must be in their records."""
     if cta.descriptor[_ALL_THREADS]:
         threads = sum((w.words[rec.VALID] & ~w.words[rec.EXITED]).bit_count() for w in cta.warps)
         cta.descriptor[_LIVE_THREADS] = threads
+    if cta.shared_cluster is not None:
+        for warp in cta.warps:
+            kept.keep(warp)
     if not (ask or cta.barriers.used or cta.descriptor[_SPECIAL]):
         return
     used = [(n, b) for n, b in enumerate(cta.barriers.slots) if b.arrived]
@@ -60,7 +65,11 @@ def _is_simple(warp: WarpState) -> bool:
 
 
 def read(cta: Cta) -> None:
-    """Read back from the descriptor what compiled code did with a CTA's barriers."""
+    """Read back from the descriptor what compiled code did with a CTA's barriers and mbarriers."""
+    if count := cta.descriptor[_MBARRIERS]:
+        cta.descriptor[_MBARRIERS] = 0
+        first = arena.MBARRIER_PLACES // 4
+        cta.mbarriers.update(_cells(cta)[first : first + count].tolist())
     if not (cta.barriers.used or cta.descriptor[_IN_USE]):
         return
     cells = _cells(cta)

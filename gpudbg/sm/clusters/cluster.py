@@ -5,10 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from gpudbg.mem.pages import address_of, zeroed
 from gpudbg.sm import record as rec
+from gpudbg.sm.residency import arena
 
 if TYPE_CHECKING:
     from gpudbg.sm.state import Cta, WarpState
+
+
+COUNT, PHASE, BLOCKS = 0, 8, 16
+"""Bytes of what compiled code knows of a cluster, i64 each: how many CTAs it has, the phase of its
+barrier, then the addresses of the CTAs' descriptors by rank."""
 
 
 class Cluster:
@@ -16,15 +25,25 @@ class Cluster:
 
     Attributes:
         ctas: by rank, x fastest, finished ones included.
-        phase: how often the barrier has been complete.
+        words: what compiled code knows of it, as i64; every descriptor has its address.
     """
 
-    __slots__ = ("_came", "ctas", "phase")
+    __slots__ = ("ctas", "words")
 
     def __init__(self, ctas: list[Cta]) -> None:
         self.ctas = ctas
-        self.phase = 0
-        self._came: dict[tuple[int, int], int] = {}
+        memory = zeroed(BLOCKS + 8 * len(ctas))
+        self.words = memory.data.cast("q")
+        self.words[COUNT // 8] = len(ctas)
+        for rank, cta in enumerate(ctas):
+            if cta.home is not None:
+                self.words[BLOCKS // 8 + rank] = address_of(np.asarray(cta.descriptor))
+                cta.descriptor[arena.CLUSTER // 8] = address_of(memory)
+
+    @property
+    def phase(self) -> int:
+        """How often the barrier has been complete."""
+        return self.words[PHASE // 8]
 
     def rank(self, cta: Cta) -> int:
         """The rank of one of the CTAs."""
@@ -37,18 +56,18 @@ class Cluster:
     # ---- the barrier -------------------------------------------------------------------
     def arrive(self, warp: WarpState) -> None:
         """Record a warp's arrival; it counts once, whichever of its lanes arrive."""
-        self._came[self._key(warp)] = self.phase
+        warp.quads[rec.CAME] = self.phase + 1
 
     def waits(self, warp: WarpState) -> bool:
         """Whether a warp must wait: the phase in which it arrived is not complete."""
-        return self._came.get(self._key(warp), -1) == self.phase
+        return bool(warp.quads[rec.CAME] == self.phase + 1)
 
     def complete(self) -> bool:
         """Begin the next phase if all live warps have arrived. Returns whether it did."""
-        if not self._came or not all(self.waits(warp) for warp in self.live()):
+        live = list(self.live())
+        if not live or not all(map(self.waits, live)):
             return False
-        self.phase += 1
-        self._came.clear()
+        self.words[PHASE // 8] += 1
         return True
 
     def arrived(self) -> tuple[int, int]:
@@ -60,14 +79,12 @@ class Cluster:
         """The warps that have arrived in the present phase, as (CTA number, warp number in the
         CTA).
         """
-        return sorted(key for key, phase in self._came.items() if phase == self.phase)
+        warps = (warp for cta in self.ctas for warp in cta.warps)
+        return sorted((warp.cta.number, warp.index) for warp in warps if self.waits(warp))
 
     def missing(self) -> list[WarpState]:
         """Live warps that have not arrived."""
         return [warp for warp in self.live() if not self.waits(warp)]
-
-    def _key(self, warp: WarpState) -> tuple[int, int]:
-        return warp.cta.number, warp.index
 
 
 def waiting_at_cluster(warp: WarpState) -> bool:

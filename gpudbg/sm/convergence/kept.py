@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Final
 from gpudbg.sm import record as rec
 from gpudbg.sm.convergence.groups import (
     AT_BARRIER,
+    AT_CLUSTER,
     CONVERGING,
     READY,
     SYNCING,
@@ -45,6 +46,10 @@ SYNC: Final = 0x100
 """Stands in place of a barrier's number in the row of a WARPSYNC."""
 
 
+_WHOLE: Final = {rec.AT_BARRIER: AT_BARRIER, rec.AT_CLUSTER: AT_CLUSTER}
+"""Status of a warp that waits as a whole -> state of its only group."""
+
+
 def read(warp: WarpState) -> Groups:
     """The groups that a record holds."""
     words, groups = warp.words, Groups()
@@ -68,10 +73,10 @@ def read(warp: WarpState) -> Groups:
         groups.parked.append(Group(target, lanes, state, number, held, waited=waited))
     groups.backward_count = words[rec.BACKWARD]
     status = words[rec.STATUS]
-    if status == rec.AT_BARRIER:
-        place = words[rec.BAR_WAIT]
-        groups.parked.append(Group(warp.pc, words[rec.ACTIVE], AT_BARRIER, place))
-    groups.running = status not in (rec.AT_BARRIER, rec.DONE)
+    if status in _WHOLE:
+        place = words[rec.BAR_WAIT] if status == rec.AT_BARRIER else 0
+        groups.parked.append(Group(warp.pc, words[rec.ACTIVE], _WHOLE[status], place))
+    groups.running = status not in (*_WHOLE, rec.DONE)
     return groups
 
 
@@ -85,8 +90,8 @@ def _rows(warp: WarpState, groups: Groups) -> tuple[list[Group], list[_HeldRow],
     not fit.
     """
     words, parked = warp.words, groups.parked
-    alone = len(parked) == 1 and parked[0].state == AT_BARRIER and not groups.running
-    if alone and words[rec.STATUS] == rec.AT_BARRIER:
+    alone = len(parked) == 1 and not groups.running
+    if alone and parked[0].state == _WHOLE.get(words[rec.STATUS], ""):
         # The whole warp: its pc, lanes and barrier are in the header.
         parked = []
     elif words[rec.STATUS] == rec.DONE:

@@ -41,7 +41,12 @@ PHASE: Final = (ARRIVED, THREADS, TOTAL, VOTES, *REDUCED)
 LIVE_THREADS, ALL_THREADS, RANK = 584, 592, 600
 """i64: threads that have not ended, and those there were, where lanes have pcs of their own and
 barriers count threads; 0: warps are counted.  The rank in the cluster, where addresses have it."""
-BLOCK_BYTES: Final = 608
+CLUSTER: Final = 608
+"""ptr: what compiled code knows of its cluster (`clusters.cluster`), or 0."""
+MBARRIERS, MBARRIER_PLACES = 616, 624
+"""i64: mbarriers that compiled code began, not yet told to Python; u32: their places."""
+MOST_MBARRIERS: Final = 30
+BLOCK_BYTES: Final = MBARRIER_PLACES + 4 * MOST_MBARRIERS
 """Of a block without the addresses of records."""
 
 UNTOUCHED: Final = 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gpudbg.sm import record as rec
+from gpudbg.sm.clusters.cluster import COUNT
 from gpudbg.sm.engines.llvm import layout
 from gpudbg.sm.engines.llvm.ir.typed import FALSE, TRUE, Int, TypedPointer
 from gpudbg.sm.engines.llvm.layout import FIELD
@@ -30,6 +31,7 @@ _RESET = (
     "ready",
     "backward",
     "opened",
+    "came",
 )
 """Record fields that are zeroed when a warp begins."""
 
@@ -47,6 +49,7 @@ def _renew() -> str:
     cta.store(64, cta.load(64, arena.WARPS), arena.LIVE)
     cta.store(64, cta.load(64, arena.ALL_THREADS), arena.LIVE_THREADS)
     cta.store(64, 1, arena.RENEWED)
+    cta.store(64, 0, arena.MBARRIERS)
     with f.when(cta.load(64, arena.IN_USE).differs(0)):
         # A barrier with a thread count may still have been waiting.
         for table in arena.PHASE:
@@ -135,6 +138,14 @@ def _finished() -> str:
             with f.returning((arrived & special).differs(0)):
                 f.ret("i1", FALSE)
     live = f.cta.load(64, arena.LIVE) - 1
+    cluster = f.cta.follow(arena.CLUSTER)
+    with f.when(f.integer(1, f.ir.op(f"icmp ne ptr {cluster.ref}, null"))):
+        # Python places the blocks of clusters; a warp's end may let others go.
+        with f.returning(live.equals(0) & cluster.load(64, COUNT).differs(1)):
+            f.ret("i1", FALSE)
+        settled = f.ir.op(f"call i1 @cluster_settle(ptr {cluster.ref})")
+        with f.returning(~f.integer(1, settled)):
+            f.ret("i1", FALSE)
     f.cta.store(64, live, arena.LIVE)
     with f.when(in_use):
         for n in range(16):

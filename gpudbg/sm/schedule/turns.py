@@ -30,7 +30,8 @@ FLOW = frozenset(
 """Mnemonics after which a turn may end."""
 
 FLOW_WIDE = frozenset(
-    "BAR BRA BRX BRXU BSYNC CALL EXIT JMP JMX JMXU KILL NANOSLEEP RET WARPSYNC YIELD".split()
+    "BAR BRA BRX BRXU BSYNC CALL EXIT JMP JMX JMXU KILL NANOSLEEP RET UCGABAR_ARV UCGABAR_WAIT "
+    "WARPSYNC YIELD".split()
 )
 """Mnemonics of the 128-bit sets after which a turn may end."""
 

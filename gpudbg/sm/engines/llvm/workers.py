@@ -280,13 +280,11 @@ class Workers:
             self._memory_changes, self._prepared = -1, len(self.workers)
         buffers = {} if launched.trace is None else launched.trace.buffers()
         heard = launched.observed("warp_end") or launched.observed("cta_end")
-        # Blocks of a cluster are placed together by Python, which also handles their barrier.
-        clustered = launched.config.cluster_size > 1
         for worker in self.workers:
             for kind, buffer in buffers.items():
                 worker.set(layout.TRACES[kind], address_of(buffer.words))
             self._set_drain(worker)
-            worker.put("tell", bool(clustered or heard))
+            worker.put("tell", bool(heard))
             worker.put("quantum", launched.schedule.quantum)
             worker.put("wipe", self._wipe)
             worker.set_numbers(residency.hand_out(), chunk, EVEN * jobs)

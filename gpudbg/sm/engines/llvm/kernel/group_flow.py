@@ -477,6 +477,20 @@ class GroupFlow(FlowParts):
         code = barriers.code_of(mode, barrier_id, reduce_op, threads)
         self._end(self.exits.side_exit(Left.BARRIER, cursor.pc, code))
 
+    def cluster_arrive(self) -> None:
+        self._cluster(barriers.CLUSTER_ARRIVES)
+
+    def cluster_wait(self) -> None:
+        self._cluster(barriers.CLUSTER_WAITS)
+
+    def _cluster(self, what: int) -> None:
+        """Leave for the grid loop, which has the barrier of the cluster."""
+        lanes = self.values.mask_bits(self.cursor.exec)
+        self._skip_none(lanes)
+        self._whole(lanes)
+        code = barriers.code_of("CLUSTER", what, "", 0)
+        self._end(self.exits.side_exit(Left.BARRIER, self.cursor.pc, code))
+
     def _computed_barrier(self, mode: str, number: Num, threads: Num, reduce_op: str) -> str:
         """`barriers.code_of` where number or size are computed; leave where they are none."""
         ir, given = self.ir, []

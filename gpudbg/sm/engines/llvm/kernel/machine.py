@@ -174,6 +174,7 @@ class WideKernelMachine(KernelMachine):
         self.warpgroup_multiply = tensors.warpgroup_multiply
         self._outside_windows, self.atomic = library.outside_windows, self._atomic
         self.poll = flow.poll
+        self.cluster_arrive, self.cluster_wait = flow.cluster_arrive, flow.cluster_wait
 
     def ureg_pair(self, index: int) -> Any:
         """A pair of uniform registers."""
