@@ -27,6 +27,7 @@ import numpy as np
 import gpudbg
 from gpudbg.errors import AssembleError
 from gpudbg.isa.volta import assemble
+from gpudbg.mem.windows import WINDOW_BYTES, AddressLayout
 from tests.engine import guards
 from tests.engine.modern_forms import COUNT, SHARED, Words, program_words
 
@@ -167,21 +168,26 @@ def _hostile(rng: random.Random, start: int, room: int, size: int) -> int:
 
 
 def registers(
-    rng: random.Random, made: Program, base: int, window: int, threads: int, wrong: bool
+    rng: random.Random, made: Program, base: int, windows: AddressLayout, threads: int, wrong: bool
 ) -> Words:
     """R8 to R39 of each thread: lanes that execute point into memory, the others anywhere.
 
     Args:
         base: the target's address.
-        window: the shared window's.
+        windows: where generic addresses of shared and local memory lie.
         wrong: one lane that executes points anywhere too.
     """
     filled = np.random.default_rng(rng.getrandbits(32))
     data = filled.integers(0, 1 << 32, (threads, COUNT), np.int64)
+    window = windows.shared_window
+    anywhere = [(base, TARGET), (window, SHARED), (windows.local_window + LOCAL_START, LOCAL)]
+    if windows.ranked:
+        # Of another block, where there is a cluster.
+        anywhere.append((window + WINDOW_BYTES, SHARED))
     limits = {
         "global": (base, TARGET), "shared": (0, SHARED),
         "local": (LOCAL_START, LOCAL), "const": (0, 0x160),
-        "generic": rng.choice(((base, TARGET), (window, SHARED))),
+        "generic": rng.choice(anywhere),
     }  # fmt: skip
     lanes = rng.choice((rng.getrandbits(threads) or 1, 1 << rng.randrange(threads), ~1, 0))
     added = rng.choice((0, 0, 16, 0xFFFFFFF0, 1 << 31))
@@ -213,8 +219,10 @@ class Machine:
         self.data_address = 0
         self.run(Program((), {}), np.zeros((32, COUNT), np.uint32), "step")
 
-    def run(self, made: Program, data: Words, engine: str) -> tuple[str, str, bytes, bytes]:
-        """How a run ends, what it says, and the memory after it."""
+    def run(
+        self, made: Program, data: Words, engine: str, blocks: int = 1
+    ) -> tuple[str, str, bytes, bytes]:
+        """How a run ends, what it says, and the memory after it; several blocks are a cluster."""
         while True:
             words = program_words(made.lines, self.data_address, self.arch, 3)
             self.path.write_bytes(b"".join(word.to_bytes(16, "little") for word in words))
@@ -222,12 +230,13 @@ class Machine:
             target = loaded.device.buffer(np.arange(TARGET // 4, dtype=np.uint32))
             buffer = loaded.device.buffer(data)
             self.base = target.address
-            self.window = loaded.device.gpu.memory.layout.shared_window
+            self.windows = loaded.device.gpu.memory.layout
             if buffer.address == self.data_address:
                 break
             self.data_address = buffer.address
-        shared = {"grid": 1, "block": len(data), "shared_bytes": SHARED}
-        session = loaded.launch("forms", args=[], **shared)
+        sizes = {"grid": blocks, "block": len(data), "shared_bytes": SHARED}
+        cluster = blocks if blocks > 1 else None
+        session = loaded.launch("forms", args=[], cluster=cluster, **sizes)
         stop = session.run(max_instructions=20_000)
         return stop.kind, str(stop), buffer.array().tobytes(), target.array().tobytes()
 
@@ -238,9 +247,10 @@ def run(arch: str, seed: int, count: int, folder: Path) -> Iterator[dict[str, ob
     machine = Machine(arch, folder)
     for number in range(count):
         made, threads = program(rng, arch), rng.choice((32, 64))
+        blocks = 2 if machine.windows.ranked and rng.random() < 0.5 else 1
         for wrong in (False, True):
-            data = registers(rng, made, machine.base, machine.window, threads, wrong)
-            one, two = (machine.run(made, data, engine) for engine in ("step", "run"))
+            data = registers(rng, made, machine.base, machine.windows, threads, wrong)
+            one, two = (machine.run(made, data, engine, blocks) for engine in ("step", "run"))
             kinds[one[0]] = kinds.get(one[0], 0) + 1
             if one != two:
                 row = {"arch": arch, "number": number, "wrong": wrong, "lines": made.lines}

@@ -47,8 +47,8 @@ def main() -> int:
     guards.quiet()
     code = build.Code(build.object_of(texts(), 0))
     kind = ctypes.CFUNCTYPE(
-        ctypes.c_bool, ctypes.c_void_p, ctypes.c_uint64, ctypes.c_uint64, ctypes.c_uint64,
-        ctypes.c_uint32, ctypes.c_void_p, ctypes.c_void_p,
+        ctypes.c_bool, ctypes.c_void_p, *[ctypes.c_uint64] * 4, ctypes.c_uint32,
+        ctypes.c_void_p, ctypes.c_void_p,
     )  # fmt: skip
     functions = [kind(code.address(layout.symbol(name))) for name in NAMES]
     memory = guards.Guards()
@@ -61,9 +61,10 @@ def main() -> int:
             shared[:] = 0xA5
             for _ in range(count // len(SIZES)):
                 word, first = descriptor(rng, size), 8 * rng.randrange(32)
+                about = size, word, first, rng.choice((0, 2)), 0
                 for function in functions:
                     total += 1
-                    inside += function(guards.address_of(shared), size, word, first, 0, *rows)
+                    inside += function(guards.address_of(shared), *about, *rows)
     print(json.dumps({"total": total, "inside": inside}))
     return 0
 

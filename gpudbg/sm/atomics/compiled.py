@@ -27,6 +27,8 @@ def _updated(b: Body, op: str, kind: str, old: str, given: str, other: str) -> s
         return _float_sum(b, old, given)
     if kind == "F64":
         return _double_sum(b, old, given)
+    if op == "ARRIVE":
+        return _arrived_early(b, old)
     if op.startswith("MBARRIER"):
         return _arrived(b, old, given, op == "MBARRIER_DROP")
     if op in plain:
@@ -66,6 +68,16 @@ def _arrived(b: Body, old: str, change: str, drops: bool) -> str:
     made = phase | ((zero - pending) & mbarrier.COUNT) << mbarrier.PENDING_SHIFT
     made = made | (count & (1 << mbarrier.TX_BITS) - 1) << mbarrier.TX_SHIFT
     return str((made | ((zero - expected) & mbarrier.COUNT) << 1).ref)
+
+
+def _arrived_early(b: Body, old: str) -> str:
+    """Emit the mbarrier word of sm_80 to sm_89 after an arrival (`atomics.step`)."""
+    word = Int(b.ir, 64, old)
+    low, high = word.trunc(32), (word >> 32).trunc(32) + 1
+    over = (high & 0x7FFF_FFFF).equals(0)
+    again = (low & 0x3FFF_FFFF) | ((low & 0x2000_0000) << 1)
+    high = high | over.select(again, 0)
+    return str(((high.zext(64) << 32) | low.zext(64)).ref)
 
 
 def _float_sum(b: Body, old: str, given: str) -> str:

@@ -69,7 +69,8 @@ def read(cta: Cta) -> None:
     if count := cta.descriptor[_MBARRIERS]:
         cta.descriptor[_MBARRIERS] = 0
         first = arena.MBARRIER_PLACES // 4
-        cta.mbarriers.update(_cells(cta)[first : first + count].tolist())
+        for word in _cells(cta)[first : first + count].tolist():
+            (cta.mbarriers.discard if word & 1 else cta.mbarriers.add)(word & ~1)
     if not (cta.barriers.used or cta.descriptor[_IN_USE]):
         return
     cells = _cells(cta)

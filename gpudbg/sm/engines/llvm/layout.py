@@ -69,7 +69,7 @@ SHARED_MARKS: Final = 0x270
 LOCAL_MARKS: Final = 0x278
 """i64: bytes from a warp's local memory to its marks; 0: the code marks nothing."""
 FUNCTIONS: Final = 0x400
-SCRATCH: Final = 0x1400
+SCRATCH: Final = 0x1800
 ROW: Final = 256
 """Bytes of a scratch row: 32 lanes of 64 bits."""
 SCRATCH_ROWS: Final = 32
@@ -198,6 +198,8 @@ class Left(IntEnum):
 # ---- library ------------------------------------------------------------------------------
 
 SPACES: Final = ("global", "shared", "local", "generic")
+"""Of accesses.  Functions have two more: `cluster`, shared memory by addresses with a rank, and
+`ranked`, which is generic where the window of shared memory has the blocks of a cluster."""
 _SIZES: Final = (1, 2, 4, 8, 16)
 _TYPES: Final = {"U32": 32, "S32": 32, "U64": 64, "S64": 64, "F32": 32}
 _INTEGER: Final = ("ADD", "MIN", "MAX", "AND", "OR", "XOR", "EXCH", "CAS")
@@ -210,17 +212,20 @@ ATOMICS: Final = {
     "ADD.F64": 64,
     "MBARRIER.U64": 64,
     "MBARRIER_DROP.U64": 64,
+    "ARRIVE.U64": 64,
 }
 """Atomics with a compiled version -> bits of their type.  MBARRIER: arrivals in the operand's low
-word, transactions in its high one (`gpudbg.sm.asynchronous.mbarrier.update`)."""
+word, transactions in its high one (`gpudbg.sm.asynchronous.mbarrier.update`); ARRIVE is that of
+sets before sm_90."""
 
-SHARED_ATOMICS: Final = frozenset(("MBARRIER.U64", "MBARRIER_DROP.U64"))
+SHARED_ATOMICS: Final = frozenset(("MBARRIER.U64", "MBARRIER_DROP.U64", "ARRIVE.U64"))
 """Those on shared memory alone."""
 
 
 def atomics_on(space: str) -> dict[str, int]:
     """Atomics with a compiled version on a space -> bits of their type."""
-    return {n: b for n, b in ATOMICS.items() if space == "shared" or n not in SHARED_ATOMICS}
+    there = space in ("shared", "cluster")
+    return {n: b for n, b in ATOMICS.items() if there or n not in SHARED_ATOMICS}
 
 
 SUMS: Final = ("U32", "S32", "F32")
@@ -285,18 +290,20 @@ nothing, and a block has twice as many."""
 
 def _names() -> list[str]:
     names = ["pop", "exit", "spread", *GROUPS, *TENSOR, "resolve", "shuffle"]
-    for space in SPACES:
+    for space in (*SPACES, "cluster", "ranked"):
         for size in _SIZES:
             names += [f"load.{space}.{size}", f"store.{space}.{size}"]
             if size < 4:
                 names.append(f"load.{space}.{size}s")
     names += [f"matrices.{how}.{count}" for how in ("load", "store") for count in (1, 2, 4)]
-    names += [f"mark.{space}.{size}" for space in SPACES for size in _SIZES]
+    for space in (*SPACES, "cluster", "ranked"):
+        names += [f"mark.{space}.{size}" for size in _SIZES]
     for size in _SIZES:
         names += [f"load.const.{size}"] + ([f"load.const.{size}s"] if size < 4 else [])
-    for space in ("global", "shared"):
+    for space in ("global", "shared", "cluster", "ranked", "generic"):
         names += [f"atomic.{space}.{what}" for what in atomics_on(space)]
     names += [f"sum.shared.{kind}" for kind in SUMS]
+    names.append("mbarriers.note")
     return names + list(OUTLINED)
 
 
@@ -307,8 +314,12 @@ is first made; until then its place is empty."""
 assert FUNCTIONS + 8 * len(FUNCTION_INDEX) <= SCRATCH
 
 
+_THREADED: Final = ("atomic.global.", "atomic.ranked.", "atomic.generic.")
+"""Functions of which there is a variant for memory that other threads access."""
+
+
 def symbol(name: str, shared: bool = False) -> str:
     """The IR name of a library function; `shared`: where other threads may be at the memory."""
-    if shared and name.startswith("atomic.global."):
+    if shared and name.startswith(_THREADED):
         name += ".shared"
     return "gpudbg_" + name.replace(".", "_")

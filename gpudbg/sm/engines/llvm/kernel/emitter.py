@@ -69,7 +69,10 @@ from gpudbg.sm.semantics.machine import Operations
 PC = FIELDS["pc"].offset
 
 _CHANGES_MEMORY = frozenset(
-    (*"ST STG STS STL STSM ATOM ATOMS RED ATOMG REDG LDGSTS SYNCS BSSY BREAK".split(), *PUSHES)
+    (
+        *"ST STG STS STL STSM ATOM ATOMS RED ATOMG REDG LDGSTS SYNCS STAS REDAS BSSY BREAK".split(),
+        *PUSHES,
+    )
 )
 """Instructions that must not execute twice; divergence stack and barrier activations count as
 memory, since they are in the record.
@@ -199,7 +202,17 @@ class Emitter:
         windows = layout_for(self.listing.arch)
         rank = ClusterRank(ir, values, options.clustered)
         library = LibraryAccess(
-            ir, values, ints, cursor, exits, runtime, sites, self.marks, windows, rank
+            ir,
+            values,
+            ints,
+            cursor,
+            exits,
+            runtime,
+            sites,
+            self.marks,
+            windows,
+            rank,
+            bool(self.instruments),
         )
         about = ir, values, cursor, exits, runtime, sites, self.addresses, moves, library
         regular = RegularAccess(*about)

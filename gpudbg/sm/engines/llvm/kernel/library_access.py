@@ -37,15 +37,18 @@ class LibraryAccess:
         marks: Marks,
         windows: AddressLayout,
         rank: ClusterRank,
+        observed: bool = False,
     ) -> None:
-        """Args: windows: where generic addresses of shared and local memory lie."""
+        """Args: windows: where generic addresses of shared and local memory lie. observed: by
+        observers, generic accesses to other blocks are then left to the step engine."""
+        self.observed = observed
         self.ir, self.values, self.ints, self.cursor = ir, values, ints, cursor
         self.exits, self.runtime, self.sites, self.marks = exits, runtime, sites, marks
         self._windows, self.rank = windows, rank
 
     def _where(self, space: str, address: Num) -> str:
         """Arguments for the addresses of a library call: low row, high row, constant."""
-        if space in ("shared", "local"):
+        if space in ("shared", "local", "cluster"):
             if isinstance(address, int):
                 return f"ptr {self.ir.at('%env', layout.ZERO)}, i64 {address & FULL}"
             return f"ptr {self.runtime.row_of(address, 32)}, i64 0"
@@ -58,8 +61,11 @@ class LibraryAccess:
     def call(self, name: str, space: str, address: Num, tail: str) -> None:
         """Call an access function and leave unless it succeeded."""
         where = self._where(space, address)
-        if space == "generic" and self._windows.ranked and not isinstance(address, int):
-            self._in_no_other_block(address)
+        if space == "generic" and self._windows.ranked:
+            if not self.observed:
+                name = name.replace(".generic.", ".ranked.")
+            elif not isinstance(address, int):
+                self._in_no_other_block(address)
         known = space in ("global", "generic")
         site = self.sites.entry(not name.startswith("load")) if known else "null"
         mask = self.values.mask_bits(self.cursor.exec)
@@ -98,16 +104,26 @@ class LibraryAccess:
 
     def mark(self, space: str, address: Num, size: int, lanes: Mask) -> None:
         """Emit the marks of a store by the library, unless they were written in place."""
-        if space not in self.marks.spaces or self.marks.noted:
+        kept = "shared" if space == "cluster" else space
+        if kept not in self.marks.spaces or self.marks.noted:
             return
         site = self.sites.entry(writes=True) if space in ("global", "generic") else "null"
         where, mask = self._where(space, address), self.values.mask_bits(lanes)
+        if space == "generic" and self._windows.ranked and not self.observed:
+            space = "ranked"
         self._call_mark(f"mark.{space}.{size}", site, where, mask)
 
     def _call_mark(self, name: str, site: str, where: str, mask: str) -> None:
         # The access succeeded, so the marks are in range as well.
         function = self.runtime.function(name)
         self.ir.op(f"call i1 {function}(ptr %env, ptr %rec, ptr {site}, {where}, i32 {mask})")
+
+    def note_mbarriers(self, address: Num, ends: bool = False) -> None:
+        """Emit a note of where mbarriers begin, are arrived at, or end."""
+        function, mask = self.runtime.function("mbarriers.note"), self.cursor.exec
+        about = f"{self._where('shared', address)}, i32 {self.values.mask_bits(mask)}"
+        done = self.ir.op(f"call i1 {function}(ptr %rec, {about}, i32 {int(ends)})")
+        self.exits.bail_unless(done)
 
     def _into_shared(self, address: Num) -> Num:
         """Offsets from the beginning of the shared window."""

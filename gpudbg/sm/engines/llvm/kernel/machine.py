@@ -168,7 +168,7 @@ class WideKernelMachine(KernelMachine):
         self.yield_turn, self.barrier_mask = flow.yield_turn, flow.barrier_mask
         self.set_barrier = flow.set_barrier
         self.in_shared, self.in_own_shared = library.in_shared, library.in_own_shared
-        self._accesses, self._inside_cluster = accesses, library.inside_cluster
+        self._accesses, self._library = accesses, library
         self.load_rows, self.matrix_multiply = tensors.load_rows, tensors.matrix_multiply
         self.load_matrices, self.store_matrices = tensors.load_matrices, tensors.store_matrices
         self.warpgroup_multiply = tensors.warpgroup_multiply
@@ -195,10 +195,13 @@ class WideKernelMachine(KernelMachine):
     def _atomic(
         self, space: str, op: str, type_: str, address: Any, operands: Sequence[Any]
     ) -> Any:
-        """Emit a generic atomic: in global memory, else left to the step engine."""
-        if space == "generic":
+        """Emit an atomic; while it is observed a generic one outside global memory is left to the
+        step engine."""
+        if space == "generic" and self._library.observed:
             self._outside_windows(address)
             space = "global"
+        if op == "ARRIVE":
+            self._library.note_mbarriers(address)
         return self._accesses.atomic(space, op, type_, address, operands)
 
     # ---- mbarriers -------------------------------------------------------------------------
@@ -215,12 +218,52 @@ class WideKernelMachine(KernelMachine):
         """Emit arrivals at the block's own mbarriers; leaves for another block's."""
         if together:
             raise Slow("arrivals of a mask of threads")
-        op = "MBARRIER_DROP" if drops else "MBARRIER"
-        if remote:
-            address = self._inside_cluster(address)
+        op, library = "MBARRIER_DROP" if drops else "MBARRIER", self._library
+        space = "shared"
+        if remote and library.rank.clustered:
+            space = "shared" if library.observed else "cluster"
+            address = library.inside_cluster(address) if library.observed else address
         change = self.wide(arrivals, transactions)
-        old = self._accesses.atomic("shared", op, "U64", address, [change])
+        old = self._accesses.atomic(space, op, "U64", address, [change])
         return self.lo(old), self.hi(old)
+
+    def mbarrier_begin(self, address: Num, word: Num) -> Num:
+        """Emit the beginning of mbarriers."""
+        self._library.note_mbarriers(self._library.rank.own(address))
+        return self._accesses.atomic("shared", "EXCH", "U64", address, [word])
+
+    def mbarrier_end(self, address: Num) -> None:
+        """Emit the end of mbarriers, which says only where there are none any more."""
+        self._library.note_mbarriers(address, ends=True)
+
+    # ---- stores that count on an mbarrier --------------------------------------------------
+
+    def remote_store(self, address: Num, barrier: Num, words: Sequence[Num]) -> None:
+        """Emit stores to the cluster's shared memory; they may be done again by the step engine,
+        which then finds what is wrong with the mbarrier."""
+        self._only_unobserved("an observed store to the cluster")
+        self._library.store("cluster", address, 4 * len(words), words)
+        self._library.marks.noted = False
+        self._library.mark("cluster", address, 4 * len(words), self.lanes())
+        self._count_down(barrier, 4 * len(words))
+
+    def remote_reduce(
+        self, address: Num, barrier: Num, op: str, type_: str, value: Num
+    ) -> None:  # fmt: skip
+        """Emit atomics on the cluster's shared memory, after a look at the mbarriers."""
+        self._only_unobserved("an observed atomic on the cluster")
+        self._library.load("cluster", barrier, 8, False)
+        self._accesses.atomic("cluster", op, type_, address, [value])
+        self._count_down(barrier, 8 if type_ in ("U64", "S64") else 4)
+
+    def _only_unobserved(self, what: str) -> None:
+        if self._library.observed:
+            raise Slow(what)
+
+    def _count_down(self, barrier: Num, size: int) -> None:
+        """Count arrived bytes on mbarriers of the cluster."""
+        change = self.wide(0, -size & 0xFFFF_FFFF)
+        self._accesses.atomic("cluster", "MBARRIER", "U64", barrier, [change])
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         """Raise `Slow` for operations without a compiled version."""

@@ -37,6 +37,7 @@ from gpudbg.sm.engines.llvm.runtime.body import (
 from gpudbg.sm.engines.llvm.runtime.directed import directed_functions
 from gpudbg.sm.engines.llvm.runtime.float_bodies import FloatBodies
 from gpudbg.sm.engines.llvm.runtime.mufu import MufuBodies
+from gpudbg.sm.engines.llvm.runtime.ranked import ranked_functions
 from gpudbg.sm.engines.llvm.runtime.sparse import sparse_rows
 from gpudbg.sm.engines.llvm.runtime.tensor import float_product
 from gpudbg.sm.engines.llvm.runtime.tensor_integers import integer_product
@@ -485,6 +486,7 @@ def _definitions(wide_vectors: bool) -> dict[str, str]:
         *outlined_functions(),
         *access_functions(wide_vectors),
         *generic_functions(),
+        *ranked_functions(),
         *constant_functions(),
         *matrix_functions(),
         *atomic_functions(),
