@@ -14,6 +14,7 @@ from __future__ import annotations
 import logging
 import os
 import re
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -451,7 +452,12 @@ def _nvrtc_words(options: CompileOptions) -> list[str]:
     words += [f"-D{d}" for d in options.defines]
     words += ["-G"] if options.debug else ["-lineinfo"] if options.lineinfo else []
     words += [f"--std={options.std}"] if options.std else []
+    # nvcc has the type __int128 wherever its host compiler has it.
+    words += [_INT128] if sys.platform == "linux" and _INT128 not in options.extra else []
     return [*words, *options.extra]
+
+
+_INT128 = "--device-int128"
 
 
 def _stand_ins(options: CompileOptions) -> dict[str, str]:

@@ -224,6 +224,7 @@ def test_options_reach_nvrtc(nvrtc: FakeNvrtc, tmp_path: Path) -> None:
     for word in ("--gpu-architecture=sm_61", f"-I{tmp_path}", "-DN=4", "-G", "--std=c++14"):
         assert word in words
     assert "-lineinfo" not in words
+    assert ("--device-int128" in words) == (sys.platform == "linux"), "as nvcc has it"
     assert "stdio.h" not in nvrtc.headers, "an include folder's own header wins"
     assert "stdint.h" in nvrtc.headers
 
