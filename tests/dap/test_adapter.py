@@ -54,6 +54,25 @@ def test_frames_scopes_and_variables() -> None:
         assert client.children(lane["variablesReference"])["i"]["value"] == "7"
 
 
+def test_groups_of_lanes_say_where_they_stand_and_what_they_wait_for() -> None:
+    """From sm_70 on; a kernel in which one lane holds a lock while others poll."""
+    program = str(STORIES / "spin_lock_ends/spin_lock_ends.cubin")
+    with Client() as client:
+        stop = client.launch({}, program=program, stopOnEntry=True)
+        client.ask("evaluate", expression="until *0xe0", context="repl")
+        frame = client.frames(stop["threadId"])[0]["id"]
+        groups = client.scope("Paths", frame)
+        assert {name: row["value"] for name, row in groups.items()} == {
+            "lane 0": "count_up+0xe0 spin_lock_ends.cu:8: next to run",
+            "lanes 1-31": "count_up+0x80 spin_lock_ends.cu:5: yielded",
+        }
+        parts = client.children(groups["lanes 1-31"]["variablesReference"])
+        assert parts["state"]["value"] == "yielded"
+        assert parts["pc"]["value"] == "0x1080"
+        lane = client.scope("Lanes", frame)["lane 31"]["value"]
+        assert lane == "thread (31, 0, 0), inactive at count_up+0x80, yielded"
+
+
 def test_values_are_set_and_evaluated() -> None:
     with Client() as client:
         stop = client.launch({SOURCE: [34]}, **CLOSURES)

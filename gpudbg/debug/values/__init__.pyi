@@ -15,6 +15,7 @@ from .images import images_of as images_of
 from .images import place_words as place_words
 from .images import unit_of as unit_of
 from .lane_groups import GroupRow as GroupRow
+from .lane_groups import group_rows as group_rows
 from .operands import float_words as float_words
 from .operands import instruction_at as instruction_at
 from .operands import next_words as next_words

@@ -5,14 +5,16 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from gpudbg.answers.words import lane_list
 from gpudbg.debug.commands import variable_rows
-from gpudbg.debug.values import shared_extent
+from gpudbg.debug.values import group_rows, shared_extent
 from gpudbg.debug.views import frame_arguments, register_names, register_text
 from gpudbg.errors import GpudbgError
 from gpudbg.frontends.dap.values import lanes_row, variable
 
 if TYPE_CHECKING:
     from gpudbg.debug import DebugSession
+    from gpudbg.debug.values import GroupRow
     from gpudbg.frontends.dap.handles import Children, Handles, Node
     from gpudbg.frontends.dap.protocol import Body
 
@@ -22,7 +24,7 @@ MOST_ROWS = 4096
 
 
 def scopes_of(handles: Handles, thread: int, level: int) -> list[Body]:
-    """Locals, Arguments, Registers, Special registers, Shared memory, Lanes, Globals."""
+    """Locals, Arguments, Registers, Special registers, Shared memory, Lanes, Paths, Globals."""
     rows: tuple[tuple[str, str, Children, bool], ...] = (
         ("Locals", "locals", lambda s, n: _variables(s, handles, n, False), False),
         ("Arguments", "arguments", lambda s, n: _arguments(s, handles, n), False),
@@ -30,6 +32,7 @@ def scopes_of(handles: Handles, thread: int, level: int) -> list[Body]:
         ("Special registers", "registers", _special, True),
         ("Shared memory", "", _shared, True),
         ("Lanes", "", lambda s, n: _lanes(s, handles, n), True),
+        ("Paths", "", lambda s, n: _paths(s, handles, n), True),
         ("Globals", "", lambda s, n: _globals(s, handles, n), True),
     )
     return [
@@ -117,9 +120,11 @@ def _shared(session: DebugSession, node: Node) -> list[Body]:
 
 
 def _lanes(session: DebugSession, handles: Handles, node: Node) -> list[Body]:
-    """The warp's lanes: thread, whether it is active; open, the variables as it has them."""
+    """The warp's lanes: thread, whether it is active, from sm_70 on where it stands and what it
+    waits for; open, the variables as it has them.
+    """
     warp = session.warp()
-    active = warp.state.active
+    active, exited, groups = warp.state.active, warp.state.exited, group_rows(session, warp.state)
     found: list[Body] = []
     for number in range(32):
         try:
@@ -127,6 +132,11 @@ def _lanes(session: DebugSession, handles: Handles, node: Node) -> list[Body]:
         except GpudbgError:
             thread = "no thread"
         state = "active" if active >> number & 1 else "inactive"
+        group = next((g for g in groups if g.lanes >> number & 1), None)
+        if exited >> number & 1:
+            state = "exited"
+        elif group is not None and state == "inactive":
+            state += f" at {group.where}, {group.brief}"
         reference = handles.add(
             node.thread,
             node.level,
@@ -141,6 +151,52 @@ def _lanes(session: DebugSession, handles: Handles, node: Node) -> list[Body]:
             }
         )
     return found
+
+
+def _paths(session: DebugSession, handles: Handles, node: Node) -> list[Body]:
+    """Lanes that stand together and what they wait for, that which runs next first; before sm_70
+    the divergence stack.
+    """
+    describe = session.symbols.describe_line
+    groups = group_rows(session, session.warp().state)
+    if not groups:
+        return [
+            {
+                "name": row["kind"],
+                "value": f"lanes {lane_list(row['mask'])} at {describe(row['target'])}",
+                "variablesReference": 0,
+            }
+            for row in session.execute("info stack")
+        ]
+    return [
+        {
+            "name": f"lane{'s' * (group.lanes.bit_count() > 1)} {lane_list(group.lanes)}",
+            "value": f"{describe(group.pc)}: {group.words}",
+            "memoryReference": f"0x{group.pc:x}",
+            "variablesReference": handles.add(
+                node.thread,
+                node.level,
+                lambda s, n, group=group: _group(group),  # type: ignore[misc]
+            ),
+        }
+        for group in groups
+    ]
+
+
+def _group(group: GroupRow) -> list[Body]:
+    """Where lanes stand, and of those that wait: at which barrier, for whom."""
+    parts = {
+        "state": group.state,
+        "pc": f"0x{group.pc:x}",
+        "waits at": group.waits_at,
+        "waits for": lane_list(group.members) if group.members else "",
+        "have not come": lane_list(group.missing) if group.missing else "",
+    }
+    return [
+        {"name": name, "value": value, "variablesReference": 0}
+        for name, value in parts.items()
+        if value
+    ]
 
 
 def _in_lane(session: DebugSession, handles: Handles, node: Node) -> list[Body]:
