@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from gpudbg.answers.words import lane_list
+from gpudbg.answers import lane_list
 from gpudbg.debug.commands import variable_rows
 from gpudbg.debug.values import group_rows, shared_extent
 from gpudbg.debug.views import frame_arguments, register_names, register_text
