@@ -13,10 +13,10 @@ from contextlib import contextmanager
 
 from gpudbg.sm import record as rec
 from gpudbg.sm.convergence.groups import CONVERGING, PATIENCE, READY, SYNCING, YIELDED
-from gpudbg.sm.convergence.kept import ROW_BITS, STATE_CODE, SYNC, WAITED, WAITS_FOR
+from gpudbg.sm.convergence.kept import PASSING, ROW_BITS, STATE_CODE, SYNC, WAITED, WAITS_FOR
 from gpudbg.sm.divergence.compiled import REFUSED
 from gpudbg.sm.engines.llvm import layout
-from gpudbg.sm.engines.llvm.ir.typed import FALSE, TRUE, Int, TypedPointer
+from gpudbg.sm.engines.llvm.ir.typed import FALSE, TRUE, Int, TypedPointer, Variable
 from gpudbg.sm.engines.llvm.runtime.control import ControlEntry, ControlFunction
 from gpudbg.sm.record import FIELDS
 from gpudbg.sm.residency import arena
@@ -24,7 +24,7 @@ from gpudbg.sm.residency import arena
 _READY, _CONVERGING, _YIELDED, _SYNCING = (
     STATE_CODE[name] for name in (READY, CONVERGING, YIELDED, SYNCING)
 )
-assert max(_READY, _YIELDED) < _CONVERGING < _SYNCING
+assert max(_READY, _YIELDED) < _CONVERGING < _SYNCING < PASSING
 _HOLDERS, _MEMBERS, _WAITING = 4, 8, 12
 """Byte offsets of an activation's fields behind its number."""
 _BYTES = 16
@@ -34,8 +34,8 @@ _WAITS = "<4 x i32>"
 def group_functions() -> list[str]:
     """IR of the group functions and their helpers."""
     return [
-        _remove(), _release(), _settle(), _sweep(), _pick(), _open(), _leave(), _split(),
-        _check_sync(), _converge(), _end(), _yield(), _synchronize(),
+        _remove(), _release(), _settle(), _sweep(), _can_wake(), _wake(), _pick(), _open(),
+        _leave(), _split(), _jump(), _check_sync(), _converge(), _end(), _yield(), _synchronize(),
     ]  # fmt: skip
 
 
@@ -108,6 +108,14 @@ def _row(kind: Int) -> Int:
 def _refuses_apart(f: ControlFunction, kind: str, refused: int | str) -> None:
     with f.returning(f.warp["apart"].differs(0)):
         f.ret(kind, refused)
+
+
+def _refuses_stuck(f: ControlFunction, progress: Variable) -> None:
+    """Emit: return REFUSED where no group would be ready, nor one that has yielded could go on."""
+    with f.when(progress.get().equals(0)):
+        wakes = f.integer(1, f.ir.op("call i1 @groups_can_wake(ptr %rec)"))
+        with f.returning(~wakes):
+            f.ret("i64", REFUSED)
 
 
 # ---- activations -----------------------------------------------------------------------------
@@ -187,7 +195,7 @@ def _release_complete(f: ControlFunction, name: str, kind: int, live: Int | None
     """Emit the function `name`: release the waiting groups of rows all of whose lanes have come.
 
     Args:
-        kind: of the entries that wait in such a row.
+        kind: of the entries that wait in such a row, the highest ones included.
         live: lanes that have not ended, where the others are not waited for.
     """
     n = f.variable(32, 0)
@@ -196,7 +204,8 @@ def _release_complete(f: ControlFunction, name: str, kind: int, live: Int | None
         f.leave(end, at >= f.warp["depth"])
         n.set(at + 1)
         entry = f.warp.entry(at)
-        with f.when((entry.kind & 255).equals(kind)):
+        here = entry.kind & 255
+        with f.when(here.equals(kind) if kind == _CONVERGING else here > kind - 1):
             number = _row(entry.kind)
             held = _activation(f, number)
             members = held.load(32, _MEMBERS)
@@ -238,6 +247,42 @@ def _sweep() -> str:
     return f.close("define private void @groups_sweep(ptr %rec)")
 
 
+def _can_wake() -> str:
+    """Emit `can_wake`: whether a group that has yielded would be the next one, if none is ready and
+    no other rule of `Groups` for that applies: lanes at a BSYNC that have waited for `PATIENCE`
+    rounds, or in a WARPSYNC that a BAR follows.
+    """
+    f = ControlFunction()
+    some, other = f.variable(32, 0), f.variable(32, 0)
+    with _each(f, "depth") as at:
+        kind = f.warp.entry(at).kind
+        state = kind & 255
+        some.set(some.get() | state.equals(_YIELDED).zext(32))
+        long = state.equals(_CONVERGING) & ((kind >> WAITED) > PATIENCE - 1)
+        other.set(other.get() | (long | state.equals(PASSING)).zext(32))
+    f.ret("i1", some.get().differs(0) & other.get().equals(0))
+    return f.close("define private i1 @groups_can_wake(ptr %rec)")
+
+
+def _wake() -> str:
+    """Emit `wake`: make the group ready that yielded first; lanes at a BSYNC that wait for yielding
+    ones alone have waited one round more."""
+    f = ControlFunction()
+    idle = f.variable(32, 0)
+    with _each(f, "depth") as at:
+        entry = f.warp.entry(at)
+        with f.when((entry.kind & 255).equals(_YIELDED)):
+            idle.set(idle.get() | entry.mask)
+    others = idle.get()
+    with _each(f, "depth") as at:
+        entry = f.warp.entry(at)
+        with _passed_over(f, entry, others):
+            entry.store(32, entry.kind + (1 << WAITED))
+    _wake_first(f)
+    f.ret_void()
+    return f.close("define private void @groups_wake(ptr %rec)")
+
+
 def _pick() -> str:
     """Emit `pick`: run the ready groups with the lowest pc next; at least one must be ready."""
     f = ControlFunction()
@@ -269,7 +314,9 @@ def _pick() -> str:
 
 
 def _go_on(f: ControlFunction) -> None:
-    """Return the pc of the group that runs next."""
+    """Return the pc of the group that runs next; without a ready one `groups_can_wake` holds."""
+    with f.when(f.warp["ready"].equals(0)):
+        f.ir.line("call void @groups_wake(ptr %rec)")
     f.ret("i64", f.ir.op("call i64 @groups_pick(ptr %rec)"))
 
 
@@ -343,6 +390,46 @@ def _split() -> str:
     return f.close(f"define i64 @{layout.symbol('groups.split')}({arguments})")
 
 
+def _jump() -> str:
+    """Emit a branch whose lanes have targets of their own, in a row of 64-bit words: a group for
+    each, in the order of its first lane; the step engine does it where there is only one."""
+    f = ControlFunction()
+    ir, row = f.ir, "<32 x i64>"
+    lanes, following = f.integer(32, "%lanes"), f.integer(64, "%next")
+    _refuses_apart(f, "i64", REFUSED)
+    every = ir.get(row, "%row", 0, 64)
+    rest = f.warp["active"] & ~lanes
+    for moves in (False, True):
+        left, away, count = f.variable(32, lanes), f.variable(32, rest), f.variable(32, 0)
+        with f.loop() as end:
+            now = left.get()
+            f.leave(end, now.equals(0))
+            first = ir.op(f"call i32 @llvm.cttz.i32(i32 {now.ref}, i1 true)")
+            target = TypedPointer(ir, "%row").element(64, f.integer(32, first)).load(64)
+            one = ir.op(f"insertelement {row} poison, i64 {target.ref}, i64 0")
+            same = ir.op(f"shufflevector {row} {one}, {row} poison, <32 x i32> zeroinitializer")
+            equal = ir.op(f"icmp eq {row} {every}, {same}")
+            mine = f.integer(32, ir.op(f"bitcast <32 x i1> {equal} to i32")) & now
+            left.set(now & ~mine)
+            count.set(count.get() + 1)
+            falls = target.equals(following)
+            also = falls.select(away.get(), 0)
+            away.set(falls.select(f.integer(32, 0), away.get()))
+            if moves:
+                _park(f, mine | also, target)
+            else:
+                with f.returning(target.compare("slt", 0)):
+                    f.ret("i64", REFUSED)
+        if not moves:
+            with f.returning((count.get() < 2) & away.get().equals(0)):
+                f.ret("i64", REFUSED)
+    with f.when(away.get().differs(0)):
+        _park(f, away.get(), following)
+    _go_on(f)
+    arguments = "ptr %rec, ptr %row, i32 %lanes, i64 %next"
+    return f.close(f"define i64 @{layout.symbol('groups.jump')}({arguments})")
+
+
 def _converge() -> str:
     """Emit BSYNC: lanes wait for their activation."""
     f = ControlFunction()
@@ -358,8 +445,7 @@ def _converge() -> str:
         lacks = held.load(32, _MEMBERS) & ~(held.load(32, _WAITING) | mine)
         with f.when(mine.differs(0) & lacks.equals(0)):
             progress.set(1)
-    with f.returning(progress.get().equals(0)):
-        f.ret("i64", REFUSED)
+    _refuses_stuck(f, progress)
     rest = f.variable(32, lanes & held_here)
     with f.loop() as end:
         left = rest.get()
@@ -412,8 +498,7 @@ def _end() -> str:
         lacks = held.load(32, _MEMBERS) & f.warp["valid"] & ~(gone | waiting)
         with f.when(waiting.differs(0) & lacks.equals(0)):
             progress.set(1)
-    with f.returning(progress.get().equals(0)):
-        f.ret("i64", REFUSED)
+    _refuses_stuck(f, progress)
     _count_out(f, cta, lanes)
     f.warp["exited"] = gone
     with _each(f, "opened") as at:
@@ -439,7 +524,7 @@ def _yield() -> str:
 
     Where the warp only polls (`Groups.only_polls`) `polls` becomes POLLED, and its turn is over.
     The step engine does it where lanes at a BSYNC have waited long enough (`PATIENCE`) for lanes
-    that yield.
+    that yield, or others wait in a WARPSYNC that a BAR follows.
     """
     f = ControlFunction()
     lanes, following = f.integer(32, "%lanes"), f.integer(64, "%next")
@@ -459,20 +544,15 @@ def _yield() -> str:
         entry = f.warp.entry(at)
         with _passed_over(f, entry, others), f.when((entry.kind >> WAITED) > PATIENCE - 1):
             stuck.set(1)
+        stuck.set(stuck.get() | (entry.kind & 255).equals(PASSING).zext(32))
     with f.returning(stuck.get().differs(0)):
         f.ret("i64", REFUSED)
-    with f.when(alone), _each(f, "depth") as at:
-        entry = f.warp.entry(at)
-        with _passed_over(f, entry, others):
-            entry.store(32, entry.kind + (1 << WAITED))
     f.warp["backward"] = 0
     with f.when(can.get().equals(0)):
         f.env["polls"] = layout.POLLED
     _append(f, _YIELDED, lanes, following)
     with f.when(rest.differs(0)):
         _park(f, rest, following)
-    with f.when(alone):
-        _wake_first(f)
     _go_on(f)
     arguments = "ptr %env, ptr %rec, i32 %lanes, i64 %next"
     return f.close(f"define i64 @{layout.symbol('groups.yield')}({arguments})")
@@ -490,9 +570,10 @@ def _passed_over(f: ControlFunction, entry: ControlEntry, idle: Int) -> Iterator
 
 
 def _synchronize() -> str:
-    """WARPSYNC: the lanes wait for the live lanes of a mask."""
+    """WARPSYNC: the lanes wait for the live lanes of a mask; `%passes` is 1 where a BAR follows."""
     f = ControlFunction()
     lanes, mask = f.integer(32, "%lanes"), f.integer(32, "%mask")
+    passes = f.integer(32, "%passes")
     following = f.integer(64, "%next")
     _refuses_apart(f, "i64", REFUSED)
     place = f.variable(32, -1)
@@ -508,8 +589,10 @@ def _synchronize() -> str:
         there.set(lanes | _activation(f, place.get()).load(32, _WAITING))
     lacks = mask & f.warp["valid"] & ~(f.warp["exited"] | there.get())
     ready = rest | f.warp["ready"]
-    with f.returning(ready.equals(0) & lacks.differs(0)):
-        f.ret("i64", REFUSED)
+    with f.when(ready.equals(0) & lacks.differs(0)):
+        wakes = f.integer(1, f.ir.op("call i1 @groups_can_wake(ptr %rec)"))
+        with f.returning(~wakes | passes.differs(0)):
+            f.ret("i64", REFUSED)
     opened = f.warp["opened"]
     with f.returning(new & (opened >= rec.MOST_ACTIVATIONS)):
         f.ret("i64", REFUSED)
@@ -522,10 +605,11 @@ def _synchronize() -> str:
     _activation(f, place.get()).store(32, there.get(), _WAITING)
     with f.when(rest.differs(0)):
         _park(f, rest, following)
-    _append(f, (place.get() << WAITS_FOR) | _SYNCING, lanes, following)
+    state = passes + _SYNCING
+    _append(f, (place.get() << WAITS_FOR) | state, lanes, following)
     f.ir.line("call void @groups_check_sync(ptr %rec)")
     _go_on(f)
-    arguments = "ptr %rec, i32 %lanes, i32 %mask, i64 %next"
+    arguments = "ptr %rec, i32 %lanes, i32 %mask, i32 %passes, i64 %next"
     return f.close(f"define i64 @{layout.symbol('groups.sync')}({arguments})")
 
 

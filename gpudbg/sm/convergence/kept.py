@@ -3,8 +3,8 @@
 The record holds what usual code makes: groups that are ready, that wait at a BSYNC or that have
 yielded, as entries of the stack, the one that has waited longest first; and the activations of
 convergence barriers; a WARPSYNC that lanes wait in has a row among these, too, whose members are
-its mask.  Anything else (saved barriers, exclusive groups, a WARPSYNC before a BAR, parts of a warp
-at a CTA barrier) is a `Groups` object alone: the record then says `apart`, and compiled code leaves
+its mask.  Anything else (saved barriers, exclusive groups, parts of a warp at a CTA barrier) is a
+`Groups` object alone: the record then says `apart`, and compiled code leaves
 control flow of the warp to the step engine.
 
 The kind of an entry: its state, from bit 8 on the number of the activation it waits for, from bit
@@ -38,6 +38,8 @@ WAITS_FOR: Final = 8
 """First bit of the activation's number in an entry's kind."""
 WAITED: Final = 16
 """First bit of an entry's kind that counts rounds without a ready group."""
+PASSING: Final = len(STATES)
+"""Stands in place of a state's number for lanes in a WARPSYNC that a BAR follows."""
 ROW_BITS: Final = (1 << WAITED - WAITS_FOR) - 1
 """Mask of the activation's number after shifting it down."""
 _HeldRow = tuple[int, int, Activation]
@@ -63,14 +65,16 @@ def read(warp: WarpState) -> Groups:
             groups.hold(number, holders, made)
     for n in range(words[rec.DEPTH]):
         kind, lanes, target = warp.entry_words(n)
-        state = STATES[kind & 0xFF]
+        passes = kind & 0xFF == PASSING
+        state = SYNCING if passes else STATES[kind & 0xFF]
         row = kind >> WAITS_FOR & ROW_BITS
         held = opened[row] if state == CONVERGING else None
         number = words[rec.ACTIVATIONS + 4 * row] if held else 0
         if state == SYNCING:
             number = opened[row].members
         waited = kind >> WAITED
-        groups.parked.append(Group(target, lanes, state, number, held, waited=waited))
+        made_of = Group(target, lanes, state, number, held, passes=passes, waited=waited)
+        groups.parked.append(made_of)
     groups.backward_count = words[rec.BACKWARD]
     status = words[rec.STATUS]
     if status in _WHOLE:
@@ -103,7 +107,7 @@ def _rows(warp: WarpState, groups: Groups) -> tuple[list[Group], list[_HeldRow],
     for mask in masks:
         there = sum(g.lanes for g in parked if g.state == SYNCING and g.place == mask)
         rows.append((SYNC, 0, Activation(mask, there)))
-    simple = all(g.state in STATE_CODE and not (g.exclusive or g.passes) for g in parked)
+    simple = all(g.state in STATE_CODE and not g.exclusive for g in parked)
     if groups.exclusive or groups.saves or len(rows) > rec.MOST_ACTIVATIONS or not simple:
         return None
     return parked, rows, masks
@@ -129,7 +133,7 @@ def write(warp: WarpState, groups: Groups) -> bool:
     first = len(rows) - len(masks)
     numbers = {id(held): n for n, (_, _, held) in enumerate(rows)}
     for n, group in enumerate(parked):
-        kind = STATE_CODE[group.state]
+        kind = PASSING if group.passes else STATE_CODE[group.state]
         if group.activation is not None:
             kind |= numbers[id(group.activation)] << WAITS_FOR
         elif group.state == SYNCING:

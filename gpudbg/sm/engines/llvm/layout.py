@@ -233,7 +233,8 @@ SUMS: Final = ("U32", "S32", "F32")
 
 
 GROUPS: Final = tuple(
-    f"groups.{name}" for name in ("open", "leave", "split", "converge", "end", "yield", "sync")
+    f"groups.{name}"
+    for name in ("open", "leave", "split", "jump", "converge", "end", "yield", "sync")
 )
 """Control flow of lanes with pcs of their own (`gpudbg.sm.convergence.compiled`)."""
 

@@ -158,23 +158,31 @@ class GroupFlow(FlowParts):
         self.cursor.terminated = True
 
     def _jump(self, mask: Mask, target: Num) -> None:
-        """Emit a branch to a computed target, the same for all lanes."""
+        """Emit a branch to computed targets."""
         ir, values = self.ir, self.values
         lanes, active = values.mask_bits(mask), self._active_bits()
         self._skip_none(lanes)
-        self.exits.bail_unless(ir.op(f"icmp eq i32 {lanes}, {active}"))
+        same = ir.op(f"icmp eq i32 {lanes}, {active}")
         if values.uniform(target):
+            self.exits.bail_unless(same)
             goal = values.scalar(target, 64)
             goal = ir.op(f"add i64 {goal}, 0")
         else:
-            goal = self._same_in_all(target, lanes)
+            row = self.runtime.row_of(target, 64)
+            goal, alike = self._common(target, lanes)
+            together, apart = ir.fresh("together"), ir.fresh("jump")
+            ir.choose(ir.op(f"and i1 {same}, {alike}"), together, apart, LIKELY)
+            with ir.aside():
+                ir.label(apart)
+                self._moved("groups.jump", f"ptr {row}, i32 {lanes}")
+            ir.label(together)
         self.exits.settle()
         self._count_back(ir.op(f"icmp ule i64 {goal}, {self.cursor.pc}"))
         self._arrive(goal)
         self.cursor.terminated = True
 
-    def _same_in_all(self, target: Num, lanes: str) -> str:
-        """The common value of the lanes; leaves where they differ."""
+    def _common(self, target: Num, lanes: str) -> tuple[str, str]:
+        """The first lane's value, and an i1: all lanes have it."""
         ir, kind = self.ir, "<32 x i64>"
         every = self.values.bare(target, 64)
         lane = "0"
@@ -185,8 +193,7 @@ class GroupFlow(FlowParts):
         same = ir.op(f"icmp eq {kind} {every}, {self.values.spread(goal, 64)}")
         bits = ir.op(f"bitcast <32 x i1> {same} to i32")
         rest = ir.op(f"xor i32 {lanes}, -1")
-        self.exits.bail_unless(ir.op(f"icmp eq i32 {ir.op(f'or i32 {bits}, {rest}')}, -1"))
-        return goal
+        return goal, ir.op(f"icmp eq i32 {ir.op(f'or i32 {bits}, {rest}')}, -1")
 
     # ---- the end -------------------------------------------------------------------------
 
@@ -357,15 +364,13 @@ class GroupFlow(FlowParts):
         waits = ir.op(f"or i32 {ir.get('i32', '%rec', DEPTH)}, {ir.get('i32', '%rec', APART)}")
         away = ir.op(f"xor i32 {lanes}, {self._active_bits()}")
         alone = ir.op(f"icmp eq i32 {ir.op(f'or i32 {waits}, {away}')}, 0")
-        if self.cursor.pc in self.waiting:
-            ir.choose(alone, falls, self.exits.side_exit(Left.STEP, self.cursor.pc), LIKELY)
-            self.cursor.terminated = True
-            return
         others = ir.fresh("sync")
         ir.choose(alone, falls, others, LIKELY)
         with ir.aside():
             ir.label(others)
-            self._moved("groups.sync", f"i32 {lanes}, i32 {wanted}")
+            # A BAR follows a WARPSYNC that others may wait for.
+            passes = int(self.cursor.pc in self.waiting)
+            self._moved("groups.sync", f"i32 {lanes}, i32 {wanted}, i32 {passes}")
         self.cursor.terminated = True
 
     def _same(self, value: Num, lanes: str) -> str:

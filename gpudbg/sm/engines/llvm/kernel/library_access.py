@@ -118,11 +118,11 @@ class LibraryAccess:
         function = self.runtime.function(name)
         self.ir.op(f"call i1 {function}(ptr %env, ptr %rec, ptr {site}, {where}, i32 {mask})")
 
-    def note_mbarriers(self, address: Num, ends: bool = False) -> None:
-        """Emit a note of where mbarriers begin, are arrived at, or end."""
+    def note_mbarriers(self, address: Num, how: int) -> None:
+        """Emit a note of where mbarriers begin (0), end (1), or are arrived at (2)."""
         function, mask = self.runtime.function("mbarriers.note"), self.cursor.exec
         about = f"{self._where('shared', address)}, i32 {self.values.mask_bits(mask)}"
-        done = self.ir.op(f"call i1 {function}(ptr %rec, {about}, i32 {int(ends)})")
+        done = self.ir.op(f"call i1 {function}(ptr %rec, {about}, i32 {how})")
         self.exits.bail_unless(done)
 
     def _into_shared(self, address: Num) -> Num:

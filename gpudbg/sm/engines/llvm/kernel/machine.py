@@ -201,7 +201,7 @@ class WideKernelMachine(KernelMachine):
             self._outside_windows(address)
             space = "global"
         if op == "ARRIVE":
-            self._library.note_mbarriers(address)
+            self._library.note_mbarriers(address, 2)
         return self._accesses.atomic(space, op, type_, address, operands)
 
     # ---- mbarriers -------------------------------------------------------------------------
@@ -229,12 +229,12 @@ class WideKernelMachine(KernelMachine):
 
     def mbarrier_begin(self, address: Num, word: Num) -> Num:
         """Emit the beginning of mbarriers."""
-        self._library.note_mbarriers(self._library.rank.own(address))
+        self._library.note_mbarriers(self._library.rank.own(address), 0)
         return self._accesses.atomic("shared", "EXCH", "U64", address, [word])
 
     def mbarrier_end(self, address: Num) -> None:
         """Emit the end of mbarriers, which says only where there are none any more."""
-        self._library.note_mbarriers(address, ends=True)
+        self._library.note_mbarriers(address, 1)
 
     # ---- stores that count on an mbarrier --------------------------------------------------
 

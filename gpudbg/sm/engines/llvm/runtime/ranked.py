@@ -200,8 +200,9 @@ def _lanes(b: Body, mask: Mask) -> str:
 
 
 def _note() -> str:
-    """Emit: note the places of mbarriers for Python (`arena.MBARRIERS`): begun, ended (bit 0), or
-    arrived at, which need not be noted twice; false, with nothing noted, where room is short."""
+    """Emit: note the places of mbarriers for Python (`arena.MBARRIERS`): begun (0), ended (1), or
+    arrived at (2), which need not be noted twice; false, with nothing noted, where room is short.
+    """
     b = Body()
     ir = b.ir
     nothing_to_do(b)
@@ -215,12 +216,21 @@ def _note() -> str:
         count = ir.get("i64", block, arena.MBARRIERS)
         _refuse(b, f"icmp uge i64 {count}, {arena.MOST_MBARRIERS}")
         word = ir.op(f"or i32 {place}, {ir.op('and i32 %how, 1')}")
-        last = ir.op(f"call i64 @llvm.usub.sat.i64(i64 {count}, i64 1)")
-        before = ir.get("i32", ir.op(f"getelementptr i32, ptr {table}, i64 {last}"))
-        some = ir.op(f"icmp ne i64 {count}, 0")
-        known = ir.op(f"and i1 {some}, {ir.op(f'icmp eq i32 {before}, {word}')}")
+        # Of what begins or ends the order counts: only the last one before is the same.
+        all_ = ir.op("icmp eq i32 %how, 2")
+        least = ir.op(f"call i64 @llvm.usub.sat.i64(i64 {count}, i64 1)")
+        at = ir.var("i64", ir.op(f"select i1 {all_}, i64 0, i64 {least}"))
+        known = ir.var("i1", "false")
+        with ir.loop() as (_, after):
+            here = ir.get("i64", at)
+            ir.unless(ir.op(f"icmp uge i64 {here}, {count}"), after)
+            before = ir.get("i32", ir.op(f"getelementptr i32, ptr {table}, i64 {here}"))
+            same = ir.op(f"icmp eq i32 {before}, {word}")
+            ir.put("i1", ir.op(f"or i1 {ir.get('i1', known)}, {same}"), known)
+            ir.put("i64", ir.op(f"add i64 {here}, 1"), at)
         ir.put("i32", word, ir.op(f"getelementptr i32, ptr {table}, i64 {count}"))
-        more = ir.op(f"zext i1 {ir.op(f'xor i1 {known}, true')} to i64")
+        new = ir.op(f"xor i1 {ir.get('i1', known)}, true")
+        more = ir.op(f"zext i1 {new} to i64")
         ir.put("i64", ir.op(f"add i64 {count}, {more}"), block, arena.MBARRIERS)
     ir.line("ret i1 true")
     about = "ptr %rec, ptr %lo, i64 %add, i32 %mask, i32 %how"
