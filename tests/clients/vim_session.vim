@@ -5,11 +5,15 @@ let g:termdebug_wide = 0
 func Say(text)
   call writefile([a:text], $RESULT, 'a')
 endfunc
-func Wait(name, test)
+" Wait for a test to hold; meanwhile carry out `again`, if given, every second.
+func Wait(name, test, again = '')
   for i in range(400)
     if eval(a:test)
       call Say('ok ' . a:name)
       return
+    endif
+    if a:again != '' && i % 20 == 0
+      exe a:again
     endif
     sleep 50m
   endfor
@@ -61,7 +65,7 @@ endfunc
 func Walk()
   exe 'Termdebug ' . fnameescape($KERNELS . '/walk.cubin')
   call Wait('started', 'exists(":Break") == 2')
-  sleep 1500m
+  call Wait('program read', 'AllText() =~ "Reading symbols from\\|thread-group-added"')
   call Goto(25)
   Break
   call Wait('breakpoint sign', 'index(Breakpoints(), 25) >= 0')
@@ -78,7 +82,7 @@ func Walk()
   Clear
   call Wait('clear', 'index(Breakpoints(), 25) < 0')
   call TermDebugSendCommand('tbreak digits')
-  sleep 300m
+  call Wait('temporary breakpoint', 'AllText() =~ "Temporary breakpoint \\|type=\"breakpoint\",disp=\"del\""')
   Continue
   call Wait('function breakpoint', 'PcLine() == 14')
   Finish
@@ -100,14 +104,13 @@ endfunc
 func Endless()
   exe 'Termdebug ' . fnameescape($KERNELS . '/endless.cubin')
   call Wait('started', 'exists(":Break") == 2')
-  sleep 1500m
+  call Wait('program read', 'AllText() =~ "Reading symbols from\\|thread-group-added"')
   Run
-  sleep 1500m
-  Stop
-  call Wait('interrupt', 'index([3, 5, 6, 7], PcLine()) >= 0')
+  " Nothing on the screen says that it runs: one that has not begun yet takes no notice of Stop.
+  call Wait('interrupt', 'index([3, 5, 6, 7], PcLine()) >= 0', 'Stop')
+  let s:before = PcLine()
   Step
-  sleep 500m
-  call Wait('step', 'PcLine() > 0')
+  call Wait('step', 'index([0, s:before], PcLine()) < 0')
   call Goto(6)
   Break
   call Wait('breakpoint sign', 'index(Breakpoints(), 6) >= 0')
