@@ -199,7 +199,14 @@ def ptx_of(data: bytes, path: str, arch: str | None = None) -> FatbinImage | Non
     images = read_images(data, path)
     if _fitting(images, arch, LISTED):
         return None
-    texts = [i for i in images if i.kind == "ptx" and (arch is None or age(i.arch) <= age(arch))]
+    texts = [
+        image
+        for image in images
+        if image.kind == "ptx"
+        and (arch is None or age(image.arch) <= age(arch))
+        # What asks for one version's own features is compiled for no later one.
+        and (arch is None or image.arch[-1] not in "af" or runs_on(image.arch, arch))
+    ]
     return max(texts, key=lambda i: age(i.arch), default=None)
 
 

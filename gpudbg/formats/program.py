@@ -76,8 +76,13 @@ UNKNOWN_STACK = 0xFFFFFFFF
 
 
 def runs_on(code: str, arch: str) -> bool:
-    """Whether code for one architecture runs on another: same major version, no newer minor."""
-    return code[3:-1] == arch[3:-1] and code[-1] <= arch[-1]
+    """Whether code for one architecture runs on a GPU of another: same major version, no newer
+    minor; `sm_90a` on a GPU of that very version alone, which `sm_90` and `sm_90a` both name
+    (*documented*)."""
+    (made, _), (there, _) = age(code), age(arch)
+    if code.endswith("a"):
+        return made == there
+    return made // 10 == there // 10 and made <= there
 
 
 @dataclass(frozen=True, slots=True)

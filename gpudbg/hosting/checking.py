@@ -72,6 +72,9 @@ class CheckedRuns:
         stop = made[0].stop
         if stop is not None and stop.failed:
             process.sticky = code_of(stop, is_assert(stop))
+        elif report.gap:
+            # It did not come to its end, whatever was found on the way.
+            process.sticky = FAILED
         elif not process.machine.device.gpu.on_fault.goes_on:
             if any(f.kind in BAD_ACCESSES for f in report.findings):
                 # The check reports such an access in place of the stop.

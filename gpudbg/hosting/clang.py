@@ -21,6 +21,7 @@ from pathlib import Path
 from gpudbg.errors import CompileError, UsageError
 from gpudbg.hosting import fatbinary
 from gpudbg.hosting.build import built_library
+from gpudbg.toolchain.hostproject import header_near
 from gpudbg.toolchain.installed import INSTALL, find_ptxas, folders, runtime_headers
 from gpudbg.toolchain.options import CompileOptions
 
@@ -73,6 +74,14 @@ template <class Element, int Kind, cudaTextureReadMode Mode> struct texture;
 _OWN = ("surfaces.cuh", "host_math.cuh")
 """Headers of ours: what nvcc gives a program and clang does not."""
 _UNKNOWN_ARCH = re.compile(r"unsupported CUDA gpu architecture|CUDA version .* does not support")
+_NO_HEADER = re.compile(r"^(.*):\d+:\d+: fatal error: '([^']+)' file not found$", re.MULTILINE)
+MOST_FOLDERS = 8
+"""Folders of headers that are found for a program whose build would name them."""
+_ALIGNED = re.compile(
+    r"\b((?:(?:extern|static)\s+)?(?:__shared__|__constant__|__device__)\s+)"
+    r"(alignas\s*\((?:[^()]|\([^()]*\))*\))(\s*)"
+)
+"""`__shared__ alignas(16) float tile[64]`: clang takes the two in the other order only."""
 _SPLIT, _SPLIT_END = re.compile(r"<<[ \t]+<(?!<)"), re.compile(r">>[ \t]+>(?!>)")
 _SHOWN = 20
 """Lines of clang's words that are shown."""
@@ -115,27 +124,44 @@ def build_program(source: str, out: Path, arch: str, options: CompileOptions) ->
             "-lcudart",
             "-lcuda",
         ]
-        words += _closed(source, Path(place))
+        words += _rewritten(source, Path(place))
         done = _run(words, arch, place)
         if done.returncode and _UNKNOWN_ARCH.search(done.stderr):
-            done = _run(words, LARGEST_ARCH, place)
+            arch = LARGEST_ARCH
+            done = _run(words, arch, place)
+        for _ in range(MOST_FOLDERS):
+            folder = _folder_of_header(done.stderr) if done.returncode else None
+            if folder is None:
+                break
+            words.append(f"-I{folder}")
+            done = _run(words, arch, place)
     if done.returncode:
         lines = [x for x in done.stderr.splitlines() if not x.startswith("In file included")]
         more = [f"… {len(lines) - _SHOWN} more lines"] * (len(lines) > _SHOWN)
         raise CompileError("\n".join([f"{source} is not built", *lines[:_SHOWN], *more]))
 
 
-def _closed(source: str, place: Path) -> list[str]:
-    """Flags that have clang read a source whose launches are written `<< <4, 32 >> >`, as some
-    formatters do and nvcc takes: the same file by its name, without these blanks."""
+def _folder_of_header(said: str) -> str | None:
+    """The folder that clang lacks to find a header of the program's project."""
+    found = _NO_HEADER.search(said)
+    header = found and header_near(os.path.dirname(found[1]), found[2])
+    return str(header).removesuffix(found[2]) or "." if found and header else None
+
+
+def _rewritten(source: str, place: Path) -> list[str]:
+    """Flags that have clang read the same file by its name with what nvcc takes written as clang
+    takes it: launches as some formatters write them, `<< <4, 32 >> >`, and `_ALIGNED`."""
     try:
         text = Path(source).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError):
         return []
-    if not _SPLIT.search(text):
+    made = _ALIGNED.sub(r"\2\3\1", text)
+    if _SPLIT.search(made):
+        made = _SPLIT_END.sub(">>>", _SPLIT.sub("<<<", made))
+    if made == text:
         return []
     file, overlay = place / "source.cu", place / "overlay.json"
-    file.write_text(_SPLIT_END.sub(">>>", _SPLIT.sub("<<<", text)), encoding="utf-8")
+    file.write_text(made, encoding="utf-8")
     path = Path(source).absolute()
     entry = {"type": "file", "name": path.name, "external-contents": str(file)}
     root = {"type": "directory", "name": str(path.parent), "contents": [entry]}

@@ -10,6 +10,7 @@ from gpudbg.api.device import Device
 from gpudbg.architectures import real
 from gpudbg.errors import EXIT_CLEAN, EXIT_FINDINGS
 from gpudbg.hosting.build import built_library
+from gpudbg.hosting.cuda_errors import NO_CODE
 from gpudbg.hosting.launching import Runs
 from gpudbg.hosting.memory import HostDevice
 from gpudbg.hosting.program import HostProgram, found_program
@@ -41,6 +42,7 @@ class Execution:
         runs: carries launches out.
         checks: does so with checks; None: nobody asked for them.
         notices: what a program's error codes do not say.
+        no_code: those of code that the device cannot have.
     """
 
     def __init__(
@@ -81,6 +83,7 @@ class Execution:
         self.runs = Runs(recording)
         self.checks = None if check is None else _checked_runs(check)
         self.notices: list[str] = []
+        self.no_code: list[str] = []
         self.server = HostServer(
             self.machine, _postponed if debug else self.checks or self.runs, self._note
         )
@@ -89,9 +92,11 @@ class Execution:
         self.program = HostProgram(words, library, self.server, shown)
         self.program.called = called or self.program.path
 
-    def _note(self, text: str) -> None:
+    def _note(self, text: str, code: int) -> None:
         if text not in self.notices:
             self.notices.append(text)
+            if code in NO_CODE:
+                self.no_code.append(text)
 
     def run(self) -> int:
         """Serve the program to its end; its exit code."""
@@ -133,6 +138,9 @@ class Execution:
             return f"{self.program.called} was ended by {self.program.crash}, not by a kernel"
         if self.notices and self.program.code:
             return self.notices[0]
+        if self.no_code:
+            # A program that looks at no error code ends well without having computed anything.
+            return self.no_code[0]
         if not self.server.connected:
             return f"{self.program.called} called no CUDA function"
         return ""

@@ -16,7 +16,7 @@ from gpudbg.hosting.process import HostProcess, LaunchRequest
 if TYPE_CHECKING:
     from gpudbg.hosting.memory import HostDevice
 
-Notice = Callable[[str], None]
+Notice = Callable[[str, int], None]
 
 
 class Postponed(Exception):  # noqa: N818 - no error: a launch that somebody else carries out
@@ -41,11 +41,11 @@ class HostServer:
         self,
         machine: HostDevice,
         launch: Callable[[HostProcess, LaunchRequest], None],
-        notice: Notice = lambda text: None,
+        notice: Notice = lambda text, code: None,
     ) -> None:
         """Args:
         launch: carries launches out, or raises `Postponed`.
-        notice: gets what a program's error code does not say.
+        notice: gets what a program's error code does not say, and the code.
         """
         self.machine = machine
         self.broker = Broker()
@@ -119,7 +119,7 @@ class HostServer:
             channel.answer(0, self._carried_out(process, number, data), self._output())
         except CudaError as error:
             if error.said:
-                self._notice(error.said)
+                self._notice(error.said, error.code)
             channel.answer(error.code, b"", self._output())
         except Postponed as postponed:
             return postponed.request

@@ -24,7 +24,7 @@ from gpudbg.hosting.process import HostProcess, LaunchRequest
 from gpudbg.hosting.program import found_program
 from gpudbg.sanitizer import CheckSettings
 from gpudbg.toolchain.installed import runtime_headers
-from tests.hosting.cuda import PROGRAMS, host_program, require_compiler, run_exec
+from tests.hosting.cuda import PROGRAMS, compile_program, host_program, require_compiler, run_exec
 from tests.variants import full
 
 
@@ -273,10 +273,43 @@ def test_code_for_other_architectures(tmp_path: Path) -> None:
     assert done.returncode == 9
     assert "no kernel image" in done.stdout
     (line,) = done.stderr.splitlines()
-    assert "elf for sm_75, nothing for sm_80" in line
+    assert "a cubin for sm_75, nothing for sm_80" in line
     assert "7.5" in run_exec("--arch", "sm_75", narrow).stdout.splitlines()
     older = run_exec(host_program("runtime.cu", tmp_path / "older", arch="sm_70"))
     assert older.returncode == 0, older.stdout + older.stderr
+
+
+@pytest.mark.full(instead="test_code_for_other_architectures")
+def test_a_program_that_looks_at_no_error_code(tmp_path: Path) -> None:
+    """Code that the device cannot have is named although the program ends with 0, also where the
+    launch goes through a handle, as CUDA 13's compiled host code has it."""
+    source = tmp_path / "blind.cu"
+    source.write_text(
+        """#include <cstdio>
+extern "C" cudaError_t __cudaGetKernel(cudaKernel_t *, const void *);
+extern "C" cudaError_t __cudaLaunchKernel(cudaKernel_t, dim3, dim3, void **, size_t, cudaStream_t);
+__global__ void k(int *p) { *p = 7; }
+int main() {
+    int *p, got = 0;
+    cudaMalloc(&p, 4);
+    cudaMemset(p, 0, 4);
+    cudaKernel_t handle = nullptr;
+    void *args[] = {&p};
+    __cudaGetKernel(&handle, (const void *)k);
+    __cudaLaunchKernel(handle, 1, 1, args, 0, 0);
+    cudaError_t status = cudaGetLastError();
+    cudaMemcpy(&got, p, 4, cudaMemcpyDeviceToHost);
+    printf("%d %d\\n", (int)status, got);
+}
+"""
+    )
+    out = tmp_path / "blind"
+    compile_program(source, out, "--no-cuda-include-ptx=all", arch="sm_75")
+    done = run_exec(out)
+    assert (done.returncode, done.stdout) == (0, "209 0\n")
+    (line,) = done.stderr.splitlines()
+    assert "a cubin for sm_75, nothing for sm_80" in line
+    assert run_exec("--arch", "sm_75", out).stdout == "0 7\n"
 
 
 @pytest.mark.full(instead="test_launches_are_places_to_stop_and_recorded")

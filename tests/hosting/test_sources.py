@@ -37,3 +37,35 @@ def test_what_does_not_build_says_so_with_the_compilers_words(tmp_path: Path) ->
     without = run_exec(wrong, PATH="/nowhere")
     assert without.returncode == 2
     assert "apt install clang" in without.stderr
+
+
+def test_a_source_as_nvcc_takes_it_with_the_headers_of_its_project(tmp_path: Path) -> None:
+    """`__shared__` before `alignas`; a header in a folder that the project's build would name."""
+    require_clang()
+    source = tmp_path / "project" / "src" / "main.cu"
+    header = tmp_path / "project" / "include" / "own" / "size.cuh"
+    for path in (source, header):
+        path.parent.mkdir(parents=True)
+    header.write_text("#pragma once\nconstexpr int SIZE = 64;\n")
+    source.write_text(
+        """#include <cstdio>
+#include "own/size.cuh"
+__global__ void k(int *p) {
+    __shared__ alignas(16) int tile[SIZE];
+    extern __shared__ alignas(alignof(double)) unsigned char bytes[];
+    tile[threadIdx.x] = threadIdx.x;
+    bytes[threadIdx.x] = 1;
+    __syncthreads();
+    p[threadIdx.x] = tile[SIZE - 1 - threadIdx.x] + bytes[threadIdx.x];
+}
+int main() {
+    int *p, got[SIZE];
+    cudaMalloc(&p, sizeof got);
+    k<<<1, SIZE, SIZE>>>(p);
+    cudaMemcpy(got, p, sizeof got, cudaMemcpyDeviceToHost);
+    printf("%d\\n", got[0]);
+}
+"""
+    )
+    done = run_exec(source)
+    assert done.stdout == "64\n", done.stderr

@@ -155,6 +155,12 @@ def test_code_runs_on_later_chips_of_the_same_major() -> None:
     assert runs_on("sm_50", "sm_52")
     assert not runs_on("sm_52", "sm_50")
     assert not runs_on("sm_50", "sm_60")
+    # `sm_90` and `sm_90a` are one GPU; what asks for its own features runs on no other.
+    assert runs_on("sm_90a", "sm_90")
+    assert runs_on("sm_90", "sm_90a")
+    assert runs_on("sm_100f", "sm_103")
+    assert not runs_on("sm_100a", "sm_103")
+    assert not runs_on("sm_103f", "sm_100")
     with pytest.raises(UsageError, match="sm_50 code does not run on sm_60"):
         Gpu("sm_60").load(sample("saxpy"))
     assert Gpu("sm_53").load(sample("saxpy")).image.entries["saxpy"]

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import struct
 from typing import TYPE_CHECKING
 
 from gpudbg.errors import CompileError, GpudbgError, LoadError, UsageError
 from gpudbg.formats.fatbin import MAGIC, FatbinImage, read_images
 from gpudbg.formats.files import cubins_for, is_cubin, ptx_of
+from gpudbg.formats.program import runs_on
 from gpudbg.hosting.cuda_errors import (
     INVALID_IMAGE,
     INVALID_PTX,
@@ -24,6 +26,7 @@ from gpudbg.sm.launch import limits_of
 if TYPE_CHECKING:
     from gpudbg.formats.program import Kernel
 
+_TARGET = re.compile(rb"^\s*\.target\s+(sm_\d+[af]?)", re.MULTILINE)
 PLACE = struct.Struct("<II")
 LARGE_CLUSTERS = 14
 """CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED."""
@@ -74,11 +77,15 @@ def cubin_of(process: HostProcess, data: bytes) -> tuple[bytes, str, dict[str, s
         found = _best(images, name, arch)
         if found is not None:
             return bytes(found.read()), name, {}
-        ptx = ptx_of(data, name, arch)
+        # A device of version 9.0 takes what is for sm_90a, too.
+        named = dict.fromkeys([arch, arch.rstrip("af") + "a", arch.rstrip("af") + "f"])
+        ptx = next(filter(None, (ptx_of(data, name, each) for each in named)), None)
     except LoadError as error:
         raise CudaError(INVALID_IMAGE, str(error)) from error
     if ptx is None:
-        held = ", ".join(dict.fromkeys(f"{i.kind} for {i.arch}" for i in images)) or "nothing"
+        kinds = {"elf": "a cubin", "ptx": "PTX"}
+        rows = dict.fromkeys(f"{kinds.get(i.kind, i.kind)} for {i.arch}" for i in images)
+        held = ", ".join(rows) or "nothing"
         said = f"a fat binary has {held}, nothing for {arch}"
         raise CudaError(NO_BINARY, f"{said} (build it for {arch} or with PTX, or give --arch)")
     return _compiled(process, ptx.read(), name)
@@ -100,7 +107,7 @@ def _compiled(process: HostProcess, text: bytes, name: str) -> tuple[bytes, str,
     if b".version" not in text:
         raise CudaError(INVALID_IMAGE, f"{name} is neither a cubin, a fat binary nor PTX")
     ptx = f"{name}.ptx"
-    options = CompileOptions(arch=process.machine.device.arch)
+    options = CompileOptions(arch=_target(text, process.machine.device.arch))
     try:
         made = compile_ptx(text, ptx, options)
     except CompileError as error:
@@ -108,6 +115,13 @@ def _compiled(process: HostProcess, text: bytes, name: str) -> tuple[bytes, str,
     except UsageError as error:
         raise CudaError(NO_COMPILER, str(error)) from error
     return made.cubin, name, {ptx: text.decode("utf-8", "replace")}
+
+
+def _target(text: bytes, arch: str) -> str:
+    """What PTX is compiled for: the device, or what it asks for of the device's version."""
+    found = _TARGET.search(text)
+    own = found[1].decode() if found else arch
+    return own if own != arch and own[-1] in "af" and runs_on(own, arch) else arch
 
 
 def unload(process: HostProcess, handle: int) -> None:

@@ -243,9 +243,16 @@ EXPORT int cudaGetKernel(uint64_t *kernel, const void *symbol)
     return cudaGetFuncBySymbol(kernel, symbol);
 }
 
+/* Asked by compiled host code before each launch, which alone is to fail where there is no code for
+   the device: what is registered stands for itself then. */
 EXPORT int __cudaGetKernel(uint64_t *kernel, const void *symbol)
 {
-    return cudaGetFuncBySymbol(kernel, symbol);
+    ENTER();
+    int status = runtime_function((uint64_t)symbol, kernel);
+    if (!status || find(kernels, symbol) == NULL)
+        return runtime_status(status);
+    *kernel = (uint64_t)symbol;
+    return STATUS_OK;
 }
 
 EXPORT int cudaFuncGetName(const char **name, const void *symbol)
