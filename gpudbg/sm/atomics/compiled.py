@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gpudbg.sm.asynchronous import mbarrier
 from gpudbg.sm.engines.llvm import layout
-from gpudbg.sm.engines.llvm.ir.builder import signed
+from gpudbg.sm.engines.llvm.ir.builder import Builder, signed
 from gpudbg.sm.engines.llvm.ir.floats import NAN64
 from gpudbg.sm.engines.llvm.ir.typed import Int
 from gpudbg.sm.engines.llvm.ir.values import Val
@@ -30,7 +30,7 @@ def _updated(b: Body, op: str, kind: str, old: str, given: str, other: str) -> s
     if op == "ARRIVE":
         return _arrived_early(b, old)
     if op.startswith("MBARRIER"):
-        return _arrived(b, old, given, op == "MBARRIER_DROP")
+        return arrived(ir, old, given, op == "MBARRIER_DROP")
     if op in plain:
         return ir.op(f"{plain[op]} {bits} {old}, {given}")
     if op == "EXCH":
@@ -51,10 +51,10 @@ def _updated(b: Body, op: str, kind: str, old: str, given: str, other: str) -> s
     return ir.op(f"select i1 {wrap}, i32 {given}, i32 {ir.op(f'sub i32 {old}, 1')}")
 
 
-def _arrived(b: Body, old: str, change: str, drops: bool) -> str:
+def arrived(ir: Builder, old: str, change: str, drops: bool) -> str:
     """Emit the mbarrier word after arrivals and transactions (`mbarrier.update`)."""
-    word, both = Int(b.ir, 64, old), Int(b.ir, 64, change)
-    zero = Int(b.ir, 64, 0)
+    word, both = Int(ir, 64, old), Int(ir, 64, change)
+    zero = Int(ir, 64, 0)
     arrivals, transactions = both & 0xFFFF_FFFF, both.shift_signed(32)
     pending = (zero - (word >> mbarrier.PENDING_SHIFT) - arrivals) & mbarrier.COUNT
     expected = (zero - (word >> 1)) & mbarrier.COUNT

@@ -304,7 +304,8 @@ def _names() -> list[str]:
     for space in ("global", "shared", "cluster", "ranked", "generic"):
         names += [f"atomic.{space}.{what}" for what in atomics_on(space)]
     names += [f"sum.shared.{kind}" for kind in SUMS]
-    names.append("mbarriers.note")
+    names += ["mbarriers.note", "tensor.load", "tensor.store"]
+    names += [f"bulk.{how}" for how in ("from_global", "from_shared", "to_global")]
     return names + list(OUTLINED)
 
 

@@ -31,6 +31,7 @@ from gpudbg.sm.engines.llvm.kernel.addresses import Addresses
 from gpudbg.sm.engines.llvm.kernel.cluster_rank import ClusterRank
 from gpudbg.sm.engines.llvm.kernel.constants import Constants
 from gpudbg.sm.engines.llvm.kernel.conversions import Conversions
+from gpudbg.sm.engines.llvm.kernel.copies import Copies
 from gpudbg.sm.engines.llvm.kernel.cursor import Cursor, Executing
 from gpudbg.sm.engines.llvm.kernel.doubles import Doubles
 from gpudbg.sm.engines.llvm.kernel.edges import Edges, Fallthrough
@@ -71,6 +72,7 @@ PC = FIELDS["pc"].offset
 _CHANGES_MEMORY = frozenset(
     (
         *"ST STG STS STL STSM ATOM ATOMS RED ATOMG REDG LDGSTS SYNCS STAS REDAS BSSY BREAK".split(),
+        *"UBLKCP UTMALDG UTMASTG".split(),
         *PUSHES,
     )
 )
@@ -240,6 +242,7 @@ class Emitter:
             library,
             flow,
             Tensors(ir, cursor, exits, self.registers, runtime, library, self.instruments, ints),
+            Copies(ir, values, ints, cursor, exits, runtime, library),
         )
 
     # ---- the function --------------------------------------------------------------------

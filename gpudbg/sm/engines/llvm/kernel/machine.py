@@ -13,6 +13,7 @@ from gpudbg.sm.engines.llvm.ir.values import Mask, Num, Slow
 from gpudbg.sm.engines.llvm.kernel.accesses import Accesses
 from gpudbg.sm.engines.llvm.kernel.constants import Constants
 from gpudbg.sm.engines.llvm.kernel.conversions import Conversions
+from gpudbg.sm.engines.llvm.kernel.copies import Copies
 from gpudbg.sm.engines.llvm.kernel.cursor import Cursor
 from gpudbg.sm.engines.llvm.kernel.doubles import Doubles
 from gpudbg.sm.engines.llvm.kernel.flow import KernelFlow
@@ -46,6 +47,7 @@ class KernelMachine:
         library: LibraryAccess,
         flow: KernelFlow | GroupFlow,
         tensors: Tensors,
+        copies: Copies,
     ) -> None:
         self._cursor = cursor
         # State.
@@ -98,7 +100,7 @@ class KernelMachine:
         if isinstance(flow, KernelFlow):
             self.push, self.pop, self.call = flow.push, flow.pop, flow.call
         else:
-            self._groups(flow, registers, accesses, library, tensors)
+            self._groups(flow, registers, accesses, library, tensors, copies)
 
     def _groups(
         self,
@@ -107,6 +109,7 @@ class KernelMachine:
         accesses: Accesses,
         library: LibraryAccess,
         tensors: Tensors,
+        copies: Copies,
     ) -> None:
         """Bind the operations that only the 128-bit instruction sets have."""
 
@@ -159,6 +162,7 @@ class WideKernelMachine(KernelMachine):
         accesses: Accesses,
         library: LibraryAccess,
         tensors: Tensors,
+        copies: Copies,
     ) -> None:
         uniform = registers.uniform
         self.ureg, self.ureg_write = uniform.ureg, uniform.ureg_write
@@ -173,7 +177,8 @@ class WideKernelMachine(KernelMachine):
         self.load_matrices, self.store_matrices = tensors.load_matrices, tensors.store_matrices
         self.warpgroup_multiply = tensors.warpgroup_multiply
         self._outside_windows, self.atomic = library.outside_windows, self._atomic
-        self.poll = flow.poll
+        self.poll, self.bulk_copy = flow.poll, copies.bulk_copy
+        self.tensor_load, self.tensor_store = copies.tensor_load, copies.tensor_store
         self.cluster_arrive, self.cluster_wait = flow.cluster_arrive, flow.cluster_wait
 
     def ureg_pair(self, index: int) -> Any:

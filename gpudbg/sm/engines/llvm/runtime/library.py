@@ -34,6 +34,7 @@ from gpudbg.sm.engines.llvm.runtime.body import (
     nothing_to_do,
     refuse,
 )
+from gpudbg.sm.engines.llvm.runtime.copies import copy_functions
 from gpudbg.sm.engines.llvm.runtime.directed import directed_functions
 from gpudbg.sm.engines.llvm.runtime.float_bodies import FloatBodies
 from gpudbg.sm.engines.llvm.runtime.mufu import MufuBodies
@@ -487,6 +488,7 @@ def _definitions(wide_vectors: bool) -> dict[str, str]:
         *access_functions(wide_vectors),
         *generic_functions(),
         *ranked_functions(),
+        *copy_functions(),
         *constant_functions(),
         *matrix_functions(),
         *atomic_functions(),
