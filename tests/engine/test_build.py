@@ -13,7 +13,7 @@ import pytest
 
 import gpudbg
 from gpudbg.errors import UsageError
-from gpudbg.sm.engines.llvm import build, cache, compile_process, layout, start
+from gpudbg.sm.engines.llvm import build, cache, compile_process, job, layout, start
 from gpudbg.sm.engines.llvm import program as program_module
 from gpudbg.sm.engines.llvm.kernel.listing import KernelListing
 from gpudbg.sm.engines.llvm.program import GOOD, QUICK, CompiledProgram, Version
@@ -297,6 +297,31 @@ def test_no_more_patience(threads: None, monkeypatch: pytest.MonkeyPatch) -> Non
     assert session.run().kind == "exited"
     assert session.grid.fast.engine is None
     slow.done.set()
+
+
+@pytest.mark.parametrize("kernel", ["memory_widths", "local_array"])
+def test_code_that_would_take_long_calls_the_library(
+    kernel: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("_SMALL", "_LINES", "_LINES_OF_LARGE", "_MOST_LINES", "_MOST_LINES_OF_LARGE"):
+        monkeypatch.setattr(job, name, 0)
+    monkeypatch.setattr(job, "_WORTH", 10)
+    monkeypatch.setattr(program_module, "_programs", {})
+    made: list[job.EmittedVersion] = []
+
+    def emit(wanted: job.CompileJob) -> job.EmittedVersion:
+        made.append(job.emit(wanted))
+        return made[-1]
+
+    monkeypatch.setattr(program_module, "emit", emit)
+    case = next(iter(kc.load(kernel, "sm_50")))
+    alone, session = machines.launch(case, "step"), machines.launch(case, "run")
+    assert session.run().kind == alone.run().kind
+    states = machines.grid_state(alone.grid), machines.grid_state(session.grid)
+    assert machines.difference(*states) == ""
+    full = [version.emitter.options for version in made if version.emitter.options.full]
+    assert full
+    assert all(options.short and options.calls for options in full)
 
 
 def test_info_engine_shows_exits() -> None:

@@ -6,7 +6,6 @@ may do it (`compile_process`).  This module imports nothing that compiles before
 
 from __future__ import annotations
 
-import math
 import time
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -28,9 +27,11 @@ _SMALL = 80
 """Instructions of a kernel whose code may be as long as it likes."""
 _LINES, _LINES_OF_LARGE = 45, 35
 """Lines of IR for an instruction from which copies along traces are too many, in another kernel
-and in a large one: a thousand of them take some 40 ms to compile."""
-_WORTH = 0.75
-"""Code with short traces is taken where it is so much of the other."""
+and in a large one: a thousand of them take some 30 ms to compile."""
+_MOST_LINES, _MOST_LINES_OF_LARGE = 60, 55
+"""Lines of IR for an instruction from which loads and stores are calls of the library."""
+_WORTH = 0.92
+"""Shorter code is taken where it is so much of the other."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,11 +95,26 @@ class EmittedVersion:
     seconds: float
 
 
-def _lines_at_most(count: int) -> float:
-    """Lines of IR that a kernel of so many instructions may have."""
-    if count <= _SMALL:
-        return math.inf
-    return count * (_LINES_OF_LARGE if count > LARGE else _LINES)
+def _shorter(emitter: Emitter, text: str) -> tuple[Emitter, str]:
+    """Code that takes less time to compile, where that of a version would take too much."""
+    from gpudbg.sm.engines.llvm.kernel.emitter import Emitter
+
+    listing, options = emitter.listing, emitter.options
+    count = len(listing.code)
+    if count <= _SMALL or options.plain or not options.full:
+        return emitter, text
+    large = count > LARGE
+    steps = (
+        (_LINES_OF_LARGE if large else _LINES, replace(options, short=True)),
+        (_MOST_LINES_OF_LARGE if large else _MOST_LINES, replace(options, short=True, calls=True)),
+    )
+    for most, shorter in steps:
+        if text.count("\n") > most * count:
+            instead = Emitter(listing, shorter)
+            code = instead.text(FUNCTION)
+            if len(code) < _WORTH * len(text):
+                emitter, text = instead, code
+    return emitter, text
 
 
 def emit(job: CompileJob) -> EmittedVersion:
@@ -114,13 +130,7 @@ def emit(job: CompileJob) -> EmittedVersion:
         patterns = patterns_of(job.listing, job.row)
         options = replace(options, patterns=patterns)
     emitter = Emitter(job.listing, options)
-    text = emitter.text(FUNCTION)
-    most = _lines_at_most(len(job.listing.code))
-    if options.full and not options.plain and text.count("\n") > most:
-        shorter = Emitter(job.listing, replace(options, short=True))
-        instead = shorter.text(FUNCTION)
-        if len(instead) < _WORTH * len(text):
-            emitter, text = shorter, instead
+    emitter, text = _shorter(emitter, emitter.text(FUNCTION))
     return EmittedVersion(emitter, text, patterns, time.perf_counter() - start)
 
 

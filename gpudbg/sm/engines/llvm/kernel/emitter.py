@@ -123,6 +123,7 @@ class Emitter:
     """Emits one version of a listing's function.
 
     Attributes:
+        listing, options: what is compiled, and how.
         slow: instructions left to the step engine, address to reason.
         blocks: what has been emitted.
         sites: cache entries of its accesses.
@@ -130,8 +131,9 @@ class Emitter:
     """
 
     def __init__(self, listing: KernelListing, options: EmitterOptions) -> None:
-        self.listing = listing
+        self.listing, self.options = listing, options
         self.full, self.plain, self._short = options.full, options.plain, options.short
+        self._calls = options.plain or options.calls or not options.full
         self.conditions = options.conditions
         self.held = options.registers, options.uniform
         self.slow: dict[int, str] = {}
@@ -223,7 +225,6 @@ class Emitter:
         about_flow = ir, values, ints, cursor, exits, self.edges, runtime, options.full
         waiting = self.listing.waiting
         flow = GroupFlow(*about_flow, waiting=waiting) if self._wide else KernelFlow(*about_flow)
-        calls = options.plain or not options.full
         made = WideKernelMachine if self._wide else KernelMachine
         return made(
             cursor,
@@ -238,7 +239,7 @@ class Emitter:
             Conversions(ir, values, ints, floats, doubles, runtime),
             Reciprocals(ir, floats, runtime, options.start),
             Shuffles(ir, values, ints, self.registers, runtime, options.wide_vectors),
-            Accesses(ir, patterned, regular, sums, library, self.instruments, calls),
+            Accesses(ir, patterned, regular, sums, library, self.instruments, self._calls),
             library,
             flow,
             Tensors(ir, cursor, exits, self.registers, runtime, library, self.instruments, ints),
@@ -372,7 +373,8 @@ class Emitter:
             self.registers.clock += 1
             early = self.loop.carried is not None and insn.op in _MAY_LEAVE and self._spare > 0
             self._spare -= early
-            if self.plain and (exits.may_leave or exits.memory_changed):
+            if self._calls and (exits.may_leave or exits.memory_changed):
+                # A call keeps no vector in a register: the record takes what the stack would.
                 exits.settle()
             elif exits.memory_changed or early:
                 exits.new_point()

@@ -28,6 +28,7 @@ class EmitterOptions:
         banks: bytes of the constant banks.
         sregs: special registers with a compiled version.
         short: traces are short, whatever the kernel's size.
+        calls: loads and stores call the library, also in code for full warps.
         rows: lanes of a row of threads, 32 where rows are longer; 0: rows end elsewhere.
         run: lanes, 16 or 32, that usually follow one another in memory.
         wide_vectors: the host has AVX-512.
@@ -61,3 +62,4 @@ class EmitterOptions:
     plain: bool = False
     rows: int = 0
     short: bool = False
+    calls: bool = False
