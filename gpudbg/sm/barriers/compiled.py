@@ -137,17 +137,20 @@ def _cluster() -> str:
 
 
 def _arrive() -> str:
-    """Emit `arrive`: a BAR (`code_of`); returns false where Python must handle it."""
+    """Emit `arrive`: a BAR (`code_of`); returns false where Python must handle it, as where other
+    lanes of the warp wait somewhere, too."""
     f = ControlFunction()
     bar, number = f.integer(64, "%bar"), f.integer(64, "%number")
     f.ir.line("%number = and i64 %bar, 15")
+    by_threads = f.cta.load(64, arena.ALL_THREADS).differs(0)
+    with f.returning(by_threads & (f.warp["depth"] | f.warp["apart"]).differs(0)):
+        f.ret("i1", FALSE)
     with f.returning((bar & 48).equals(MODES.index("CLUSTER") << 4)):
         f.ret("i1", f.ir.op("call i1 @cluster(ptr %env, ptr %cta, ptr %rec, i64 %number)"))
     with f.returning(number >= f.cta.load(64, arena.ALLOCATED)):
         f.ret("i1", FALSE)
     with f.returning(_slot(f, arena.SPECIAL).load(32).differs(0)):
         f.ret("i1", FALSE)
-    by_threads = f.cta.load(64, arena.ALL_THREADS).differs(0)
     # Barriers count threads where words are of 128 bits (`SINGLE`), warps where they are bundled.
     width = by_threads.select(f.integer(64, SINGLE.word_bytes), BUNDLES.word_bytes)
     pc = f.warp["pc"] + width

@@ -30,6 +30,8 @@ _LINES, _LINES_OF_LARGE = 45, 35
 and in a large one: a thousand of them take some 30 ms to compile."""
 _MOST_LINES, _MOST_LINES_OF_LARGE = 60, 55
 """Lines of IR for an instruction from which loads and stores are calls of the library."""
+_COPIED = 1.1
+"""Instructions emitted for one of the kernel from which short traces can save text."""
 _WORTH = 0.92
 """Shorter code is taken where it is so much of the other."""
 
@@ -109,7 +111,8 @@ def _shorter(emitter: Emitter, text: str) -> tuple[Emitter, str]:
         (_MOST_LINES_OF_LARGE if large else _MOST_LINES, replace(options, short=True, calls=True)),
     )
     for most, shorter in steps:
-        if text.count("\n") > most * count:
+        copied = emitter.emitted > _COPIED * count
+        if text.count("\n") > most * count and (copied or shorter.calls):
             instead = Emitter(listing, shorter)
             code = instead.text(FUNCTION)
             if len(code) < _WORTH * len(text):

@@ -128,6 +128,7 @@ class Emitter:
         blocks: what has been emitted.
         sites: cache entries of its accesses.
         runtime: its calls of the library.
+        emitted: instructions, those in copies of blocks included.
     """
 
     def __init__(self, listing: KernelListing, options: EmitterOptions) -> None:
@@ -137,6 +138,7 @@ class Emitter:
         self.conditions = options.conditions
         self.held = options.registers, options.uniform
         self.slow: dict[int, str] = {}
+        self.emitted = 0
         self.blocks = Blocks()
         self._table = registry.table(listing.arch)
         self._wide = not listing.layout.has_control_words
@@ -465,6 +467,7 @@ class Emitter:
         """Emit one instruction. Returns False, with nothing emitted, where it has no compiled
         version.
         """
+        self.emitted += 1
         marks = [part.mark() for part in self._revertible]
         try:
             self._emit(insn)

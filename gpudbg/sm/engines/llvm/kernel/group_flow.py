@@ -70,12 +70,10 @@ class GroupFlow(FlowParts):
     def _next(self) -> int:
         return self.cursor.next_pc
 
-    def _whole(self, lanes: str) -> None:
-        """Leave unless the lanes are all remaining ones of the warp."""
-        ir = self.ir
-        waits = ir.op(f"or i32 {ir.get('i32', '%rec', DEPTH)}, {ir.get('i32', '%rec', APART)}")
-        away = ir.op(f"xor i32 {lanes}, {self._active_bits()}")
-        self.exits.bail_unless(ir.op(f"icmp eq i32 {ir.op(f'or i32 {waits}, {away}')}, 0"))
+    def _active_all(self, lanes: str) -> None:
+        """Leave unless the lanes are all active ones; whether others wait, the grid loop asks."""
+        if self.cursor.guarded:
+            self.exits.bail_unless(self.ir.op(f"icmp eq i32 {lanes}, {self._active_bits()}"))
 
     def _count_back(self, back: str = "true") -> None:
         """Emit the count of a backward branch (where an i1 holds) while other groups wait."""
@@ -206,10 +204,15 @@ class GroupFlow(FlowParts):
         if not isinstance(mask, int):
             ir.unless(ir.op(f"icmp eq i32 {lanes}, 0"), edges.falls(True))
         exits.settle()
-        self._exit_whole(lanes)
+        if not self.cursor.guarded:
+            self._exit_whole(lanes)
         target = self.runtime.function("groups.end")
         goal = ir.op(f"call i64 {target}(ptr %rec, i32 {lanes}, i64 {self._next})")
         exits.bail_unless(ir.op(f"icmp ne i64 {goal}, -1"))
+        if self.cursor.guarded:
+            # Few warps end here: the library does the usual end as well.
+            over = ir.op(f"icmp eq i32 {ir.get('i32', '%rec', STATUS)}, {DONE}")
+            ir.unless(over, exits.side_exit(Left.DONE, self.cursor.pc, undone=False))
         self._arrive(goal)
         self.cursor.terminated = True
 
@@ -252,9 +255,7 @@ class GroupFlow(FlowParts):
         good, quick = ir.op(f"and i1 {ir.op(f'icmp eq i32 {odd}, 0')}, {free}"), ir.fresh("open")
         ir.choose(good, quick, slow, LIKELY)
         ir.label(quick)
-        entry = self._activation(opened)
-        for n, value in enumerate((str(number), lanes, lanes, "0")):
-            ir.put("i32", value, entry, 4 * n)
+        ir.put(WORDS, self._row(number, lanes), self._activation(opened), 0, 4)
         ir.put("i32", ir.op(f"add i32 {opened}, 1"), "%rec", OPENED)
         ir.put("i32", ir.op(f"or i32 {held}, {lanes}"), "%rec", place)
         ir.br(done)
@@ -272,6 +273,14 @@ class GroupFlow(FlowParts):
         first = self.ir.op(f"shl i64 {wide}, 4")
         return self.ir.at("%rec", self.ir.op(f"add i64 {first}, {ACTIVATIONS}"))
 
+    def _row(self, number: int, lanes: str) -> str:
+        """An activation whose members all hold it: number, holders, members, waiting lanes."""
+        if not lanes.startswith("%"):
+            return f"<i32 {number}, i32 {lanes}, i32 {lanes}, i32 0>"
+        row = f"insertelement {WORDS} <i32 {number}, i32 poison, i32 poison, i32 0>"
+        row = self.ir.op(f"{row}, i32 {lanes}, i32 1")
+        return self.ir.op(f"insertelement {WORDS} {row}, i32 {lanes}, i32 2")
+
     def converge(self, number: int, mask: Mask) -> None:
         ir = self.ir
         if mask == 0:
@@ -284,10 +293,7 @@ class GroupFlow(FlowParts):
         opened = ir.get("i32", "%rec", OPENED)
         entry = self._activation(ir.op(f"sub i32 {opened}, 1"))
         what = ir.get(WORDS, entry, 0, 4)
-        wanted = f"insertelement {WORDS} <i32 {number}, i32 poison, i32 poison, i32 0>"
-        wanted = ir.op(f"{wanted}, i32 {lanes}, i32 1")
-        wanted = ir.op(f"insertelement {WORDS} {wanted}, i32 {lanes}, i32 2")
-        same = ir.op(f"icmp eq {WORDS} {what}, {wanted}")
+        same = ir.op(f"icmp eq {WORDS} {what}, {self._row(number, lanes)}")
         same = ir.op(f"icmp eq i4 {ir.op(f'bitcast <4 x i1> {same} to i4')}, -1")
         # No other group is ready, and the groups are in the record.
         alone = ir.op(f"icmp eq i64 {ir.get('i64', '%rec', APART)}, 0")
@@ -467,7 +473,7 @@ class GroupFlow(FlowParts):
             raise Slow("a barrier of parts of warps")
         lanes = values.mask_bits(cursor.exec)
         self._skip_none(lanes)
-        self._whole(lanes)
+        self._active_all(lanes)
         computed = "" if known else self._computed_barrier(mode, barrier_id, threads, reduce_op)
         if mode == "RED":
             voted = values.mask_bits(self.ints.mand(FULL if pred is None else pred, cursor.exec))
@@ -492,7 +498,7 @@ class GroupFlow(FlowParts):
         """Leave for the grid loop, which has the barrier of the cluster."""
         lanes = self.values.mask_bits(self.cursor.exec)
         self._skip_none(lanes)
-        self._whole(lanes)
+        self._active_all(lanes)
         code = barriers.code_of("CLUSTER", what, "", 0)
         self._end(self.exits.side_exit(Left.BARRIER, self.cursor.pc, code))
 
