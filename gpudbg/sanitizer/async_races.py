@@ -360,12 +360,12 @@ class AsyncRaceCheck(RaceCheck):
 
     def _judged(
         self, old: AccessRecord, made: AccessRecord, group: ClockGroup, home: Cta | None,
-        number: int,
+        number: int, *, of_granule: bool = False,
     ) -> None:  # fmt: skip
         space = "global" if home is None else "shared"
         verdict = self._judge(old, made, group.knowledge, group.row(), space)
         if verdict is not None:
-            self._reports.add(old, made, verdict, space, number)
+            self._reports.add(old, made, verdict, space, number, of_granule=of_granule)
 
     def _judge(
         self, old: AccessRecord, made: AccessRecord, known: Knowledge, row: Row, space: str
@@ -497,7 +497,7 @@ class AsyncRaceCheck(RaceCheck):
         for number, mask, cell in cells_of(extent, self._cells(home)):
             for old in (*cell.writes, *cell.reads) if record.writes else cell.writes:
                 if old.bytes & mask:
-                    self._judged(old, record, group, home, number)
+                    self._judged(old, record, group, home, number, of_granule=True)
         ranges = self._ranges.setdefault(None if home is None else home.number, {})
         for held in ranges.values():
             if record.writes or held.record.writes:
@@ -596,10 +596,11 @@ class AsyncRaceCheck(RaceCheck):
                 if old.agent is not None:
                     continue
                 if unordered(old, record, group.knowledge.seen, group.row()):
-                    self._reports.add(old, record, Verdict.of(old, record), "global", number)
+                    verdict = Verdict.of(old, record)
+                    self._reports.add(old, record, verdict, "global", number, of_granule=True)
                 elif _not_brought(old, group.knowledge.proxied[2]):
                     verdict = Verdict("proxy", fix=_MAP_FENCE)
-                    self._reports.add(old, record, verdict, "global", number)
+                    self._reports.add(old, record, verdict, "global", number, of_granule=True)
         if event.boundary > 1 and event.offset % event.boundary and event.size >= event.boundary:
             if self._sync is not None:
                 self._sync.swizzle(record, event)
@@ -646,8 +647,9 @@ class AsyncRaceCheck(RaceCheck):
                 self._sync.uninitialised(found, record)
         if home is not step.warp.cta:
             self._reaches(clock, step, home, 1 << lane)
-        cells = self._cells(home)
-        self._record(clock, step, cells, offset >> 2, replace(record, bytes=15))
+        if self._window.wants(True, offset >> 2):
+            cells = self._cells(home)
+            self._record(clock, step, cells, offset >> 2, replace(record, bytes=15))
         return found
 
     @staticmethod
@@ -684,7 +686,8 @@ class AsyncRaceCheck(RaceCheck):
         cells = self._cells(event.home)
         if held is None:
             for number in (event.offset >> 2, (event.offset >> 2) + 1):
-                self._record(clock, step, cells, number, record)
+                if self._window.wants(True, number):
+                    self._record(clock, step, cells, number, record)
 
     def _changes(self, clock: WarpClock, step: ExecutedInstruction, event: MbarrierChanged) -> None:
         found = self._mbarriers.find(event.home, event.offset)

@@ -20,6 +20,7 @@ class FindingCollector:
         self.most = most
         self.launch = 0
         self._found: dict[Hashable, CheckFinding] = {}
+        self._counts: dict[Hashable, list[int]] = {}
 
     @property
     def full(self) -> bool:
@@ -28,24 +29,25 @@ class FindingCollector:
 
     def seen(self, key: Hashable, count: int = 1, amount: int = 0) -> bool:
         """Count another occurrence of a known finding. Returns False where it is new."""
-        held = self._found.get(key)
+        held = self._counts.get(key)
         if held is None:
             return self.full
-        self._found[key] = replace(held, count=held.count + count, bytes=held.bytes + amount)
+        held[0] += count
+        held[1] += amount
         return True
 
     def add(self, key: Hashable, make: Callable[[], CheckFinding], count: int = 1) -> None:
         """Count a finding, making it on its first occurrence."""
         if not self.seen(key, count):
-            self._found[key] = replace(make(), count=count, launch=self.launch)
+            made = self._found[key] = replace(make(), launch=self.launch)
+            self._counts[key] = [count, made.bytes]
 
     def worsen(self, key: Hashable, make: Callable[[], CheckFinding]) -> None:
         """Replace a finding by a more severe one; its count stays."""
-        held = self._found[key]
-        self._found[key] = replace(make(), count=held.count, launch=held.launch)
+        self._found[key] = replace(make(), launch=self._found[key].launch)
 
     def get(self, key: Hashable) -> CheckFinding | None:
-        """A finding that was seen."""
+        """A finding that was seen; its count is in `sorted`."""
         return self._found.get(key)
 
     def keys(self) -> set[Hashable]:
@@ -54,4 +56,8 @@ class FindingCollector:
 
     def sorted(self) -> tuple[CheckFinding, ...]:
         """The most severe first, then by first occurrence."""
-        return tuple(sorted(self._found.values(), key=lambda f: SEVERITIES.index(f.severity)))
+        found = [
+            replace(finding, count=self._counts[key][0], bytes=self._counts[key][1])
+            for key, finding in self._found.items()
+        ]
+        return tuple(sorted(found, key=lambda f: SEVERITIES.index(f.severity)))

@@ -16,15 +16,22 @@ import numpy as np
 from gpudbg.mem.lanes import FULL
 from gpudbg.sanitizer.launched_warps import MOST_WARPS, LaunchedWarps, WarpPlace
 from gpudbg.sanitizer.race_records import AccessRecord, Cell
+from gpudbg.sanitizer.race_window import BUCKET, OPEN, RaceWindow
 from gpudbg.sm.asynchronous.events import ByteRuns
 
 _PAGE_SHIFT: Final = 10
 _PAGE: Final = 1 << _PAGE_SHIFT
 """Granules whose words are stored together."""
+_PAGE_BYTES: Final = 400
+"""Of a page beside its words."""
 _PLANES: Final = 8
 """Most packed words of a granule."""
 _OPEN: Final = 64
-"""Granules collected before packing: several parts of one access are packed together."""
+"""Granules of a memory collected before packing, at least: several parts of one access are packed
+together."""
+_GRANULE_BYTES: Final = 350
+_RECORD_BYTES: Final = 200
+"""Of an unpacked granule, and of each of its records."""
 _GROUPS: Final = (
     *(1 << n for n in range(32)),
     *(0xF << n for n in range(0, 32, 4)),
@@ -67,6 +74,12 @@ class _Page:
         self.words: list[array[int]] = []
         self.values: list[array[int] | None] = []
 
+    @property
+    def size(self) -> int:
+        """Bytes of memory."""
+        filled = sum(values is not None for values in self.values)
+        return _PAGE_BYTES + _PAGE * (8 * len(self.words) + 4 * filled)
+
     def put(self, at: int, packed: list[tuple[int, int]]) -> None:
         """Set the records of a granule."""
         while len(self.words) < len(packed):
@@ -94,16 +107,21 @@ class Cells:
     """The granules of a memory that were accessed, by address / 4.
 
     What `get` gives is the caller's to change until `put`.
+
+    Attributes:
+        shared: it is shared memory.
     """
 
-    def __init__(self, launched: LaunchedWarps) -> None:
-        self._launched = launched
+    def __init__(self, launched: LaunchedWarps, window: RaceWindow, *, shared: bool) -> None:
+        """Args: window: what bounds the memory of the records."""
+        self._launched, self._window, self.shared = launched, window, shared
         self._pages: dict[int, _Page] = {}
         self._rich: dict[int, Cell] = {}
         self._packed = 0
         self._open: dict[int, Cell] = {}
         self._sites: dict[_Site, int] = {}
         self._by_number: list[_Site] = [(0, "", 0, False, False, False)]
+        window.add(self)
 
     def __len__(self) -> int:
         self._close()
@@ -135,13 +153,21 @@ class Cells:
 
     def put(self, number: int, cell: Cell) -> None:
         """Store a granule's present state."""
-        if len(self._open) >= _OPEN and number not in self._open:
-            self._close()
+        window = self._window
+        if number not in self._open:
+            if len(self._open) >= _OPEN and window.opened >= OPEN:
+                self._close()
+            window.opened += 1
         self._open[number] = cell
+        size = _GRANULE_BYTES + _RECORD_BYTES * (len(cell.writes) + len(cell.reads))
+        if size != cell.size:
+            window.grown(size - cell.size)
+            cell.size = size
 
     def _close(self) -> None:
         """Pack the collected granules."""
         given, self._open = self._open, {}
+        self._window.opened -= len(given)
         for number, cell in given.items():
             self._keep(number, cell)
 
@@ -150,17 +176,55 @@ class Cells:
         page = self._pages.get(number >> _PAGE_SHIFT)
         at = number & _PAGE - 1
         was = page is not None and page.words[0][at] != 0
+        known = was or number in self._rich
         if packed is None:
             self._rich[number] = cell
             if page is not None and was:
                 page.put(at, [])
                 self._packed -= 1
+            self._window.grown(0, not known)
             return
         self._rich.pop(number, None)
+        before = page.size if page is not None else 0
         if page is None:
             page = self._pages[number >> _PAGE_SHIFT] = _Page()
         page.put(at, packed)
         self._packed += not was
+        self._window.grown(page.size - before - cell.size, not known)
+
+    # ---- memory ------------------------------------------------------------------------
+    def sizes(self) -> Iterator[tuple[int, int]]:
+        """(number, bytes of memory) of granules, of packed ones in parts of pages."""
+        self._close()
+        for number, cell in self._rich.items():
+            yield number, cell.size
+        for number, page in self._pages.items():
+            used = [n for n in range(0, _PAGE, BUCKET) if any(page.words[0][n : n + BUCKET])]
+            for n in used:
+                yield (number << _PAGE_SHIFT) + n, page.size // len(used)
+
+    def keep_below(self, limit: int) -> None:
+        """Drop the records of granules from a number on."""
+        self._close()
+        for number in [n for n in self._rich if n >= limit]:
+            self._window.grown(-self._rich.pop(number).size)
+        for number in [n for n in self._pages if n << _PAGE_SHIFT >= limit]:
+            page = self._pages.pop(number)
+            self._window.grown(-page.size)
+            self._packed -= sum(map(bool, page.words[0]))
+        page_of = self._pages.get(limit >> _PAGE_SHIFT)
+        for at in range(limit & _PAGE - 1, _PAGE) if page_of is not None else ():
+            assert page_of is not None
+            if page_of.words[0][at]:
+                page_of.put(at, [])
+                self._packed -= 1
+
+    def clear(self) -> None:
+        """Drop all records."""
+        self._window.opened -= len(self._open)
+        held = sum(cell.size for cell in {**self._rich, **self._open}.values())
+        self._window.grown(-held - sum(page.size for page in self._pages.values()))
+        self._open, self._rich, self._pages, self._packed = {}, {}, {}, 0
 
     # ---- records -----------------------------------------------------------------------
     def _words(self, cell: Cell) -> list[tuple[int, int]] | None:

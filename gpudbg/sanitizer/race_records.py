@@ -93,12 +93,18 @@ class AccessRecord:
 
 @dataclass(slots=True)
 class Cell:
-    """The records of four bytes of memory."""
+    """The records of four bytes of memory.
+
+    Attributes:
+        number, chain: of the latest access.
+        size: estimated bytes of memory, as last counted.
+    """
 
     writes: list[AccessRecord] = field(default_factory=list)
     reads: list[AccessRecord] = field(default_factory=list)
     number: int = 0
     chain: int = 0
+    size: int = 0
 
     def counted(self, made: AccessRecord) -> None:
         """Number an access and assign it to a chain of writes."""

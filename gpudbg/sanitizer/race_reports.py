@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from gpudbg.mem.device import DeviceMemory
     from gpudbg.sanitizer.collector import FindingCollector
     from gpudbg.sanitizer.places import AccessPlaces
+    from gpudbg.sanitizer.race_window import RaceWindow
 
 RELATIONS: Final = ("own", "lanes", "warps", "blocks", "launches")
 """The widest last."""
@@ -54,6 +55,7 @@ class RaceReports:
     """Makes findings of races, equal ones once.
 
     Args:
+        window: which granules are examined in this pass.
         portable_only: findings are notes of what only lock-step orders.
 
     Attributes:
@@ -65,23 +67,30 @@ class RaceReports:
         findings: FindingCollector,
         places: AccessPlaces,
         memory: DeviceMemory,
+        window: RaceWindow,
         *,
         portable_only: bool = False,
     ) -> None:
         self._findings, self._places, self._memory = findings, places, memory
+        self._window = window
         self._portable_only = portable_only
         self.silent = False
 
     def same_instruction(self, made: AccessRecord, space: str, number: int, same: bool) -> None:
         """Report lanes of one instruction that write different data to the same bytes."""
         verdict = Verdict("same_value", "warning") if same else Verdict.of(made, made)
-        self.add(made, made, verdict, space, number)
+        self.add(made, made, verdict, space, number, of_granule=True)
 
     def add(
-        self, old: AccessRecord, made: AccessRecord, verdict: Verdict, space: str, number: int
-    ) -> None:
-        """Report two accesses of which the later is not ordered after the earlier."""
-        if self.silent:
+        self, old: AccessRecord, made: AccessRecord, verdict: Verdict, space: str, number: int,
+        *, of_granule: bool = False,
+    ) -> None:  # fmt: skip
+        """Report two accesses of which the later is not ordered after the earlier.
+
+        Args:
+            of_granule: records of the granule tell it, else what all passes have.
+        """
+        if self.silent or not (of_granule or self._window.first):
             return
         relation = verdict.relation or _relation(old, made)
         severity, cause = verdict.severity, verdict.cause
@@ -92,6 +101,8 @@ class RaceReports:
         key: Any = ("race", space, pcs, relation, severity == "note")
         if beside:
             key = ("race", space, pcs)
+        if of_granule and not self._window.counts(key, space == "shared", number):
+            return
         held = self._findings.get(key)
         if held is not None and beside:
             cause, severity, relation = _worse(held, cause, severity, relation)

@@ -38,6 +38,7 @@ from gpudbg.sanitizer.race_records import (
     unordered,
 )
 from gpudbg.sanitizer.race_reports import RaceReports, Verdict
+from gpudbg.sanitizer.race_window import RaceWindow
 from gpudbg.sanitizer.warp_clocks import ClockGroup, WarpClock
 from gpudbg.sm.state import RZ
 
@@ -89,6 +90,7 @@ class RaceCheck(RunCheck):
         masks: of branches to a `__syncwarp` of lanes that are together, by pc, the register with
             the lanes' masks.
         grid, block: dimensions of the launch; base: the number of its first warp.
+        window: granules that records are kept of; None: of all.
     """
 
     def __init__(
@@ -105,10 +107,14 @@ class RaceCheck(RunCheck):
         grid: tuple[int, int, int] = (1, 1, 1),
         block: tuple[int, int, int] = (1, 1, 1),
         base: int = 0,
+        window: RaceWindow | None = None,
     ) -> None:
         self._memory = memory
+        self._window = window if window is not None else RaceWindow(bounded=False)
         self._masks = masks
-        self._reports = RaceReports(findings, places, memory, portable_only=portable_only)
+        self._reports = RaceReports(
+            findings, places, memory, self._window, portable_only=portable_only
+        )
         self._lock_step, self._emulated = lock_step, emulated
         self._volatile_data = volatile_data
         self._base, self._at_begin = base, EMPTY
@@ -119,7 +125,8 @@ class RaceCheck(RunCheck):
         self._gathered: dict[int, dict[int, int]] = {}
         self._converged: dict[int, tuple[int, list[int] | None]] = {}
         self._shared: dict[int, Cells] = {}
-        self._global = Cells(self._launched)
+        self._global = Cells(self._launched, self._window, shared=False)
+        self._spans: dict[int, tuple[Row, int, int]] = {}
         self._released: dict[Hashable, dict[int, Release]] = {}
 
     def _first_of(self, cta: Cta) -> int:
@@ -136,7 +143,9 @@ class RaceCheck(RunCheck):
         return found
 
     def cta_end(self, cta: Cta) -> None:
-        self._shared.pop(cta.number, None)
+        cells = self._shared.pop(cta.number, None)
+        if cells is not None:
+            self._window.drop(cells)
         for index in range(MOST_WARPS):
             self._warps.pop(self._first_of(cta) + index, None)
         for key in [k for k in self._phases if k[0] == cta.number]:
@@ -154,6 +163,7 @@ class RaceCheck(RunCheck):
             # The group of a WARPSYNC continues.
             del gathered[mask]  # type: ignore[union-attr]
         facts = facts_of(step.insn)
+        self._spans.clear()
         if self._lock_step:
             group = clock.group(step.active)
             group.known = clock.tick
@@ -260,9 +270,14 @@ class RaceCheck(RunCheck):
         unread = touch.kind == "atomic" and result_unused(step.insn)
         if strong and reads and self._released:
             self._acquire(clock, step, touch)
-        for home, part in self._homes(step, touch):
+        for home, all_lanes in self._homes(step, touch):
+            part = self._window.part(home is not None, all_lanes)
+            if part is None:
+                continue
             cells = self._cells(home)
             for number, bytes_, lanes in granules(part):
+                if part.size > 4 and not self._window.wants(home is not None, number):
+                    continue
                 value = self._value(home, number) if writes else None
                 for some, agent in self._agents(clock, step, lanes):
                     made = AccessRecord(
@@ -274,6 +289,7 @@ class RaceCheck(RunCheck):
                 if writes and lanes & lanes - 1 and touch.kind != "atomic":
                     same = _same_data(step, part, number, lanes)
                     self._reports.same_instruction(made, _space(home), number, same)
+        self._window.check()
         if strong and writes:
             self._release(clock, step, touch)
 
@@ -295,21 +311,22 @@ class RaceCheck(RunCheck):
         cell = cells.get(number) or Cell()
         group = clock.group(step.active) if self._lock_step else self._of_lane(clock, made.lanes)
         row, known = group.row(), group.knowledge
-        space = "global" if cells is self._global else "shared"
+        space = "shared" if cells.shared else "global"
         cell.counted(made)
         before: set[int] = set()
         for old in (*cell.writes, *cell.reads) if made.writes else cell.writes:
-            if old.bytes & made.bytes:
-                verdict = self._judge(old, made, known, row, space)
-                if verdict is None:
-                    continue
-                if cell.observed(old, made, known.seen, row):
-                    before.add(id(old))
-                else:
-                    self._reports.add(old, made, verdict, space, number)
+            if not old.bytes & made.bytes:
+                continue
+            verdict = self._judge(old, made, known, row, space)
+            if verdict is None:
+                continue
+            if cell.observed(old, made, known.seen, row):
+                before.add(id(old))
+            else:
+                self._reports.add(old, made, verdict, space, number, of_granule=True)
         keep(cell.writes if made.writes else cell.reads, made)
         if made.writes and not made.strong:
-            _forget(cell, made, known.seen, row)
+            self._forget(cell, made, known.seen, row)
             # Whatever comes after this write comes after those as well.
             cell.writes = [w for w in cell.writes if id(w) not in before or w.bytes & ~made.bytes]
         cells.put(number, cell)
@@ -321,9 +338,38 @@ class RaceCheck(RunCheck):
         if old.strong and made.strong and old.bytes == made.bytes and old.size == made.size:
             if old.block == made.block or (old.strong > CTA and made.strong > CTA):
                 return None
-        if not unordered(old, made, known.seen, row):
+        if not self._unordered(old, made, known.seen, row):
             return None
         return Verdict.of(old, made)
+
+    def _unordered(self, old: AccessRecord, made: AccessRecord, known: Rows, row: Row) -> int:
+        """`unordered`, with what is the same for all granules of an instruction looked up."""
+        ticks = row if old.warp == made.warp else known.get(old.warp)
+        if ticks is None:
+            return old.lanes
+        span = self._spans.get(id(ticks))
+        if span is None:
+            span = self._spans[id(ticks)] = ticks, int(ticks.min()), int(ticks.max())
+        _, least, most = span
+        if old.tick <= least:
+            return 0
+        if old.tick > most and old.warp != made.warp:
+            return old.lanes
+        return unordered(old, made, known, row)
+
+    def _forget(self, cell: Cell, made: AccessRecord, known: Rows, row: Row) -> None:
+        """Drop records that a write is ordered after: what races with them races with the write,
+        too.
+        """
+        cell.reads = [
+            r for r in cell.reads if r.bytes & ~made.bytes or self._unordered(r, made, known, row)
+        ]
+        if len(cell.writes) > MOST_RECORDS:
+            cell.writes = [
+                r
+                for r in cell.writes
+                if r is made or r.bytes & ~made.bytes or self._unordered(r, made, known, row)
+            ]
 
     def _of_lane(self, clock: WarpClock, lanes: int) -> ClockGroup:
         first = lanes & -lanes
@@ -358,7 +404,7 @@ class RaceCheck(RunCheck):
             return self._global
         found = self._shared.get(home.number)
         if found is None:
-            found = self._shared[home.number] = Cells(self._launched)
+            found = self._shared[home.number] = Cells(self._launched, self._window, shared=True)
         return found
 
     def _place(self, warp: int) -> WarpPlace:
@@ -425,19 +471,6 @@ def _same_data(step: ExecutedInstruction, touch: Touch, number: int, lanes: int)
             words.add(0 if row is None else int(row[lane]))
     low = {word & (1 << 8 * min(touch.size, 4)) - 1 for word in words}
     return len(low) == 1
-
-
-def _forget(cell: Cell, made: AccessRecord, known: Rows, row: Row) -> None:
-    """Drop records that a write is ordered after: what races with them races with the write,
-    too.
-    """
-    cell.reads = [r for r in cell.reads if r.bytes & ~made.bytes or unordered(r, made, known, row)]
-    if len(cell.writes) > MOST_RECORDS:
-        cell.writes = [
-            r
-            for r in cell.writes
-            if r is made or r.bytes & ~made.bytes or unordered(r, made, known, row)
-        ]
 
 
 def emulated_atomics(instructions: Sequence[tuple[int, Any]]) -> frozenset[int]:

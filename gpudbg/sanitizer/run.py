@@ -40,6 +40,7 @@ from gpudbg.sanitizer.monitor import Monitor, RefusedMonitor, RunCheck
 from gpudbg.sanitizer.performance import PerformanceCheck
 from gpudbg.sanitizer.placed_code import BySymbol, PlacedCode
 from gpudbg.sanitizer.places import AccessPlaces
+from gpudbg.sanitizer.race_window import RaceWindow, Suspects, WrittenGranules
 from gpudbg.sanitizer.races import RaceCheck, emulated_atomics
 from gpudbg.sanitizer.register_pool import RegisterPoolCheck
 from gpudbg.sanitizer.report import CheckReport
@@ -51,7 +52,13 @@ from gpudbg.sanitizer.schedules import (
     plan_of,
     shortened,
 )
-from gpudbg.sanitizer.screening import can_screen, screening_of
+from gpudbg.sanitizer.screening import (
+    MOST_PAGES,
+    PAGE_GRANULES,
+    allocated_pages,
+    can_screen,
+    screening_of,
+)
 from gpudbg.sanitizer.settings import DEFAULTS, CheckSettings
 from gpudbg.sanitizer.stop_findings import add_error
 from gpudbg.sanitizer.suppressions import Suppressions
@@ -63,6 +70,7 @@ from gpudbg.sanitizer.symbol_bounds import SymbolBoundsCheck
 from gpudbg.sanitizer.views import ViewCheck, promised, storage_of
 from gpudbg.sanitizer.warpgroups import PRODUCTS, WarpgroupCheck
 from gpudbg.sm.launch import system_shared
+from gpudbg.sm.observer import Observer
 
 if TYPE_CHECKING:
     from gpudbg.debug.session import DebugSession
@@ -308,6 +316,8 @@ class _Run:
     freed: set[Any] = field(default_factory=set)
     unfinished: list[AsyncRaceCheck] = field(default_factory=list)
     screening: bool = True
+    suspects: Suspects | None = None
+    screened: int = 0
     stops: list[Stop] = field(default_factory=list)
     outcome: RunOutcome = RunOutcome((), (), 0)
 
@@ -356,6 +366,7 @@ class _Run:
         with the launch at its beginning again.
         """
         checks = self.settings.checks
+        self.suspects = None
         instructions = PlacedCode.of(session).instructions
         if not self._screens(session) or not can_screen(session, instructions, checks):
             return None
@@ -386,6 +397,8 @@ class _Run:
             if "init" in checks:
                 self._shadow().written()
             return stop
+        if isinstance(stop, ExitStop) and not stop.errors:
+            self.suspects, self.screened = screening.suspects(), stop.instructions
         session.restart()
         session.forget_interrupt()
         self.launches.started(session)
@@ -438,7 +451,8 @@ class _Run:
         performance = PerformanceCheck(places)
         sites = HeapSites(places, self.launches.program.device.gpu.memory)
         sites.made |= self.heap
-        members = self._members(session, places, sites)
+        window = RaceWindow(self.suspects, bounded=not any(self.launches.overlap))
+        members = self._members(session, places, sites, window)
         if self.settings.performance:
             members.append(performance)
         layout = self.launches.program.device.gpu.layout
@@ -464,7 +478,66 @@ class _Run:
         self.freed |= set(sites.freed)
         self._count(session, stop)
         self.sites += performance.sites()
-        return self._finish(session, stop, places)
+        going = self._finish(session, stop, places)
+        if "race" in self.settings.checks:
+            self._rest(session, places, window, stop)
+        return going
+
+    def _rest(
+        self, session: DebugSession, places: AccessPlaces, window: RaceWindow, stop: Stop
+    ) -> None:
+        """Look for races in memory of which the first exact pass kept no records: the launch is run
+        again, as often as that takes.
+        """
+        differs = self.suspects is not None and self.screened != stop.instructions
+        if window.high is not None and window.suspects is None:
+            window.suspects = self._written(session, places)
+        while True:
+            while window.next():
+                if not self._again(session, places, self._race_checks(session, places, window)):
+                    return
+            if not differs:
+                return
+            # The first pass took other ways: what it did not suspect may race on these.
+            differs = False
+            window.others()
+            if not self._again(session, places, self._race_checks(session, places, window)):
+                return
+
+    def _again(
+        self, session: DebugSession, places: AccessPlaces, checks: Sequence[RunCheck],
+        *beside: Observer,
+    ) -> bool:  # fmt: skip
+        """Run a launch once more from its beginning. Returns False where no time is left."""
+        session.restart()
+        self.launches.started(session)
+        device = self.launches.program.device
+        # The heap's blocks are made again.
+        sites = HeapSites(places, device.gpu.memory)
+        monitor = Monitor([sites, *checks], device.gpu.layout)
+        with ExitStack() as listening:
+            listening.enter_context(self.launches.stopper.watching(session))
+            for observer in (monitor, *beside):
+                listening.enter_context(session.subscribe(observer))
+            session.runner.run(self.settings.max_instructions, prove_hangs=True, early=True)
+            monitor.finish()
+        self.heap |= sites.made
+        self.freed |= set(sites.freed)
+        why = self.launches.stopper.why
+        if why and why not in self.faults:
+            self.faults.append(why)
+        return not why
+
+    def _written(self, session: DebugSession, places: AccessPlaces) -> Suspects | None:
+        """The granules of global memory that a launch writes; None: it is not known."""
+        first, pages = allocated_pages(self.launches.program.device.gpu.memory)
+        if pages > MOST_PAGES:
+            return None
+        bits = np.zeros(pages * PAGE_GRANULES // 8, np.uint8)
+        first *= PAGE_GRANULES
+        if not self._again(session, places, (), WrittenGranules(first, bits)):
+            return None
+        return Suspects(None, first, bits)
 
     def _only_refused(self, session: DebugSession, members: Sequence[RunCheck]) -> bool:
         """Whether refused accesses are all there is to find, so that compiled code may run."""
@@ -475,7 +548,7 @@ class _Run:
         return not {"malloc", "free"} & set(session.launch.image.externs.values())
 
     def _members(
-        self, session: DebugSession, places: AccessPlaces, sites: HeapSites
+        self, session: DebugSession, places: AccessPlaces, sites: HeapSites, window: RaceWindow
     ) -> list[RunCheck]:
         settings, findings = self.settings, self.findings
         memory = self.launches.program.device.gpu.memory
@@ -488,40 +561,20 @@ class _Run:
             if symbols is None or symbols[1]:
                 known = SymbolAddresses.of(session) if symbols is None else symbols[0]
                 members.append(SymbolBoundsCheck(findings, places, memory, known))
-        lock_step = not is_wide(self.launches.program.device.arch)
-        config = session.grid.launched.config
-        if not lock_step and ("race" in settings.checks or "sync" in settings.checks):
+        if is_wide(self.launches.program.device.arch) and (
+            "race" in settings.checks or "sync" in settings.checks
+        ):
             sync = MbarrierFindings(findings, places) if "sync" in settings.checks else None
             number = len(self.launched)
             if not (number < len(self.launches.overlap) and self.launches.overlap[number]):
                 # An ordinary launch begins only after all earlier ones have ended.
                 self.unfinished.clear()
             code = PlacedCode.of(session).instructions
-            beside = AsyncRaceCheck(
-                findings, places, memory, emulated=emulated_atomics(code),
-                handed=hand_overs(code, self.launches.program.device.arch),
-                volatile_data=settings.volatile_data, races="race" in settings.checks, sync=sync,
-                before=self.unfinished, masks=masks_of_converged(code),
-                grid=config.grid, block=config.block,
-            )  # fmt: skip
+            beside = self._async_check(session, places, window, sync, self.unfinished)
             self.unfinished.append(beside)
             members += [beside, *self._groups(session, places, code)]
         elif "race" in settings.checks:
-            emulated = emulated_atomics(PlacedCode.of(session).instructions)
-            members.append(
-                RaceCheck(
-                    findings, places, memory, lock_step=lock_step, emulated=emulated,
-                    volatile_data=settings.volatile_data, grid=config.grid, block=config.block,
-                )
-            )  # fmt: skip
-            if settings.portability and lock_step:
-                members.append(
-                    RaceCheck(
-                        findings, places, memory, lock_step=False, emulated=emulated,
-                        volatile_data=settings.volatile_data, portable_only=True,
-                        grid=config.grid, block=config.block,
-                    )
-                )  # fmt: skip
+            members += self._race_checks(session, places, window)
         if "init" in settings.checks:
             shadow = self._shadow()
             members.append(
@@ -538,6 +591,37 @@ class _Run:
         if "sync" in settings.checks:
             members.append(BarrierCheck(findings, places))
         return members
+
+    def _race_checks(
+        self, session: DebugSession, places: AccessPlaces, window: RaceWindow
+    ) -> list[RunCheck]:
+        """What looks for races of one pass in the granules of a window."""
+        settings, device = self.settings, self.launches.program.device
+        config = session.grid.launched.config
+        if is_wide(device.arch):
+            return [self._async_check(session, places, window, None, ())]
+        emulated = emulated_atomics(PlacedCode.of(session).instructions)
+        return [
+            RaceCheck(
+                self.findings, places, device.gpu.memory, lock_step=not portable,
+                portable_only=portable, emulated=emulated, volatile_data=settings.volatile_data,
+                grid=config.grid, block=config.block, window=window,
+            )
+            for portable in (False, *([True] if settings.portability else []))
+        ]  # fmt: skip
+
+    def _async_check(
+        self, session: DebugSession, places: AccessPlaces, window: RaceWindow,
+        sync: MbarrierFindings | None, before: Sequence[AsyncRaceCheck],
+    ) -> AsyncRaceCheck:  # fmt: skip
+        settings, device = self.settings, self.launches.program.device
+        code, config = PlacedCode.of(session).instructions, session.grid.launched.config
+        return AsyncRaceCheck(
+            self.findings, places, device.gpu.memory, emulated=emulated_atomics(code),
+            handed=hand_overs(code, device.arch), volatile_data=settings.volatile_data,
+            races="race" in settings.checks, sync=sync, before=before,
+            masks=masks_of_converged(code), grid=config.grid, block=config.block, window=window,
+        )  # fmt: skip
 
     def _groups(
         self, session: DebugSession, places: AccessPlaces, code: Sequence[tuple[int, Any]]

@@ -4,7 +4,8 @@ Compiled code writes rows of accesses, barriers and shuffles; a compiled functio
 (`sm/engines/llvm/runtime/screening.py`) holds them against shadow memory and answers "cannot be" or
 "may be".  Where it cannot, the launch is done; else it is launched again from its beginning and
 checked exactly, one instruction at a time, which also makes the report.  So a verdict is always the
-exact one, and clean launches, which are most, cost little.
+exact one, and clean launches, which are most, cost little.  Where races are looked for, the pass
+goes on after a suspicion, for the exact one keeps records only of memory that may race.
 
 Shadow memory is 24 bytes for every four of shared memory and of the pages of global memory that are
 touched.
@@ -28,6 +29,7 @@ from gpudbg.mem.pages import address_of
 from gpudbg.sanitizer.assignment import reads_unwritten
 from gpudbg.sanitizer.facts import GPU, facts_of
 from gpudbg.sanitizer.hand_over import masks_of_converged
+from gpudbg.sanitizer.race_window import Suspects
 from gpudbg.sm.engines.llvm import build
 from gpudbg.sm.engines.llvm.runtime import screening as code
 from gpudbg.sm.engines.llvm.runtime import screening_words as words
@@ -36,7 +38,7 @@ from gpudbg.sm.observer import Observer
 
 if TYPE_CHECKING:
     from gpudbg.debug.session import DebugSession
-    from gpudbg.mem.device import Allocation
+    from gpudbg.mem.device import Allocation, DeviceMemory
     from gpudbg.mem.faults import MemoryFault
     from gpudbg.sanitizer.symbol_addresses import SymbolRows
     from gpudbg.sm.state import WarpState
@@ -50,7 +52,9 @@ _CHUNK: Final = 256
 """Pages of shadow memory provided at a time (6 MiB, of which the host commits what is touched)."""
 _HOST_PAGE: Final = 4096
 _MOST_CTAS: Final = 1 << 24
-_MOST_PAGES: Final = 1 << 24
+PAGE_GRANULES: Final = 1 << words.PAGE_SHIFT - 2
+"""Granules of four bytes of a page of memory."""
+MOST_PAGES: Final = 1 << 24
 """Most pages of memory between the first and last allocation (64 GiB): one pointer each."""
 _BESIDE: Final = frozenset(
     (
@@ -126,7 +130,7 @@ def can_screen(session: DebugSession, instructions: Code, checks: Sequence[str])
             return False
         if insn.op == "ATOMS" and "ARRIVE" in insn.text():
             return False
-    if _pages(session)[1] > _MOST_PAGES or masks_of_converged(reached):
+    if allocated_pages(session.grid.gpu.memory)[1] > MOST_PAGES or masks_of_converged(reached):
         return False
     kernel = session.launch.kernel
     return "init" not in checks or not reads_unwritten(
@@ -134,9 +138,9 @@ def can_screen(session: DebugSession, instructions: Code, checks: Sequence[str])
     )
 
 
-def _pages(session: DebugSession) -> tuple[int, int]:
+def allocated_pages(memory: DeviceMemory) -> tuple[int, int]:
     """(first allocated page, number of pages to the last one)."""
-    found = list(session.grid.gpu.memory.allocations())
+    found = list(memory.allocations())
     if not found:
         return 0, 0
     low = min(a.base for a in found) >> words.PAGE_SHIFT
@@ -192,6 +196,9 @@ class Screening(Observer):
         if "memory" in checks:
             kernel, arch = session.launch.kernel, session.grid.gpu.arch
             fields["system_shared"] = system_shared(kernel, arch)
+        # Where races are looked for, the pass goes on for all granules that may have some.
+        last = ("too_long",) if "race" in checks else code.REASONS
+        fields["final"] = sum(1 << code.REASONS.index(reason) for reason in last)
         fields |= self._places(session)
         fields |= self._flags(session, instructions, emulated, volatile_data)
         rows = [(a.base, a.end, self._keep(row.copy())) for a, row in undefined]
@@ -213,13 +220,17 @@ class Screening(Observer):
         config, windows = grid.launched.config, grid.gpu.layout
         slots = limits_of(grid.gpu.arch).warps
         all_slots = slots * len(grid.launched.sms)
-        first, count = _pages(session)
+        first, count = allocated_pages(grid.gpu.memory)
         stride = words.GRANULE_BYTES * ((config.shared_bytes + 3) // 4)
         high, low, start = LocalMemory.ranges(config.local_bytes, config.local_low)
         local = 32 * ((high + low + 3) // 4)
         threads = config.block[0] * config.block[1] * config.block[2]
         left = threads - 32 * (config.warps - 1)
+        self._suspects = np.zeros(count * PAGE_GRANULES // 8, np.uint8)
+        self._shared_suspects = np.zeros(config.shared_bytes // 32 + 1, np.uint8)
         return {
+            "suspects": address_of(self._suspects),
+            "shared_suspects": address_of(self._shared_suspects),
             "first_page": first,
             "pages": self._table(8 * count),
             "page_count": count,
@@ -265,17 +276,21 @@ class Screening(Observer):
         if self._over:
             # The answer is final.
             return
-        if self._symbols and self._symbols.outside(rows):
+        if self._symbols and not self._left and self._symbols.outside(rows):
             self._left = True
-            self._over = True
-            self._end()
-            return
+            self._end_unless_going()
         while at < count:
             at = self._call(address_of(self._words), address_of(rows), at, count)
             if at < count:
                 self._give_pages()
-        if self._field("found"):
+        if self._field("found") & self._field("final"):
             # The exact checks begin again: the rest of this pass is of no use.
+            self._over = True
+            self._end()
+
+    def _end_unless_going(self) -> None:
+        """Something is suspect: only the granules that may race are still of use."""
+        if not self._field("races"):
             self._over = True
             self._end()
 
@@ -286,8 +301,8 @@ class Screening(Observer):
         return self._call.loaded.address(code.DRAIN), address_of(self._words)  # type: ignore[attr-defined]
 
     def refused(self, warp: WarpState, fault: MemoryFault, access: str, size: int) -> None:
-        self._refused = self._over = True
-        self._end()
+        self._refused = True
+        self._end_unless_going()
 
     def finish(self) -> None:
         """Called at the end of the launch: a barrier may still wait for warps that have exited."""
@@ -315,6 +330,16 @@ class Screening(Observer):
         found = self._field("found")
         beside = {"refused": self._refused, "symbol": self._left}
         return (*self._reasons(found), *(name for name, held in beside.items() if held))
+
+    def suspects(self) -> Suspects | None:
+        """The granules that may race; None: the launch was not looked at to its end."""
+        if not self._field("races") or self._over:
+            return None
+        kept = next(k for k in self._kept if address_of(k) == self._field("pages"))
+        pages = int(np.count_nonzero(kept))
+        first = self._field("first_page") * PAGE_GRANULES
+        touched = (pages << words.PAGE_SHIFT) + self._field("shared_bytes")
+        return Suspects(self._shared_suspects, first, self._suspects, touched)
 
     @staticmethod
     def _reasons(found: int) -> Iterator[str]:

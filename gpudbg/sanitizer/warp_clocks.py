@@ -27,6 +27,7 @@ class ClockGroup:
         lanes: mask.
         own: of the warp's own lanes, ticks up to which their work is known.
         known: all lanes of the group are known up to this tick beside what `own` says.
+        applied: the last `known` that `own` contains.
         heard: what was released and is part of the knowledge, by identity: a loop that waits reads
             the same again and again.
     """
@@ -35,6 +36,7 @@ class ClockGroup:
     own: Row
     knowledge: Knowledge
     known: int = 0
+    applied: int = 0
     heard: dict[int, object] = field(default_factory=dict)
 
     def hears(self, release: object) -> bool:
@@ -48,8 +50,9 @@ class ClockGroup:
 
     def row(self) -> Row:
         """The clock row of the warp's own lanes."""
-        if self.known:
+        if self.known > self.applied:
             np.maximum(self.own, self.known, out=self.own, where=bools(self.lanes))
+            self.applied = self.known
         return self.own
 
     def copy(self, lanes: int) -> ClockGroup:

@@ -10,8 +10,13 @@ import pytest
 from gpudbg.sanitizer.launched_warps import MOST_WARPS, LaunchedWarps, WarpPlace
 from gpudbg.sanitizer.race_cells import Cells
 from gpudbg.sanitizer.race_records import AccessRecord, Cell
+from gpudbg.sanitizer.race_window import RaceWindow
 
 LAUNCHED = LaunchedWarps(1 << 30, (5, 3, 2), (40, 2, 1))
+
+
+def cells_of_memory() -> Cells:
+    return Cells(LAUNCHED, RaceWindow(), shared=False)
 
 
 def record(dice: random.Random, kind: str) -> AccessRecord:
@@ -27,7 +32,7 @@ def record(dice: random.Random, kind: str) -> AccessRecord:
 
 
 def test_packed_records_are_those_that_were_put() -> None:
-    dice, cells, known = random.Random(3), Cells(LAUNCHED), {}
+    dice, cells, known = random.Random(3), cells_of_memory(), {}
     for _ in range(4000):
         number = dice.randrange(600) * 7
         cell = Cell(
@@ -46,7 +51,7 @@ def test_packed_records_are_those_that_were_put() -> None:
 
 
 def test_bytes_of_neighbouring_lanes_are_one_word() -> None:
-    cells = Cells(LAUNCHED)
+    cells = cells_of_memory()
     one = replace(record(random.Random(1), "store"), value=7, size=1)
     writes = [replace(one, lanes=16 << n, bytes=1 << n) for n in range(4)]
     cells.put(4, Cell(writes * 4, []))
@@ -59,7 +64,7 @@ def test_bytes_of_neighbouring_lanes_are_one_word() -> None:
 
 @pytest.mark.parametrize("more", [{"strong": 2}, {"lanes": 0x11}, {"tick": 1 << 20}])
 def test_others_are_kept_as_they_are(more: dict[str, int]) -> None:
-    cells, dice = Cells(LAUNCHED), random.Random(5)
+    cells, dice = cells_of_memory(), random.Random(5)
     plain = record(dice, "load")
     cells.put(9, Cell([], [plain]))
     cell = Cell([replace(plain, kind="store", **more)], [plain])  # type: ignore[arg-type]

@@ -96,7 +96,11 @@ class Clocks:
     tick: int = 0
     past: dict[Any, list[Any]] = field(default_factory=dict)
     arrived: dict[int, set[int]] = field(default_factory=dict)
-    raced: bool = False
+    granules: set[tuple[str, int]] = field(default_factory=set)
+
+    @property
+    def raced(self) -> bool:
+        return bool(self.granules)
 
     def clock(self, who: tuple[int, int, int]) -> dict[Any, int]:
         return self.now.setdefault(who, {})
@@ -130,7 +134,8 @@ class Clocks:
                         continue
                     if kind == before == "atomic" and (at, bytes_) == (address, size):
                         continue
-                    self.raced |= self.clock(who).get(other, 0) < tick
+                    if self.clock(who).get(other, 0) < tick:
+                        self.granules.add((space, byte >> 2))
             for byte in range(address, address + size):
                 key = (space, cta if space == "shared" else None, byte)
                 self.past[key].append((who, self.tick, kind, address, size))
@@ -151,14 +156,15 @@ class Clocks:
 
 def made(lock_step: bool, lanes: int) -> tuple[Any, list[Any]]:
     """What the function is given, and what must be kept with it."""
-    kept = [np.zeros(1 << 16, np.int64) for _ in range(5)]
-    shared, pages, ctas, pool, flags = (address_of(k) for k in kept)
+    kept = [np.zeros(1 << 16, np.int64) for _ in range(7)]
+    shared, pages, ctas, pool, flags, suspects, shared_suspects = (address_of(k) for k in kept)
     fields = dict.fromkeys(code.FIELDS, 0) | {
         "first_page": MEMORY >> 12, "pages": pages, "page_count": 1, "pool": pool,
         "pool_end": pool + 4 * PAGE_BYTES, "shared": shared, "shared_stride": 4096,
         "shared_bytes": 16 + 16 * lanes, "ctas": ctas, "slots": 64, "warps": WARPS,
         "last_valid": (1 << lanes) - 1, "code": CODE, "flags": flags, "lock_step": lock_step,
         "window": 1 << 40, "local_window": 1 << 41, "races": 1,
+        "suspects": suspects, "shared_suspects": shared_suspects,
     }  # fmt: skip
     return np.array([int(fields[n]) for n in code.FIELDS], np.int64), kept
 
@@ -260,9 +266,13 @@ def test_it_misses_no_race_of_random_accesses(lanes: int, runs: int) -> None:
         assert call(address_of(words), address_of(table), 0, len(rows)) == len(rows)
         suspects = bool(words[code.FIELD["found"] // 8])
         assert suspects or not model.raced, (n, lock_step, rows)
+        # Shared memory is marked by offset, whichever CTA it is of; the model knows no base.
+        marks = {"shared": kept[6], "global": kept[5]}
+        for space, granule in model.granules:
+            assert int(marks[space][granule >> 6]) >> (granule & 63) & 1, (n, space, granule, rows)
         races += model.raced
         passed += not suspects
-        assert len(kept) == 5
+        assert len(kept) == 7
     assert races > runs // 5
     assert passed > runs // 5
 
@@ -287,7 +297,7 @@ def judged(
         model.access(0, warp, dict.fromkeys(lanes, 0), kind, size, space, active)
     table = np.array(rows)
     assert _function()(address_of(words), address_of(table), 0, len(rows)) == len(rows)
-    assert len(kept) == 5
+    assert len(kept) == 7
     return bool(words[code.FIELD["found"] // 8]), model.raced
 
 

@@ -58,7 +58,8 @@ FIELDS: Final = (
     "shared_bytes", "ctas", "slots", "warps", "last_valid", "code", "flags", "lock_step",
     "window", "window_bytes", "local_window", "undefined", "undefined_count", "local",
     "local_stride", "local_low", "local_start", "local_bytes", "races", "definedness", "barriers",
-    "system_shared", "found", "found_at", "found_address", "done",
+    "system_shared", "suspects", "shared_suspects", "final", "found", "found_at", "found_address",
+    "done",
 )  # fmt: skip
 """Words that the function is given and returns, 64 bits each:
 
@@ -75,6 +76,9 @@ undefined, undefined_count: rows of (begin, end, bytes that are not 0 where unde
 local and the rest: bytes that were written of local memory, a byte of bits for a word of a lane.
 races, definedness, barriers: whether to look for them.
 system_shared: bytes at the begin of shared memory that nobody may touch.
+suspects, shared_suspects: a bit for every four bytes of memory from the first page on, and of a
+    CTA's shared memory: an access to them may race; final: reasons after which the rest is of no
+    use.
 found, found_at, found_address: reasons (`REASONS`) that were found, pc and address of the first.
 done: rows of the buffer that were looked at before it was left.
 """
@@ -90,12 +94,15 @@ all lanes.
 """
 
 WARP_BYTES: Final = 16
-CTA_BYTES: Final = 64 + 32 * WARP_BYTES
+CTA_BYTES: Final = 72 + 32 * WARP_BYTES
 """Of a resident CTA: its number + 1, its count, the count at its last barrier, who has arrived,
-pc of the first that did, its shared words, bytes of its shared memory never written,
-whether `screening_near` judges that; of each warp: lanes of the last access (all where all
-were active), counts when those lanes began, when all lanes were last together, at `__syncwarp`."""
-_NUMBER, _COUNT, _BARRIER, _ARRIVED, _PC, _SHARED, _UNWRITTEN, _NEAR, _WARPS = range(0, 72, 8)
+pc of the first that did, its shared words, bytes of its shared memory never written, whether
+`screening_near` judges that, whether its barriers are taken for no orders; of each warp: lanes of
+the last access (all where all were active), counts when those lanes began, when all lanes were last
+together, at `__syncwarp`."""
+(
+    _NUMBER, _COUNT, _BARRIER, _ARRIVED, _PC, _SHARED, _UNWRITTEN, _NEAR, _VOID, _WARPS,
+) = range(0, 80, 8)  # fmt: skip
 _LAST, _BEGAN, _TOGETHER, _SYNCED = range(0, 16, 4)
 
 LATEST: Final = (1 << 24) - 64
@@ -226,7 +233,7 @@ class Screen:
                 # This warp goes on while others of the CTA have not arrived.
                 state.store(64, 0, _ARRIVED)
                 with self._when(self._barriers | self._races):
-                    self._found("barrier", pc)
+                    self._unequal(state, pc)
             last = warp.equals(self._field("warps") - 1)
             valid = last.select(self._field("last_valid").trunc(32), Int(ir, 32, -1))
             together = (third & 1).differs(0) | lanes.equals(valid)
@@ -304,13 +311,14 @@ class Screen:
             with self._when(arrived.equals(0)):
                 state.store(64, pc, _PC)
             with self._when(asked & (~whole | state.load(64, _PC).differs(pc))):
-                self._found("barrier", pc)
+                self._unequal(state, pc)
             now = arrived | Int(self.ir, 64, 1) << warp
             state.store(64, now, _ARRIVED)
             all_ = (Int(self.ir, 64, 1) << self._field("warps")) - 1
             with self._when(now.equals(all_)):
                 state.store(64, 0, _ARRIVED)
-                state.store(64, self._tick(state, pc), _BARRIER)
+                with self._when(state.load(64, _VOID).equals(0)):
+                    state.store(64, self._tick(state, pc), _BARRIER)
         with self._when(which.equals(SYNCS.index("other_barrier")) & asked):
             self._found("barrier", pc)
         with self._when(which.equals(SYNCS.index("warp")) & whole & ~self._lock_step):
@@ -322,6 +330,11 @@ class Screen:
             self._found("barrier", pc)
         with self._when(which.equals(SYNCS.index("shuffle")) & lanes.differs(-1) & self._barriers):
             self._found("shuffle", pc)
+
+    def _unequal(self, state: TypedPointer, pc: Int) -> None:
+        """Threads of a CTA do not all come to a barrier: from now on none is taken for an order."""
+        self._found("barrier", pc)
+        state.store(64, 1, _VOID)
 
     # ---- accesses ----------------------------------------------------------------------
     def _access(self, row: _Row, rows: TypedPointer, space: Int, kind: Int, at: Variable) -> None:
@@ -380,9 +393,37 @@ class Screen:
             given = ir.get("<32 x i64>", rows.at(8 * WORDS).ref, 0, 8)
             words.judge(self._near_access(row, atomic, count.trunc(32)), given)
             with self._when(words.raced.get()):
-                self._found("race", row.pc, 0)
+                self._all_suspect(row, rows)
             ir.unless(str(words.right.get().ref), judged)
         self._leave_near(row)
+
+    def _all_suspect(self, row: _Row, rows: TypedPointer) -> None:
+        """All shared memory that an access touches may race."""
+        left = Variable(self.ir, 32, row.lanes)
+        with self.ir.loop() as (_, done):
+            lanes = left.get()
+            self.ir.unless(str(lanes.equals(0).ref), done)
+            lane = Int(
+                self.ir, 32, self.ir.op(f"call i32 @llvm.cttz.i32(i32 {lanes.ref}, i1 true)")
+            )
+            left.set(lanes & (lanes - 1))
+            number = rows.at((lane.zext(64) << 3) + 8 * WORDS).load(64) >> 2
+            at = Variable(self.ir, 64, 0)
+            with self.ir.loop() as (_, out):
+                self.ir.unless(str(((at.get() << 2) >= row.size).ref), out)
+                self._race(row, Int(self.ir, 1, -1), number + at.get())
+                at.set(at.get() + 1)
+
+    def _race(self, row: _Row, shared: Int, number: Int) -> None:
+        """An access to a granule may race."""
+        self._found("race", row.pc, number << 2)
+        first = self._field("first_page") << PAGE_SHIFT - 2
+        table = shared.select(self._field("shared_suspects"), self._field("suspects"))
+        bit = shared.select(number, number - first)
+        place = self.ir.op(f"inttoptr i64 {(table + (bit >> 3)).ref} to ptr")
+        marks = TypedPointer(self.ir, place)
+        mark = (Int(self.ir, 64, 1) << (bit & 7)).trunc(8)
+        marks.store(8, marks.load(8) | mark)
 
     def _near_access(self, row: _Row, atomic: Int, count: Int) -> NearAccess:
         state, own = row.state, row.own
@@ -653,7 +694,7 @@ class Screen:
             missing = (bits & ~(write >> MASK_SHIFT)).differs(0) & atomic.equals(0)
             with self._when(missing):
                 self._undefined(row, shared, number, bits)
-        self._conflicts(row, (write, read, atomic), bits, lane, number)
+        self._conflicts(row, (write, read, atomic), bits, lane, (shared, number))
         strong, plain, after = ir.fresh("strong"), ir.fresh("plain"), ir.fresh("kept")
         ir.choose(str(row.strong.ref), strong, plain)
         ir.label(strong)
@@ -679,29 +720,31 @@ class Screen:
         ir.label(after)
 
     def _conflicts(
-        self, row: _Row, words: tuple[Int, Int, Int], bits: Int, lane: Int, number: Int
+        self, row: _Row, words: tuple[Int, Int, Int], bits: Int, lane: Int, place: tuple[Int, Int]
     ) -> None:
         """Compare an access with the last write, reads and strong accesses of its granule."""
         write, read, atomic = words
         meets = (write >> MASK_SHIFT & bits).differs(0)
-        self._race_unless(meets, write, row, lane, number)
+        self._race_unless(meets, write, row, lane, place)
         # Strong accesses conflict where sizes differ, or where they overlap plain accesses.
         assert row.made is not None
         sized = row.strong & (atomic >> MASK_SHIFT).equals(row.made.code >> MASK_SHIFT)
-        self._race_unless(atomic.differs(0) & ~sized, atomic, row, lane, number)
+        self._race_unless(atomic.differs(0) & ~sized, atomic, row, lane, place)
         read_meets = row.writes & (read >> MASK_SHIFT & bits).differs(0)
-        self._race_unless(read_meets, read, row, lane, number)
+        self._race_unless(read_meets, read, row, lane, place)
         # Reads through the read-only cache conflict with any write, whatever the order.
         path = row.read_only & (meets | atomic.differs(0))
         path = path | (read_meets & (read >> RO_BIT & 1).differs(0))
         with self._when(path & self._races):
-            self._found("race", row.pc, number << 2)
+            self._race(row, *place)
 
-    def _race_unless(self, meets: Int, word: Int, row: _Row, lane: Int, number: Int) -> None:
+    def _race_unless(
+        self, meets: Int, word: Int, row: _Row, lane: Int, place: tuple[Int, Int]
+    ) -> None:
         """Report a race where bytes overlap, unless the earlier accesses happen before this one."""
         maybe = meets & self._races & ~self._before_barrier(word, row)
         with self._when(maybe), self._when(~self._ordered(word, row, lane)):
-            self._found("race", row.pc, number << 2)
+            self._race(row, *place)
 
     def _held(self, word: Int, row: _Row, shared: Int) -> Int:
         """A shadow word; 0 where it belongs to a CTA that was in this slot before."""
@@ -793,7 +836,7 @@ class Screen:
 
 def drain_text() -> str:
     """`i1 gpudbg_screen_drain(ctx, buffer)`: look at all rows of a buffer, whose first word is
-    their number, and empty it; false: something was found, or a page is wanted."""
+    their number, and empty it; false: a final reason was found, or a page is wanted."""
     ir = Builder()
     ctx, buffer = TypedPointer(ir, "%ctx"), TypedPointer(ir, "%buffer")
     count, first = buffer.load(64), ctx.load(64, FIELD["done"])
@@ -801,7 +844,8 @@ def drain_text() -> str:
     given = f"ptr %ctx, ptr {rows.ref}, i64 {first.ref}, i64 {count.ref}"
     at = Int(ir, 64, ir.op(f"call i64 @{FUNCTION}({given})"))
     ctx.store(64, at, FIELD["done"])
-    going = at.equals(count) & ctx.load(64, FIELD["found"]).equals(0)
+    final = ctx.load(64, FIELD["found"]) & ctx.load(64, FIELD["final"])
+    going = at.equals(count) & final.equals(0)
     with ir.when(str(going.ref)):
         ctx.store(64, 0, FIELD["done"])
         buffer.store(64, 0)
