@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from gpudbg.architectures import is_wide
 from gpudbg.debug.attached import Attached
 from gpudbg.debug.symbols import Symbols
 from gpudbg.errors import CommandError, LoadError, UsageError
@@ -116,11 +117,18 @@ class SessionTraps(Attached["Inferior"]):
 
         Raises:
             LoadError, AssembleError: the file is no handler.
-            UsageError: no such function, or code for another architecture.
+            UsageError: no such function, code for another architecture, or sm_70 or later, for
+                which none can be installed.
             CommandError: a warp is inside the present handler.
         """
         inferior = self._inferior
         gpu = inferior.grid.gpu
+        if is_wide(gpu.arch):
+            raise UsageError(
+                f"{gpu.arch} takes no trap handler: how one returns there is not public",
+                "errors and traps stop with their registers all the same (`info esr`; "
+                "`info policy trap-handlers-from-sm_70`)",
+            )
         if any(w.in_trap for w in inferior.grid.warps()):
             raise CommandError("a warp is inside the trap handler", "let it return first")
         found = choose(read_handler(source, gpu.arch), entry, gpu.arch)

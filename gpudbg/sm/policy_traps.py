@@ -21,6 +21,14 @@ TRAP_POLICIES: tuple[Policy, ...] = (
         "handler that ends in a pause (inferred from logged status words).",
     ),
     Policy(
+        "trap-handlers-from-sm_70",
+        "modelled",
+        "No trap handler can be installed on sm_70 and later. Errors, BPT.TRAP and stops go to the "
+        "debugger as without a handler, with the error registers and the port's words.",
+        "Public tools name an RTT on sm_70 to sm_86 alone, without operands, and no BPT.PAUSE; "
+        "which lanes enter, and what RTT restores of their groups, is not public.",
+    ),
+    Policy(
         "trap-entry",
         "inferred",
         "A warp that enters the handler has all its live lanes active, a TRAP token closes off "
