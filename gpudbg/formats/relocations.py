@@ -126,6 +126,10 @@ TYPES: dict[int, RelocationType] = {
     102: RelocationType("R_CUDA_UNIFIED", (Patch(_G, 0, 64),)),
     103: RelocationType("R_CUDA_UNIFIED_32", (Patch(_G, 0, 32),), 4),
     **_bytes_of(_G, "R_CUDA_UNIFIED_8", 104),
+    112: _wide("UNIFIED32_LO_32", Patch(_G, 32, 32)),
+    113: _wide("UNIFIED32_HI_32", Patch(_G, 32, 32, 32)),
+    # Of `CALL.ABS R2 __UFT_OFFSET`: 0 where function pointers are addresses, as the linker has it.
+    114: _wide("ABS56_16_34", Patch(_A, 16, 8, 2), Patch(_A, 34, 48, 10)),
     **{
         number: RelocationType(f"R_CUDA_{name}", None)
         for number, name in {
@@ -167,6 +171,7 @@ TYPES: dict[int, RelocationType] = {
             68: "YIELD_OPCODE9_0",
             69: "YIELD_CLEAR_PRED4_87",
             100: "ABS20_44",
+            115: "CONST_FIELD22_37",
         }.items()
     },
 }

@@ -71,8 +71,9 @@ template <class Element, int Kind, cudaTextureReadMode Mode> struct texture;
 #include "host_math.cuh"
 """
 """clang's header of texture functions names a class that went with CUDA 12; it has no surfaces."""
-_OWN = ("surfaces.cuh", "host_math.cuh")
+_OWN = {name: name for name in ("surfaces.cuh", "host_math.cuh")}
 """Headers of ours: what nvcc gives a program and clang does not."""
+_OWN |= dict.fromkeys(("nvToolsExt.h", "nvtx3/nvToolsExt.h"), "nvtx_ranges.h")
 _UNKNOWN_ARCH = re.compile(r"unsupported CUDA gpu architecture|CUDA version .* does not support")
 _NO_HEADER = re.compile(r"^(.*):\d+:\d+: fatal error: '([^']+)' file not found$", re.MULTILINE)
 MOST_FOLDERS = 8
@@ -207,8 +208,9 @@ def make_installation(place: Path) -> None:
     for name in _WITH_KEYWORD:
         (place / WRAPPERS / name).write_text(_KEYWORD.format(name=name))
     (place / WRAPPERS / "__clang_cuda_texture_intrinsics.h").write_text(_TEXTURES)
-    for name in _OWN:
-        text = files(__package__).joinpath("native", name).read_text(encoding="utf-8")
+    (place / WRAPPERS / "nvtx3").mkdir()
+    for name, source in _OWN.items():
+        text = files(__package__).joinpath("native", source).read_text(encoding="utf-8")
         (place / WRAPPERS / name).write_text(text)
     (place / "version.txt").write_text(KNOWN_VERSION)
     _link(place / "bin" / "ptxas", ptxas)

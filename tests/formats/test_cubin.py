@@ -5,8 +5,10 @@ from __future__ import annotations
 import struct
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+import gpudbg
 from gpudbg.errors import LoadError
 from gpudbg.formats import nvinfo
 from gpudbg.formats.cubin import read_cubin
@@ -299,10 +301,19 @@ def test_segment_without_an_address() -> None:
         relocate(cubin("func_ptr"))
 
 
+def test_function_pointers_of_an_object_that_is_not_linked() -> None:
+    """Their calls name a table of functions, which only the linker of several GPUs' code makes."""
+    program = gpudbg.load(HERE / "steps.cubin", engine="step")
+    values = program.device.buffer(np.arange(32, dtype=np.int32))
+    with program.launch(block=32, args=[values]) as session:
+        session.run().check()
+    assert values[:4].tolist() == [1, 4, 5, 10]
+
+
 def test_relocation_types_are_all_named() -> None:
     assert type_name(42) == "R_CUDA_ABS32_20 (42)"
     assert type_name(4711) == "type 4711"
-    assert set(range(112)) <= set(TYPES)
+    assert set(range(116)) <= set(TYPES)
     names = [t.name for t in TYPES.values()]
     assert len(set(names)) == len(names)
 

@@ -40,7 +40,8 @@ def test_what_does_not_build_says_so_with_the_compilers_words(tmp_path: Path) ->
 
 
 def test_a_source_as_nvcc_takes_it_with_the_headers_of_its_project(tmp_path: Path) -> None:
-    """`__shared__` before `alignas`; a header in a folder that the project's build would name."""
+    """`__shared__` before `alignas`; a header in a folder that the project's build would name;
+    NVTX, which is in no wheel."""
     require_clang()
     source = tmp_path / "project" / "src" / "main.cu"
     header = tmp_path / "project" / "include" / "own" / "size.cuh"
@@ -49,6 +50,7 @@ def test_a_source_as_nvcc_takes_it_with_the_headers_of_its_project(tmp_path: Pat
     header.write_text("#pragma once\nconstexpr int SIZE = 64;\n")
     source.write_text(
         """#include <cstdio>
+#include <nvtx3/nvToolsExt.h>
 #include "own/size.cuh"
 __global__ void k(int *p) {
     __shared__ alignas(16) int tile[SIZE];
@@ -60,8 +62,10 @@ __global__ void k(int *p) {
 }
 int main() {
     int *p, got[SIZE];
+    nvtxRangePush("all of it");
     cudaMalloc(&p, sizeof got);
     k<<<1, SIZE, SIZE>>>(p);
+    nvtxRangePop();
     cudaMemcpy(got, p, sizeof got, cudaMemcpyDeviceToHost);
     printf("%d\\n", got[0]);
 }
