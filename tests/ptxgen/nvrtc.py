@@ -4,11 +4,19 @@ from __future__ import annotations
 
 import ctypes
 import os
+import sys
 
 
 def compile_cuda(text: str, target: str) -> bytes | str:
-    """The cubin, or the compiler's log."""
-    library = ctypes.CDLL(os.environ["GPUDBG_NVRTC"])
+    """The cubin, or the compiler's log.
+
+    Raises:
+        SystemExit: 2, NVRTC is not named.
+    """
+    if not (path := os.environ.get("GPUDBG_NVRTC")):
+        print(f"{target}: set GPUDBG_NVRTC to the path of libnvrtc.so.12", file=sys.stderr)
+        raise SystemExit(2)
+    library = ctypes.CDLL(path)
     program = ctypes.c_void_p()
     source = text.encode()
     library.nvrtcCreateProgram(ctypes.byref(program), source, b"in.cu", 0, None, None)

@@ -245,7 +245,10 @@ def main() -> int:
     parser.add_argument("--share", default="0/1", help="K/N: each Nth case from the Kth on")
     parser.add_argument("--save", type=Path, help="write what differs, and digests of all, there")
     options = parser.parse_args()
-    results = Results(options.pack, options.results)
+    try:
+        results = Results(options.pack, options.results)
+    except (OSError, zipfile.BadZipFile, KeyError, ValueError) as error:
+        parser.error(f"cannot read {options.pack} and {options.results}: {error}")
     model = Model(results.blobs, options.engine)
     bad = good = 0
     first, step = map(int, options.share.split("/"))

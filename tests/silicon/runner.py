@@ -293,13 +293,17 @@ def main() -> int:
         return 0
     if options.out is None:
         parser.error("where to write results: OUT.zip")
+    facts = about()
+    if facts["card"] == "unknown":
+        print(f"{path.name}: {facts['why'].strip().splitlines()[-1]}", file=sys.stderr)
+        return 2
     pack = Pack(path)
     results = Results(pack, options.keep)
     wanted: queue.Queue[int] = queue.Queue()
     for number, case in enumerate(pack.cases):
         if options.only in case["id"]:
             wanted.put(number)
-    facts, end = about(), time.monotonic() + options.limit
+    end = time.monotonic() + options.limit
     total = wanted.qsize()
     workers = [Worker(path, wanted, results.add, pack) for _ in range(options.jobs)]
     for worker in workers:

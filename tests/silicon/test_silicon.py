@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from tests.kernel_cases import Case, cases, run
 from tests.silicon.compare import differences, image_of, on_card, plain
 from tests.silicon.driver import Gpu, NoDriverError
+from tests.silicon.pack import Pack
 
 CASES = [case for case in cases("sm_75", "sm_80", "sm_90", "sm_120", faults=False) if plain(case)]
 
@@ -55,3 +60,18 @@ def test_which_cubins_a_card_runs(capability: tuple[int, int], arch: str, runs: 
     card = object.__new__(Gpu)
     card.capability = capability
     assert card.runs(arch) == runs
+
+
+def test_a_pack_and_its_judge_say_in_a_line_what_is_missing(tmp_path: Path) -> None:
+    """No driver, no file: exit status 2, no traceback."""
+    pack = Pack()
+    pack.write(tmp_path / "empty.pyz")
+    words = [sys.executable, str(tmp_path / "empty.pyz"), str(tmp_path / "out.zip")]
+    judge = [sys.executable, "-m", "tests.silicon.judge", "none.pyz", "none.zip"]
+    for command, said in ((words, "no CUDA driver"), (judge, "cannot read none.pyz")):
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+        if command is words and done.returncode == 0:
+            continue  # There is a card here.
+        assert done.returncode == 2
+        assert said in done.stderr
+        assert "Traceback" not in done.stderr
