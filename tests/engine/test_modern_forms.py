@@ -116,6 +116,29 @@ def test_forms_that_look_at_other_lanes(tmp_path: Path) -> None:
     assert not set(exits) & {"MATCH", "REDUX", "R2UR", "SHFL", "USEL", "UPOPC", "UFLO"}, exits
 
 
+def test_sums_of_halves_and_of_several_words(tmp_path: Path) -> None:
+    """f16 and bf16 with subnormals, overflow, infinities and NaNs; vectors of sm_90."""
+    special = np.array(
+        [0, 0x80008000, 0x7C007C00, 0xFC00FC00, 0x7E007E00, 0x00010001, 0x83FF03FF, 0x7BFF7BFF,
+         0x7F807F80, 0xFF7F7F7F, 0x04000400, 0x3C003C00], np.uint32,
+    )  # fmt: skip
+    lines = [
+        "IMAD.WIDE.U32 R40, R9, 0x4, R4",
+        "ATOMG.E.ADD.F16x2.RN.STRONG.GPU PT, R28, [R40+0x40], R10",
+        "ATOMG.E.ADD.BF16x2.RN.STRONG.GPU PT, R29, [R40+0x44], R11",
+        "ATOM.E.ADD.F16x2.RN.STRONG.GPU PT, R30, [R40+0x48], R12",
+        "REDG.E.ADD.F16x4.RN.STRONG.GPU desc[UR4][R40.64+0x50], R14",
+        "REDG.E.ADD.F32x4.FTZ.RN.STRONG.GPU desc[UR4][R40.64+0x60], R16",
+    ]
+    for seed in (1, 2):
+        held = data(seed)
+        if seed == 2:
+            held[:, 2:] = np.random.default_rng(seed).choice(special, (32, 30))
+        held[:, 1] = LANES // 2 * 32
+        exits = agree(lines, held, "sm_90", tmp_path)
+        assert sum(n for name, n in exits.items() if name[:4] in ("ATOM", "REDG")) <= 1, exits
+
+
 @pytest.mark.full(instead="test_forms_that_look_at_other_lanes")
 def test_conversions_of_the_uniform_datapath(tmp_path: Path) -> None:
     """UF2F and UFRND of sm_120 read what F2F and FRND read."""

@@ -27,6 +27,8 @@ def _updated(b: Body, op: str, kind: str, old: str, given: str, other: str) -> s
         return _float_sum(b, old, given)
     if kind == "F64":
         return _double_sum(b, old, given)
+    if kind in ("F16x2", "BF16x2"):
+        return _halves_sum(b, old, given, kind[0] == "B")
     if op == "ARRIVE":
         return _arrived_early(b, old)
     if op.startswith("MBARRIER"):
@@ -109,6 +111,66 @@ def _double_sum(b: Body, old: str, given: str) -> str:
         payload = ir.op(f"select i1 {nan}, i64 {bits}, i64 {payload}")
     nan = ir.op(f"fcmp uno double {total}, {total}")
     return ir.op(f"select i1 {nan}, i64 {payload}, i64 {ir.op(f'bitcast double {total} to i64')}")
+
+
+def _halves_sum(b: Body, old: str, given: str, brain: bool) -> str:
+    """Sums of both halves of two words, as f16 or bf16."""
+    x, y = Int(b.ir, 32, old), Int(b.ir, 32, given)
+    made = []
+    for shift in (0, 16):
+        parts = [(value >> shift) & 0xFFFF for value in (x, y)]
+        made.append(_brain_sum(b, *parts) if brain else _half_sum(b, *parts))
+    return str((made[0] | (made[1] << 16)).ref)
+
+
+def _half_sum(b: Body, x: Int, y: Int) -> Int:
+    """The f16 sum of two f16: that in f32, which has more than twice their bits, rounded again."""
+    ir = b.ir
+    values = [_widened(b, part) for part in (x, y)]
+    total = ir.op(f"fadd float {values[0]}, {values[1]}")
+    bits = Int(ir, 32, ir.op(f"bitcast float {total} to i32"))
+    sign, size = (bits >> 16) & 0x8000, bits & 0x7FFFFFFF
+    even = (size >> 13) & 1
+    usual = (size + even + (0xFFF + (15 - 127 << 23) & 0xFFFFFFFF)) >> 13
+    # Below 2**-14 the processor rounds: one half has its last bit where an f16 has it.
+    near = ir.op(f"bitcast i32 {size.ref} to float")
+    near = ir.op(f"fadd float {near}, 5.000000e-01")
+    small = Int(ir, 32, ir.op(f"bitcast float {near} to i32")) - 0x3F000000
+    made = (size < 0x38800000).select(small, usual)
+    made = (size >= 0x477FF000).select(Int(ir, 32, 0x7C00), made) | sign
+    return (size > 0x7F800000).select(Int(ir, 32, 0x7FFF), made)
+
+
+def _widened(b: Body, half: Int) -> str:
+    """An f16 as f32."""
+    ir = b.ir
+    # The product with 2**112 mends the exponent, of subnormals too; what is not finite is made so.
+    size = (half & 0x7FFF) << 13
+    small = ir.op(f"bitcast i32 {size.ref} to float")
+    scaled = ir.op(f"fmul float {small}, 0x46F0000000000000")
+    bits = Int(ir, 32, ir.op(f"bitcast float {scaled} to i32"))
+    bits = (size >= 0x1F << 23).select(size | 0x7F800000, bits) | ((half & 0x8000) << 16)
+    return ir.op(f"bitcast i32 {bits.ref} to float")
+
+
+def _brain_sum(b: Body, x: Int, y: Int) -> Int:
+    """The bf16 sum of two bf16: that in f64, rounded once."""
+    ir, wide = b.ir, []
+    for part in (x, y):
+        single = ir.op(f"bitcast i32 {(part << 16).ref} to float")
+        wide.append(ir.op(f"fpext float {single} to double"))
+    total = ir.op(f"fadd double {wide[0]}, {wide[1]}")
+    near = ir.op(f"fptrunc double {total} to float")
+    bits = Int(ir, 32, ir.op(f"bitcast float {near} to i32"))
+    back = ir.op(f"fpext float {near} to double")
+    sizes = [ir.op(f"call double @llvm.fabs.f64(double {value})") for value in (back, total)]
+    # Cut toward zero, its last bit says whether something was lost.
+    above = Int(ir, 1, ir.op(f"fcmp ogt double {sizes[0]}, {sizes[1]}"))
+    lost = Int(ir, 1, ir.op(f"fcmp one double {sizes[0]}, {sizes[1]}"))
+    bits = (bits - above.zext(32)) | lost.zext(32)
+    made = (bits + 0x7FFF + ((bits >> 16) & 1)) >> 16
+    none = Int(ir, 1, ir.op(f"fcmp uno double {total}, {total}"))
+    return none.select(Int(ir, 32, 0x7FFF), made)
 
 
 _ROWS = ", ptr %d0, ptr %d1"

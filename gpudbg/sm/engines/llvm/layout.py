@@ -210,6 +210,8 @@ ATOMICS: Final = {
     "DEC.U32": 32,
     "ADD.F32": 32,
     "ADD.F64": 64,
+    "ADD.F16x2": 32,
+    "ADD.BF16x2": 32,
     "MBARRIER.U64": 64,
     "MBARRIER_DROP.U64": 64,
     "ARRIVE.U64": 64,

@@ -209,6 +209,20 @@ class WideKernelMachine(KernelMachine):
             self._library.note_mbarriers(address, 2)
         return self._accesses.atomic(space, op, type_, address, operands)
 
+    def vector_atomic(
+        self, space: str, op: str, type_: str, address: Num, words: Sequence[Num],
+        compare: Sequence[Num] = (),
+    ) -> list[Num]:  # fmt: skip
+        """Emit an atomic on each element, after a look at all of them: none may have been done
+        where one cannot be."""
+        if compare or space != "global" or self._library.observed:
+            raise Slow("an atomic on several words at once")
+        self._library.load(space, address, 4 * len(words), False)
+        places = [self.wadd(address, 4 * n) if n else address for n in range(len(words))]
+        atomic = self._accesses.atomic
+        pairs = zip(places, words, strict=True)
+        return [atomic(space, op, type_, place, [word]) for place, word in pairs]
+
     # ---- mbarriers -------------------------------------------------------------------------
 
     def mbarrier_passed(self, address: Num, wanted: Num) -> Mask:
