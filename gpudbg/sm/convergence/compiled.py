@@ -13,7 +13,7 @@ from contextlib import contextmanager
 
 from gpudbg.sm import record as rec
 from gpudbg.sm.convergence.groups import CONVERGING, PATIENCE, READY, SYNCING, YIELDED
-from gpudbg.sm.convergence.kept import PASSING, ROW_BITS, STATE_CODE, SYNC, WAITED, WAITS_FOR
+from gpudbg.sm.convergence.kept import PASSING, ROW_BITS, SAVED, STATE_CODE, SYNC, WAITED, WAITS_FOR
 from gpudbg.sm.divergence.compiled import REFUSED
 from gpudbg.sm.engines.llvm import layout
 from gpudbg.sm.engines.llvm.ir.typed import FALSE, TRUE, Int, TypedPointer, Variable
@@ -35,7 +35,8 @@ def group_functions() -> list[str]:
     """IR of the group functions and their helpers."""
     return [
         _remove(), _release(), _settle(), _sweep(), _can_wake(), _wake(), _pick(), _open(),
-        _leave(), _split(), _jump(), _check_sync(), _converge(), _end(), _yield(), _synchronize(),
+        _leave(), _save(), _restore(), _split(), _jump(), _check_sync(), _converge(), _end(),
+        _yield(), _synchronize(),
     ]  # fmt: skip
 
 
@@ -362,6 +363,111 @@ def _leave() -> str:
     f.ir.line("call void @groups_sweep(ptr %rec)")
     f.ret("i1", TRUE)
     return f.close(f"define i1 @{layout.symbol('groups.leave')}(ptr %rec, i32 %number, i32 %lanes)")
+
+
+KEEPS, CLEARS = 2, 1
+"""What a BMOV from a barrier does to it: it is emptied, and with KEEPS saved."""
+
+
+def _save() -> str:
+    """Emit BMOV from a barrier: the members of each lane's activation go to a row of words.  The
+    step engine does it where a part of an activation's lanes would save it.
+    """
+    f = ControlFunction()
+    number, lanes, how = (f.integer(32, f"%{name}") for name in ("number", "lanes", "how"))
+    _refuses_apart(f, "i1", FALSE)
+    keeps, odd = how.equals(KEEPS), f.variable(32, 0)
+    shared = f.variable(32, 0)
+    with _each_of(f, number) as held:
+        holders = held.load(32, _HOLDERS)
+        mine = holders & lanes
+        parted = mine.differs(0) & (holders & ~lanes).differs(0)
+        odd.set(odd.get() | parted.zext(32))
+        shared.set(shared.get() | mine)
+        # What the lanes saved before must stand before this one.
+        with _each_of(f, number | SAVED) as before:
+            later = f.integer(1, f.ir.op(f"icmp ugt ptr {before.ref}, {held.ref}"))
+            again = (before.load(32, _HOLDERS) & mine).differs(0)
+            odd.set(odd.get() | (later & again).zext(32))
+    with f.returning(keeps & odd.get().differs(0)):
+        f.ret("i1", FALSE)
+    with _each_of(f, number) as held:
+        holders = held.load(32, _HOLDERS)
+        mine = holders & lanes
+        with f.when(mine.differs(0)):
+            _write_lanes(f, mine, held.load(32, _MEMBERS))
+            with f.when(keeps):
+                held.store(32, number | SAVED)
+            with f.when(how.equals(CLEARS)):
+                held.store(32, holders & ~lanes, _HOLDERS)
+    with f.when(how.differs(0)):
+        place = _held(f, number)
+        place.store(32, place.load(32) & ~lanes)
+        f.ir.line("call void @groups_sweep(ptr %rec)")
+    f.ret("i1", TRUE)
+    arguments = "ptr %rec, i32 %number, i32 %lanes, i32 %how, ptr %out"
+    return f.close(f"define i1 @{layout.symbol('groups.save')}({arguments})")
+
+
+def _write_lanes(f: ControlFunction, lanes: Int, value: Int) -> None:
+    """Emit: write a word to some lanes of the row `%out`."""
+    row = "<32 x i32>"
+    one = f.ir.op(f"insertelement {row} poison, i32 {value.ref}, i64 0")
+    every = f.ir.op(f"shufflevector {row} {one}, {row} poison, <32 x i32> zeroinitializer")
+    chosen = f.ir.op(f"bitcast i32 {lanes.ref} to <32 x i1>")
+    old = f.ir.get(row, "%out", 0, 64)
+    made = f.ir.op(f"select <32 x i1> {chosen}, {row} {every}, {row} {old}")
+    f.ir.put(row, made, "%out", 0, 64)
+
+
+def _restore() -> str:
+    """Emit BMOV to a barrier: lanes hold again what they saved last.  The step engine does it where
+    that is not the activation whose members they give, or a part of its lanes would.
+    """
+    f = ControlFunction()
+    number, lanes = f.integer(32, "%number"), f.integer(32, "%lanes")
+    _refuses_apart(f, "i1", FALSE)
+    row, place = "<32 x i32>", _held(f, number)
+    values = f.ir.get(row, "%row", 0, 64)
+    some = f.ir.op(f"icmp ne {row} {values}, zeroinitializer")
+    wanted = f.integer(32, f.ir.op(f"bitcast <32 x i1> {some} to i32")) & lanes
+    with f.returning((place.load(32) & lanes).differs(0)):
+        f.ret("i1", FALSE)
+    odd = f.variable(32, 0)
+    for moves in (False, True):
+        left, n = f.variable(32, wanted), f.variable(32, f.warp["opened"])
+        with f.loop() as end:
+            below = n.get()
+            f.leave(end, below.equals(0))
+            n.set(below - 1)
+            held = _activation(f, below - 1)
+            now = left.get()
+            holders = held.load(32, _HOLDERS)
+            mine = holders & now
+            with f.when(held.load(32).equals(number | SAVED) & mine.differs(0)):
+                left.set(now & ~mine)
+                if moves:
+                    held.store(32, number)
+                    place.store(32, place.load(32) | mine)
+                else:
+                    lacks = _lanes_without(f, values, held.load(32, _MEMBERS)) & mine
+                    odd.set(odd.get() | (holders & ~now) | lacks)
+        if not moves:
+            with f.returning(odd.get().differs(0)):
+                f.ret("i1", FALSE)
+    f.ret("i1", TRUE)
+    arguments = "ptr %rec, i32 %number, i32 %lanes, ptr %row"
+    return f.close(f"define i1 @{layout.symbol('groups.restore')}({arguments})")
+
+
+def _lanes_without(f: ControlFunction, values: str, members: Int) -> Int:
+    """Lanes whose word lacks one of the members."""
+    row = "<32 x i32>"
+    one = f.ir.op(f"insertelement {row} poison, i32 {members.ref}, i64 0")
+    every = f.ir.op(f"shufflevector {row} {one}, {row} poison, <32 x i32> zeroinitializer")
+    common = f.ir.op(f"and {row} {values}, {every}")
+    other = f.ir.op(f"icmp ne {row} {common}, {every}")
+    return f.integer(32, f.ir.op(f"bitcast <32 x i1> {other} to i32"))
 
 
 def _split() -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
@@ -136,6 +137,28 @@ class Groups:
                     _, holders, _ = found.get(id(held), (number, 0, held))
                     found[id(held)] = number, holders | 1 << lane, held
         return list(found.values())
+
+    def hold_saved(self, number: int, lanes: int, held: Activation) -> None:
+        """Record that lanes saved an activation of a barrier, after all that they saved before."""
+        for lane in lanes_of(lanes):
+            self._saved.setdefault((number, lane), []).append(held)
+
+    def saved(self) -> list[tuple[int, int, Activation]] | None:
+        """(barrier, lanes, activation) of the saved ones, what a lane saved first before what it
+        saved later; None where there is no such order.
+        """
+        found: dict[int, tuple[int, int, Activation]] = {}
+        place: dict[int, int] = {}
+        for (number, lane), row in self._saved.items():
+            for n, held in enumerate(row):
+                _, lanes, _ = found.get(id(held), (number, 0, held))
+                found[id(held)] = number, lanes | 1 << lane, held
+                place[id(held)] = max(place.get(id(held), 0), n)
+        for row in self._saved.values():
+            places = [place[id(held)] for held in row]
+            if any(a >= b for a, b in itertools.pairwise(places)):
+                return None
+        return [found[key] for key in sorted(found, key=lambda key: place[key])]
 
     @property
     def saves(self) -> bool:

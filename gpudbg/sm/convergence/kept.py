@@ -3,8 +3,9 @@
 The record holds what usual code makes: groups that are ready, that wait at a BSYNC or that have
 yielded, as entries of the stack, the one that has waited longest first; and the activations of
 convergence barriers; a WARPSYNC that lanes wait in has a row among these, too, whose members are
-its mask.  Anything else (saved barriers, exclusive groups, parts of a warp at a CTA barrier) is a
-`Groups` object alone: the record then says `apart`, and compiled code leaves
+its mask.  What lanes have saved has rows, too, in the order in which they did.  Anything else
+(exclusive groups, parts of a warp at a CTA barrier, barriers that some lanes have saved and others
+hold) is a `Groups` object alone: the record then says `apart`, and compiled code leaves
 control flow of the warp to the step engine.
 
 The kind of an entry: its state, from bit 8 on the number of the activation it waits for, from bit
@@ -38,6 +39,8 @@ WAITS_FOR: Final = 8
 """First bit of the activation's number in an entry's kind."""
 WAITED: Final = 16
 """First bit of an entry's kind that counts rounds without a ready group."""
+SAVED: Final = 0x200
+"""Added to a barrier's number in the row of an activation that its lanes have saved."""
 PASSING: Final = len(STATES)
 """Stands in place of a state's number for lanes in a WARPSYNC that a BAR follows."""
 ROW_BITS: Final = (1 << WAITED - WAITS_FOR) - 1
@@ -61,7 +64,9 @@ def read(warp: WarpState) -> Groups:
         number, holders, members, waiting = words[place : place + 4]
         made = Activation(members, waiting)
         opened.append(made)
-        if number != SYNC:
+        if number & SAVED:
+            groups.hold_saved(number ^ SAVED, holders, made)
+        elif number != SYNC:
             groups.hold(number, holders, made)
     for n in range(words[rec.DEPTH]):
         kind, lanes, target = warp.entry_words(n)
@@ -69,7 +74,7 @@ def read(warp: WarpState) -> Groups:
         state = SYNCING if passes else STATES[kind & 0xFF]
         row = kind >> WAITS_FOR & ROW_BITS
         held = opened[row] if state == CONVERGING else None
-        number = words[rec.ACTIVATIONS + 4 * row] if held else 0
+        number = words[rec.ACTIVATIONS + 4 * row] & ~SAVED if held else 0
         if state == SYNCING:
             number = opened[row].members
         waited = kind >> WAITED
@@ -102,15 +107,28 @@ def _rows(warp: WarpState, groups: Groups) -> tuple[list[Group], list[_HeldRow],
         return [], [], []
     elif not groups.running:
         return None
-    rows = groups.activations()
+    rows = _barrier_rows(groups)
     masks = list(dict.fromkeys(g.place for g in parked if g.state == SYNCING))
+    simple = all(g.state in STATE_CODE and not g.exclusive for g in parked)
+    if rows is None or groups.exclusive or not simple:
+        return None
     for mask in masks:
         there = sum(g.lanes for g in parked if g.state == SYNCING and g.place == mask)
         rows.append((SYNC, 0, Activation(mask, there)))
-    simple = all(g.state in STATE_CODE and not g.exclusive for g in parked)
-    if groups.exclusive or groups.saves or len(rows) > rec.MOST_ACTIVATIONS or not simple:
+    return None if len(rows) > rec.MOST_ACTIVATIONS else (parked, rows, masks)
+
+
+def _barrier_rows(groups: Groups) -> list[_HeldRow] | None:
+    """The rows of convergence barriers, what was saved first; None where they say not all."""
+    saved = groups.saved()
+    if saved is None:
         return None
-    return parked, rows, masks
+    known = {id(held) for _, _, held in saved}
+    held_now = groups.activations()
+    if any(holders and id(held) in known for _, holders, held in held_now):
+        return None
+    rows = [(number | SAVED, lanes, held) for number, lanes, held in saved]
+    return rows + [row for row in held_now if id(row[2]) not in known]
 
 
 def write(warp: WarpState, groups: Groups) -> bool:
@@ -128,7 +146,7 @@ def write(warp: WarpState, groups: Groups) -> bool:
         place = rec.ACTIVATIONS + 4 * n
         for k, value in enumerate((number, holders, held.members, held.waiting)):
             words[place + k] = value
-        if number != SYNC:
+        if number < rec.FIELDS["held"].length:
             words[rec.HELD + number] |= holders
     first = len(rows) - len(masks)
     numbers = {id(held): n for n, (_, _, held) in enumerate(rows)}

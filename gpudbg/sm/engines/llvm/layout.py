@@ -236,7 +236,18 @@ SUMS: Final = ("U32", "S32", "F32")
 
 GROUPS: Final = tuple(
     f"groups.{name}"
-    for name in ("open", "leave", "split", "jump", "converge", "end", "yield", "sync")
+    for name in (
+        "open",
+        "leave",
+        "save",
+        "restore",
+        "split",
+        "jump",
+        "converge",
+        "end",
+        "yield",
+        "sync",
+    )
 )
 """Control flow of lanes with pcs of their own (`gpudbg.sm.convergence.compiled`)."""
 

@@ -72,7 +72,7 @@ PC = FIELDS["pc"].offset
 _CHANGES_MEMORY = frozenset(
     (
         *"ST STG STS STL STSM ATOM ATOMS RED ATOMG REDG LDGSTS SYNCS STAS REDAS BSSY BREAK".split(),
-        *"UBLKCP UTMALDG UTMASTG".split(),
+        *"UBLKCP UTMALDG UTMASTG BMOV".split(),
         *PUSHES,
     )
 )

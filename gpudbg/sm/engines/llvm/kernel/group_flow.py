@@ -7,12 +7,14 @@ away, code goes on in place.  The other cases change the groups in the record by
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
 from gpudbg.mem.lanes import WARP_SIZE
 from gpudbg.sm.barriers import compiled as barriers
+from gpudbg.sm.convergence.compiled import CLEARS, KEEPS
 from gpudbg.sm.convergence.groups import BACKWARD, POLL
 from gpudbg.sm.engines.llvm import layout
 from gpudbg.sm.engines.llvm.ir.builder import LIKELY
@@ -328,16 +330,27 @@ class GroupFlow(FlowParts):
         ir.label(done)
 
     def barrier_mask(self, number: int, clear: bool, keep: bool) -> Num:
-        """Emit BMOV Rd, Bn of an empty barrier: functions save barriers that their callers may
-        use.
-        """
-        self._provided_empty(number, "0")
-        return 0
+        """Emit BMOV Rd, Bn: functions save barriers that their callers may use, as a rule empty
+        ones."""
+        ir, runtime = self.ir, self.runtime
+        lanes = self.values.mask_bits(self.cursor.exec)
+        out = runtime.new_row()
+        if keep:
+            ir.put(LANES, "zeroinitializer", out, 0, 64)
+        how = (KEEPS if keep else CLEARS) if clear else 0
+        held = ir.get("i32", "%rec", HELD + 4 * number)
+        mine = ir.op(f"and i32 {held}, {lanes}")
+        with self._unless_empty(mine) as slow:
+            function = runtime.function("groups.save")
+            about = f"ptr %rec, i32 {number}, i32 {lanes}, i32 {how}, ptr {out}"
+            slow(ir.op(f"call i1 {function}({about})"))
+        return Val(32, ir.get(LANES, out, 0, 64)) if keep else 0
 
     def set_barrier(self, number: int, value: Num) -> None:
-        """Emit BMOV Bn, R of an empty barrier's value."""
+        """Emit BMOV Bn, R, as a rule of an empty barrier's value."""
         ir, values = self.ir, self.values
         lanes = values.mask_bits(self.cursor.exec)
+        row = self.runtime.row_of(value, 32)
         if values.uniform(value):
             word = values.scalar(value, 32)
             some = ir.op(f"icmp ne i32 {word}, 0")
@@ -345,16 +358,25 @@ class GroupFlow(FlowParts):
         else:
             every = ir.op(f"icmp ne {LANES} {values.bare(value, 32)}, zeroinitializer")
             odd = ir.op(f"and i32 {ir.op(f'bitcast <32 x i1> {every} to i32')}, {lanes}")
-        self._provided_empty(number, odd)
-
-    def _provided_empty(self, number: int, odd: str) -> None:
-        """Bail out unless the lanes hold nothing of a barrier, and no bit of `odd` is set."""
-        ir = self.ir
-        lanes = self.values.mask_bits(self.cursor.exec)
         held = ir.get("i32", "%rec", HELD + 4 * number)
+        with self._unless_empty(ir.op(f"or i32 {odd}, {held}")) as slow:
+            function = self.runtime.function("groups.restore")
+            about = f"ptr %rec, i32 {number}, i32 {lanes}, ptr {row}"
+            slow(ir.op(f"call i1 {function}({about})"))
+
+    @contextmanager
+    def _unless_empty(self, odd: str) -> Iterator[Callable[[str], None]]:
+        """Emit aside what is done where some bit is set, or the groups are not in the record; it
+        ends by a call of what this yields, with an i1: whether it was done."""
+        ir = self.ir
         apart = ir.get("i32", "%rec", APART)
-        odd = ir.op(f"or i32 {odd}, {ir.op(f'and i32 {held}, {lanes}')}")
-        self.exits.bail_unless(ir.op(f"icmp eq i32 {ir.op(f'or i32 {odd}, {apart}')}, 0"))
+        slow, done = ir.fresh("slow"), ir.fresh("moved")
+        refused = self.exits.side_exit(Left.STEP, self.cursor.pc)
+        ir.choose(ir.op(f"icmp eq i32 {ir.op(f'or i32 {odd}, {apart}')}, 0"), done, slow, LIKELY)
+        with ir.aside():
+            ir.label(slow)
+            yield lambda good: ir.choose(good, done, refused, LIKELY)
+        ir.label(done)
 
     def synchronize(self, value: Num, mask: Mask, exclusive: bool) -> None:
         if exclusive:
