@@ -73,7 +73,7 @@ FIELDS: Final[dict[str, Slot]] = {
     "uniform": Slot(0x0FC, 4, 1, "uniform registers in the record, behind the registers"),
     "tid": Slot(0x100, 4, 96, "tid.x[32], tid.y[32], tid.z[32]"),
     "upred": Slot(0x280, 4, 8, "masks of UP0..UP6 by lane; the eighth is UPT, all ones"),
-    "apart": Slot(0x2A0, 4, 1, "1: groups of lanes are in Python, what is kept here is old"),
+    "apart": Slot(0x2A0, 4, 1, "`IN_PYTHON`, `ALONE` or 0: where the groups of lanes are"),
     "ready": Slot(0x2A4, 4, 1, "groups on the stack that are ready"),
     "backward": Slot(0x2A8, 4, 1, "backward branches while others wait"),
     "opened": Slot(0x2AC, 4, 1, "activations of convergence barriers"),
@@ -135,6 +135,11 @@ TRAP_PC: Final = FIELDS["trap_pc"].offset // 8
 TRAP_ACTIVE: Final = FIELDS["trap_active"].offset // 4
 TRAP_DEPTH: Final = FIELDS["trap_depth"].offset // 4
 TRAP_QUAD: Final = FIELDS["trap_quad"].offset // 4
+
+IN_PYTHON: Final = 1
+"""Groups of lanes are in Python, what is kept of them in the record is old."""
+ALONE: Final = 2
+"""They are in the record; the running lanes are the only group, which no others may join."""
 
 FLAG_IDE: Final = 1
 """Inside an IDE critical section."""

@@ -236,20 +236,20 @@ class WarpState:
         """The lane groups that do not run now, where `has_groups`; the returned object owns them
         until `kept.keep`.
         """
-        if not self.words[rec.APART] or self._groups is None:
+        if self.words[rec.APART] != rec.IN_PYTHON or self._groups is None:
             self._groups = kept.read(self)
-            self.words[rec.APART] = 1
+            self.words[rec.APART] = rec.IN_PYTHON
         return self._groups
 
     @groups.setter
     def groups(self, groups: Groups) -> None:
         self._groups = groups
-        self.words[rec.APART] = 1
+        self.words[rec.APART] = rec.IN_PYTHON
 
     @property
     def shown_groups(self) -> Groups:
         """The lane groups for reading only: the record keeps them."""
-        return self.groups if self.words[rec.APART] else kept.read(self)
+        return self.groups if self.words[rec.APART] == rec.IN_PYTHON else kept.read(self)
 
     # ---- divergence stack ----------------------------------------------------------------
 

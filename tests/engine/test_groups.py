@@ -63,7 +63,8 @@ def _state(warp: WarpState) -> Any:
     saved = sorted(
         (key, [(a.members, a.waiting) for a in row]) for key, row in groups._saved.items() if row
     )
-    return warp.words[rec.ACTIVE], warp.words[rec.STATUS], parked, held, saved
+    more = groups.exclusive, groups.running
+    return warp.words[rec.ACTIVE], warp.words[rec.STATUS], parked, held, saved, more
 
 
 class Pair:
@@ -89,7 +90,7 @@ class Pair:
         """One random move of both; its name."""
         rng, at, made = self.rng, self.two.quads[rec.SELF], self.compiled
         name = rng.choice(
-            "open open converge converge leave save restore split jump sync yields".split()
+            "open open converge converge leave save restore split jump sync sync yields".split()
         )
         n, lanes = rng.randrange(2), self._lanes()
         pc = NEXT
@@ -154,6 +155,8 @@ class Pair:
             )
             goal = made.jump(at, self.longs.ctypes.data, lanes, NEXT)
         elif name == "sync":
+            if rng.random() < 0.3:
+                return self._goes_alone(lanes)
             mask, passes = rng.choice((FULL, 0xFFFF)) | lanes, rng.random() < 0.3
             act = lambda warp: step.synchronize(  # noqa: E731
                 warp, NEXT, lanes, [mask] * 32, False, passes
@@ -164,6 +167,20 @@ class Pair:
             goal = made.yields(address_of(self.environment), at, lanes, NEXT)
         self._settle(goal != REFUSED, act, act(self.one), goal)
         return name
+
+    def _goes_alone(self, lanes: int) -> str:
+        """A WARPSYNC.EXCLUSIVE, which a kernel's own code does for the only group of a warp."""
+        words = self.two.words
+        whole = not words[rec.DEPTH] and words[rec.APART] != rec.IN_PYTHON
+        done = bool(whole and lanes == words[rec.ACTIVE])
+
+        def act(warp: WarpState) -> int:
+            return step.synchronize(warp, NEXT, lanes, [FULL] * 32, True, False)
+
+        if done:
+            words[rec.APART] = rec.ALONE
+        self._settle(done, act, act(self.one), NEXT)
+        return "alone"
 
     def _settle(self, done: bool, act: Any, wanted: int, goal: int) -> None:
         """Have the step engine do what compiled code refused; both are the same then."""
@@ -190,4 +207,4 @@ def test_random_groups() -> None:
             if pair.one.words[rec.STATUS] != rec.READY:
                 break
         moves, refused = moves + len(names), refused + pair.refused
-    assert refused < moves // 2
+    assert refused < 2 * moves // 3

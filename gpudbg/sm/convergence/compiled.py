@@ -106,8 +106,13 @@ def _row(kind: Int) -> Int:
     return (kind >> WAITS_FOR) & ROW_BITS
 
 
-def _refuses_apart(f: ControlFunction, kind: str, refused: int | str) -> None:
-    with f.returning(f.warp["apart"].differs(0)):
+def _refuses_apart(
+    f: ControlFunction, kind: str, refused: int | str, alone: bool = False
+) -> None:  # fmt: skip
+    """Return `refused` where the record has not the groups, or, unless `alone`, the running lanes
+    are one that no others may join."""
+    apart = f.warp["apart"]
+    with f.returning(apart.equals(rec.IN_PYTHON) if alone else apart.differs(0)):
         f.ret(kind, refused)
 
 
@@ -328,7 +333,7 @@ def _open() -> str:
     """Emit BSSY: open an activation of the executing lanes."""
     f = ControlFunction()
     number, lanes = f.integer(32, "%number"), f.integer(32, "%lanes")
-    _refuses_apart(f, "i1", FALSE)
+    _refuses_apart(f, "i1", FALSE, True)
     place = _held(f, number)
     with f.when((place.load(32) & lanes).differs(0)):
         with _each_of(f, number) as held:
@@ -351,7 +356,7 @@ def _leave() -> str:
     """Emit BREAK: lanes leave an activation."""
     f = ControlFunction()
     number, lanes = f.integer(32, "%number"), f.integer(32, "%lanes")
-    _refuses_apart(f, "i1", FALSE)
+    _refuses_apart(f, "i1", FALSE, True)
     with _each_of(f, number) as held:
         holders = held.load(32, _HOLDERS)
         mine = holders & lanes
@@ -375,7 +380,7 @@ def _save() -> str:
     """
     f = ControlFunction()
     number, lanes, how = (f.integer(32, f"%{name}") for name in ("number", "lanes", "how"))
-    _refuses_apart(f, "i1", FALSE)
+    _refuses_apart(f, "i1", FALSE, True)
     keeps, odd = how.equals(KEEPS), f.variable(32, 0)
     shared = f.variable(32, 0)
     with _each_of(f, number) as held:
@@ -426,7 +431,7 @@ def _restore() -> str:
     """
     f = ControlFunction()
     number, lanes = f.integer(32, "%number"), f.integer(32, "%lanes")
-    _refuses_apart(f, "i1", FALSE)
+    _refuses_apart(f, "i1", FALSE, True)
     row, place = "<32 x i32>", _held(f, number)
     values = f.ir.get(row, "%row", 0, 64)
     some = f.ir.op(f"icmp ne {row} {values}, zeroinitializer")
@@ -580,7 +585,7 @@ def _end() -> str:
     """Emit EXIT: lanes end."""
     f = ControlFunction()
     lanes, following = f.integer(32, "%lanes"), f.integer(64, "%next")
-    _refuses_apart(f, "i64", REFUSED)
+    _refuses_apart(f, "i64", REFUSED, True)
     cta = f.warp.follow(layout.CTA_POINTER)
     rest = f.warp["active"] & ~lanes
     gone = f.warp["exited"] | lanes
@@ -592,6 +597,7 @@ def _end() -> str:
         f.ir.put("<16 x i32>", "zeroinitializer", "%rec", FIELDS["held"].offset, 8)
         f.warp["status"] = rec.DONE
         f.ret("i64", following)
+    _refuses_apart(f, "i64", REFUSED)
     # CTA barriers may be complete without the lanes that end.
     arrived = f.ir.get("<16 x i32>", cta.ref, arena.ARRIVED, 8)
     some = f.integer(32, f.ir.op(f"call i32 @llvm.vector.reduce.or.v16i32(<16 x i32> {arrived})"))
@@ -681,6 +687,11 @@ def _synchronize() -> str:
     lanes, mask = f.integer(32, "%lanes"), f.integer(32, "%mask")
     passes = f.integer(32, "%passes")
     following = f.integer(64, "%next")
+    # The only group of the warp goes on, others may join it from now on.
+    whole = f.warp["depth"].equals(0) & lanes.equals(f.warp["active"])
+    with f.returning(f.warp["apart"].equals(rec.ALONE) & whole):
+        f.warp["apart"] = 0
+        f.ret("i64", following)
     _refuses_apart(f, "i64", REFUSED)
     place = f.variable(32, -1)
     with _each(f, "opened") as at:

@@ -4,9 +4,9 @@ The record holds what usual code makes: groups that are ready, that wait at a BS
 yielded, as entries of the stack, the one that has waited longest first; and the activations of
 convergence barriers; a WARPSYNC that lanes wait in has a row among these, too, whose members are
 its mask.  What lanes have saved has rows, too, in the order in which they did.  Anything else
-(exclusive groups, parts of a warp at a CTA barrier, barriers that some lanes have saved and others
-hold) is a `Groups` object alone: the record then says `apart`, and compiled code leaves
-control flow of the warp to the step engine.
+(exclusive groups beside others, parts of a warp at a CTA barrier, barriers that some lanes have
+saved and others hold) is a `Groups` object alone: the record then says `apart`, and compiled code
+leaves control flow of the warp to the step engine.
 
 The kind of an entry: its state, from bit 8 on the number of the activation it waits for, from bit
 16 on the rounds without a ready group meanwhile.
@@ -81,6 +81,7 @@ def read(warp: WarpState) -> Groups:
         made_of = Group(target, lanes, state, number, held, passes=passes, waited=waited)
         groups.parked.append(made_of)
     groups.backward_count = words[rec.BACKWARD]
+    groups.exclusive = words[rec.APART] == rec.ALONE
     status = words[rec.STATUS]
     if status in _WHOLE:
         place = words[rec.BAR_WAIT] if status == rec.AT_BARRIER else 0
@@ -91,7 +92,7 @@ def read(warp: WarpState) -> Groups:
 
 def fits(warp: WarpState) -> bool:
     """Whether a warp's groups fit its record, or are in it."""
-    return not warp.words[rec.APART] or _rows(warp, warp.groups) is not None
+    return warp.words[rec.APART] != rec.IN_PYTHON or _rows(warp, warp.groups) is not None
 
 
 def _rows(warp: WarpState, groups: Groups) -> tuple[list[Group], list[_HeldRow], list[int]] | None:
@@ -110,7 +111,8 @@ def _rows(warp: WarpState, groups: Groups) -> tuple[list[Group], list[_HeldRow],
     rows = _barrier_rows(groups)
     masks = list(dict.fromkeys(g.place for g in parked if g.state == SYNCING))
     simple = all(g.state in STATE_CODE and not g.exclusive for g in parked)
-    if rows is None or groups.exclusive or not simple:
+    together = groups.exclusive and (parked or not groups.running)
+    if rows is None or together or not simple:
         return None
     for mask in masks:
         there = sum(g.lanes for g in parked if g.state == SYNCING and g.place == mask)
@@ -162,10 +164,10 @@ def write(warp: WarpState, groups: Groups) -> bool:
     words[rec.OPENED] = len(rows)
     words[rec.READY_GROUPS] = sum(group.state == READY for group in parked)
     words[rec.BACKWARD] = groups.backward_count
-    words[rec.APART] = 0
+    words[rec.APART] = rec.ALONE if groups.exclusive else 0
     return True
 
 
 def keep(warp: WarpState) -> bool:
     """Move a warp's groups to its record if they fit. Returns whether they did."""
-    return not warp.words[rec.APART] or write(warp, warp.groups)
+    return warp.words[rec.APART] != rec.IN_PYTHON or write(warp, warp.groups)

@@ -31,7 +31,7 @@ from gpudbg.sm.engines.llvm.kernel.flow import (
 from gpudbg.sm.engines.llvm.kernel.flow_parts import FlowParts
 from gpudbg.sm.engines.llvm.kernel.registers import NamedState
 from gpudbg.sm.engines.llvm.layout import Left
-from gpudbg.sm.record import DONE, FIELDS, MOST_ACTIVATIONS
+from gpudbg.sm.record import ALONE, DONE, FIELDS, IN_PYTHON, MOST_ACTIVATIONS
 from gpudbg.sm.residency import arena
 
 APART, READY, COUNT, OPENED, HELD, ACTIVATIONS = (
@@ -88,7 +88,7 @@ class GroupFlow(FlowParts):
         weight = POLL if self.cursor.pc in self.waiting else 1
         more = ir.op(f"add i32 {count}, {ir.op(f'select i1 {counts}, i32 {weight}, i32 0')}")
         few = ir.op(f"icmp ult i32 {more}, {BACKWARD}")
-        here = ir.op(f"icmp eq i32 {ir.get('i32', '%rec', APART)}, 0")
+        here = ir.op(f"icmp ne i32 {ir.get('i32', '%rec', APART)}, {IN_PYTHON}")
         self.exits.bail_unless(ir.op(f"and i1 {few}, {here}"))
         ir.put("i32", more, "%rec", COUNT)
 
@@ -222,7 +222,8 @@ class GroupFlow(FlowParts):
         """Emit the usual end: no lane is left and none waits."""
         ir = self.ir
         rest = ir.op(f"xor i32 {self._active_bits()}, {lanes}")
-        waits = ir.op(f"or i32 {ir.get('i32', '%rec', DEPTH)}, {ir.get('i32', '%rec', APART)}")
+        apart = ir.op(f"and i32 {ir.get('i32', '%rec', APART)}, {IN_PYTHON}")
+        waits = ir.op(f"or i32 {ir.get('i32', '%rec', DEPTH)}, {apart}")
         gone = ir.op(f"or i32 {ir.get('i32', '%rec', EXITED)}, {lanes}")
         lost = ir.op(f"xor i32 {ir.get('i32', '%rec', VALID)}, {gone}")
         odd = ir.op(f"or i32 {ir.op(f'or i32 {rest}, {waits}')}, {lost}")
@@ -379,8 +380,6 @@ class GroupFlow(FlowParts):
         ir.label(done)
 
     def synchronize(self, value: Num, mask: Mask, exclusive: bool) -> None:
-        if exclusive:
-            raise Slow("a WARPSYNC of lanes that go on alone")
         ir, values = self.ir, self.values
         lanes = values.mask_bits(mask)
         falls = self.edges.falls(True)
@@ -389,9 +388,17 @@ class GroupFlow(FlowParts):
         wanted = values.scalar(value, 32) if values.uniform(value) else self._same(value, lanes)
         if not isinstance(value, int) or not value:
             self.exits.bail_unless(ir.op(f"icmp ne i32 {wanted}, 0"))
-        waits = ir.op(f"or i32 {ir.get('i32', '%rec', DEPTH)}, {ir.get('i32', '%rec', APART)}")
-        away = ir.op(f"xor i32 {lanes}, {self._active_bits()}")
-        alone = ir.op(f"icmp eq i32 {ir.op(f'or i32 {waits}, {away}')}, 0")
+        depth, apart = ir.get("i32", "%rec", DEPTH), ir.get("i32", "%rec", APART)
+        away = ir.op(f"or i32 {depth}, {ir.op(f'xor i32 {lanes}, {self._active_bits()}')}")
+        if exclusive:
+            # All that are left go on: others have to be waited for by the step engine.
+            there = ir.op(f"and i32 {apart}, {IN_PYTHON}")
+            alone = ir.op(f"icmp eq i32 {ir.op(f'or i32 {away}, {there}')}, 0")
+            self.exits.bail_unless(alone)
+            ir.put("i32", ALONE, "%rec", APART)
+            self._end(falls)
+            return
+        alone = ir.op(f"icmp eq i32 {ir.op(f'or i32 {away}, {apart}')}, 0")
         others = ir.fresh("sync")
         ir.choose(alone, falls, others, LIKELY)
         with ir.aside():
