@@ -21,7 +21,12 @@ OBSERVED = "an observer wants every instruction"
 TRAPS = "imprecise errors, a limit of calls or single-step mode need the step engine"
 ACCESSES = "LD", "ST", "ATOM", "RED"
 """How the names of instructions begin that access memory."""
-APART = "saved convergence barriers, lanes that go on alone or parts of a warp at a barrier"
+WAITS = frozenset("BSSY BSYNC BREAK BMOV WARPSYNC YIELD NANOSLEEP".split())
+"""Mnemonics by which lanes wait for one another."""
+APART = (
+    "parts of a warp at a barrier, lanes that go on alone beside others, or convergence barriers "
+    "that some lanes have saved and others hold"
+)
 
 
 @command(
@@ -90,6 +95,8 @@ def _usual(insn: Instruction | None) -> str:
     """Why compiled code leaves at an instruction that it supports."""
     if insn is not None and insn.op.startswith(ACCESSES):
         return "an address outside of memory or misaligned, or the first store to a buffer"
+    if insn is not None and insn.op in WAITS:
+        return "lanes that wait for one another where none is ready, a fault or a breakpoint"
     return "data, a fault or a breakpoint"
 
 

@@ -92,6 +92,8 @@ class LibraryAccess:
 
     def atomic(self, space: str, op: str, type_: str, address: Num, operands: Sequence[Num]) -> Num:
         bits = layout.ATOMICS.get(f"{op}.{type_}", 0)
+        if not bits:
+            raise Slow(f"atomic {op} of {type_}")
         rows = [self.runtime.row_of(v, bits) for v in operands]
         if space == "shared" and op == "ADD" and type_ in layout.SUMS and not self.cursor.wants_old:
             self.call(f"sum.shared.{type_}", space, address, f", ptr {rows[0]}")
