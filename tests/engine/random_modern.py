@@ -23,7 +23,7 @@ from gpudbg.isa.volta.decode import candidates_of
 from gpudbg.isa.volta.spec import WideForm
 from gpudbg.sm.launch_constants import launch_words
 from gpudbg.sm.semantics import registry
-from tests.engine.random_programs import BLOCKS, RandomProgram, data_of
+from tests.engine.random_programs import BLOCKS, RandomProgram, data_of, thread_numbers
 
 ARCHS = ("sm_75", "sm_80", "sm_89", "sm_90", "sm_120")
 REGISTERS = 255
@@ -214,7 +214,7 @@ def make(
     rng = random.Random(f"{arch}/{seed}")
     name = f"k{seed}"
     writer = _Writer(rng, arch)
-    body = writer.block(2) if flow else writer.straight(30)
+    body = [*thread_numbers(rng), *writer.block(2)] if flow else writer.straight(30)
     ends = "BRA `(LEND)" if not flow or rng.random() < 0.7 else "EXIT"
     lines = [
         f".kernel {name}", f".registers {REGISTERS}", ".shared 4096", ".local 1024",

@@ -59,6 +59,11 @@ BLOCKS = (
     (3, 5, 7),
     (95, 1, 1),
     (2, 2, 9),
+    (16, 2, 1),
+    (16, 3, 1),
+    (8, 4, 1),
+    (8, 2, 3),
+    (16, 1, 5),
 )
 
 
@@ -240,6 +245,11 @@ class _Writer:
         ))  # fmt: skip
 
 
+def thread_numbers(rng: random.Random) -> list[str]:
+    """Reads of the thread's number into registers: what lanes have in common differs by block."""
+    return [f"S2R R{rng.randrange(24)}, SR_TID.{axis}" for axis in rng.sample("XYZXYZ", 3)]
+
+
 def make(
     seed: int, arch: str, ops: Sequence[str] | None = None, flow: bool = True
 ) -> RandomProgram:
@@ -253,6 +263,7 @@ def make(
     name = f"k{seed}"
     writer = _Writer(rng, arch, ops)
     body = writer.block(2) if flow else writer.straight(24)
+    body = [*thread_numbers(rng), *body] if flow else body
     # A warp that goes round keeps its registers in sight to the end.
     ends = "BRA `(LEND)" if not flow or rng.random() < 0.7 else "EXIT"
     lines = [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import random
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import pytest
 
 import gpudbg
 from gpudbg.sm.engines.llvm import build
-from gpudbg.sm.engines.llvm.ir.builder import Builder
+from gpudbg.sm.engines.llvm.ir.builder import LANES, Builder
 from gpudbg.sm.engines.llvm.ir.integers import Integers, Linear
 from gpudbg.sm.engines.llvm.ir.values import (
     AFFINE,
@@ -69,42 +70,84 @@ class _Function:
         return out
 
 
-def _of_line(found: np.ndarray[Any, Any], base: int, line: AffineForm) -> np.ndarray[Any, Any]:
-    """The numbers that a line claims."""
-    first = line.base if isinstance(line.base, int) else int(found[base][0])
-    return np.array([(first + n) & FULL for n in line.offsets], np.uint32)
+def _of_line(
+    found: np.ndarray[Any, Any], bases: list[int], line: AffineForm
+) -> np.ndarray[Any, Any]:
+    """The numbers that a line claims; `bases`: where those that are not known were written."""
+    assert LANES % len(bases) == 0
+    rows = [
+        known if isinstance(known, int) else int(found[place][0])
+        for place, known in zip(bases, line.bases, strict=True)
+    ]
+    length = LANES // len(rows)
+    numbers = (rows[n // length] + line.offsets[n] for n in range(LANES))
+    return np.array([n & FULL for n in numbers], np.uint32)
+
+
+def _pool(f: _Function) -> list[Num]:
+    """Values of every shape."""
+    ints, words = f.ints, [f.uniform(n) for n in range(8)]
+    flat = (0,) * LANES
+    return [
+        *words[:3],
+        ints.affine((words[4],), tuple(range(LANES))),
+        ints.affine((words[3], words[5]), tuple(n % 16 for n in range(LANES))),
+        ints.affine((words[3], words[6]), flat),
+        ints.affine((words[1], words[2], words[6], words[7]), flat),
+        ints.lane_id(),
+        ints.lanes_of(tuple(n // 16 for n in range(LANES))),
+        f.vector(),
+        1,
+        FULL,
+    ]
 
 
 @pytest.mark.parametrize("seed", range(4))
 def test_affine_values_are_as_claimed(seed: int) -> None:
-    """Sums, differences, products with constants and shifts, through every wrap-around."""
+    """Sums, differences, products, shifts and bits, through every wrap-around; beside it the same
+    without what is known of the values."""
     draw = random.Random(f"lines/{seed}")
     f = _Function()
-    pool: list[Num] = [f.uniform(n) for n in range(4)]
-    pool += [f.ints.affine(f.uniform(4), tuple(range(32))), f.ints.lane_id(), f.vector(), 1, FULL]
-    claims = []
+    pool = _pool(f)
+    plain = [Val(32, f.values.bare(v, 32)) for v in pool]
+    claims, pairs, masks = [], [], []
     for _ in range(number(60, 400)):
-        a, b = draw.choices(pool, k=2)
-        constant = draw.choice((0, 1, 2, 3, 4, 31, FULL, 0x8000_0000))
-        made = draw.choice(
-            (
-                lambda a=a, b=b: f.ints.add(a, b),
-                lambda a=a, b=b: f.ints.sub(a, b),
-                lambda a=a, c=constant: f.ints.mul(a, c),
-                lambda a=a, c=constant: f.ints.shl(a, c & 31),
-            )
-        )()
+        n, m = draw.choices(range(len(pool)), k=2)
+        count = draw.choice((0, 1, 2, 3, 4, 31))
+        what = draw.choice(_OPERATIONS)
+        made, other = (what(f.ints, v[n], v[m], count) for v in (pool, plain))
         pool.append(made)
+        plain.append(Val(32, f.values.bare(other, 32)))
+        pairs.append((f.write(made), f.write(other)))
+        compared = draw.choice(("eq", "ult", "slt"))
+        one, two = (f.ints.from_mask(getattr(f.ints, compared)(v[n], v[m])) for v in (pool, plain))
+        masks.append((f.write(one), f.write(two)))
         if isinstance(made, Val) and made.line is not None:
             assert made.shape is AFFINE
-            base = -1 if isinstance(made.line.base, int) else f.write(made.line.base)
-            claims.append((f.write(made), base, made.line))
-    words = [draw.getrandbits(32) for _ in range(8)]
+            bases = [-1 if isinstance(b, int) else f.write(b) for b in made.line.bases]
+            claims.append((pairs[-1][0], bases, made.line))
+    words = [draw.choice((draw.getrandbits(32), draw.getrandbits(4))) for _ in range(8)]
     lanes = np.array([draw.getrandbits(32) for _ in range(32)], np.uint32)
     found = f.run(words, lanes)
-    assert len(claims) > 2
-    for place, base, line in claims:
-        assert np.array_equal(found[place], _of_line(found, base, line))
+    assert len({len(line.bases) for _, _, line in claims}) == 3
+    for place, bases, line in claims:
+        assert np.array_equal(found[place], _of_line(found, bases, line))
+    for one, two in (*pairs, *masks):
+        assert np.array_equal(found[one], found[two])
+
+
+_OPERATIONS: list[Callable[[Integers, Num, Num, int], Num]] = [
+    lambda i, a, b, n: i.add(a, b),
+    lambda i, a, b, n: i.sub(a, b),
+    lambda i, a, b, n: i.mul(a, b),
+    lambda i, a, b, n: i.mul(a, (3, FULL, 0x8000_0000, 0, 1, 5)[n % 6]),
+    lambda i, a, b, n: i.and_(a, b),
+    lambda i, a, b, n: i.or_(a, b),
+    lambda i, a, b, n: i.xor(a, b),
+    lambda i, a, b, n: i.shl(a, n),
+    lambda i, a, b, n: i.shr(a, n),
+    lambda i, a, b, n: i.sar(a, n),
+]
 
 
 def _address(f: _Function, index: Num, scale: int, signed: bool, chain: int) -> tuple[Num, Num]:
@@ -129,7 +172,8 @@ def test_addresses_of_two_words_are_linear(
     draw = random.Random(f"{scale}/{signed}/{chain}")
     for _ in range(number(2, 20)):
         f = _Function()
-        index = f.ints.affine(f.uniform(7), tuple(range(32))) if affine else f.vector()
+        index = f.ints.affine((f.uniform(7),), tuple(range(32))) if affine else f.vector()
+        assert isinstance(index, Val)
         assert index.shape is (AFFINE if affine else VARYING)
         low, high = _address(f, index, scale, signed, chain)
         linear = f.ints.linear(f.ints.wide(low, high))

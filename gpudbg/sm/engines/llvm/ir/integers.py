@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from gpudbg.sm.engines.llvm.ir.builder import Builder, signed, splat, vector
+from gpudbg.sm.engines.llvm.ir.builder import LANES, Builder, signed, splat, vector
 from gpudbg.sm.engines.llvm.ir.values import (
     AFFINE,
     FULL,
@@ -24,7 +24,7 @@ from gpudbg.sm.engines.llvm.ir.values import (
 
 _MOST_SCALE = 1 << 16
 """Largest scale of an index that is tracked in a sum."""
-_NO_OFFSETS = (0,) * 32
+_NO_OFFSETS = (0,) * LANES
 
 
 class Linear(NamedTuple):
@@ -95,8 +95,6 @@ class Integers:
         """Name of a word -> what it is the sum of."""
         self.origins: dict[Val, tuple[Val, int]] = {}
         """Value -> (value, constant) whose sum it is, for addresses with different offsets."""
-        self.lane_numbers: dict[Val, tuple[int, ...]] = {}
-        """Value made of lanes' numbers -> what it is in each lane."""
         self.doubles: dict[Val, str] = {}
         """Value of 64 bits -> name of the same as f64."""
 
@@ -137,48 +135,99 @@ class Integers:
 
     def _by_lanes(self, a: Num, b: Num, known: Callable[[int, int], int]) -> tuple[int, ...] | None:
         """Fold an operation whose operands are known in every lane."""
-        rows = [(v,) * 32 if isinstance(v, int) else self.lane_numbers.get(v) for v in (a, b)]
+        rows = [(v,) * LANES if isinstance(v, int) else v.numbers for v in (a, b)]
         if rows[0] is None or rows[1] is None:
             return None
         return tuple(known(x & FULL, y & FULL) & FULL for x, y in zip(*rows, strict=True))
 
-    def lanes_of(self, numbers: tuple[int, ...]) -> Val:
+    @staticmethod
+    def lanes_of(numbers: tuple[int, ...]) -> Num:
         """A value that is known in every lane."""
+        if len(set(numbers)) == 1:
+            return numbers[0]
         text = ", ".join(f"i32 {signed(n, 32)}" for n in numbers)
-        made = Val(32, f"<{text}>")
-        self.lane_numbers[made] = numbers
-        return made
+        return Val(32, f"<{text}>", AFFINE, line=AffineForm((0,), numbers))
 
     def line(self, a: Num) -> AffineForm | None:
-        """A 32-bit value as a scalar and known numbers, if it is that; of a uniform one 0."""
-        if isinstance(a, int):
-            return AffineForm(a, _NO_OFFSETS)
-        if a.shape is UNIFORM:
-            return AffineForm(a, _NO_OFFSETS)
-        if a in self.lane_numbers:
-            return AffineForm(0, self.lane_numbers[a])
+        """A 32-bit value as scalars and known numbers, if it is that; of a uniform one 0."""
+        if isinstance(a, int) or a.shape is UNIFORM:
+            return AffineForm((a,), _NO_OFFSETS)
         return a.line
 
-    def affine(self, base: Num, offsets: tuple[int, ...]) -> Val:
-        """A uniform value plus a known number for each lane."""
-        if isinstance(base, int):
-            return self.lanes_of(tuple((base + n) & FULL for n in offsets))
-        numbers = ", ".join(f"i32 {signed(n, 32)}" for n in offsets)
-        ref = self.ir.op(f"add {self.values.whole(base, 32)}, <{numbers}>")
-        return Val(32, ref, AFFINE, line=AffineForm(base, offsets))
+    def affine(self, bases: tuple[Num, ...], offsets: tuple[int, ...]) -> Num:
+        """The value of an affine form."""
+        form = AffineForm(bases, offsets)
+        if not any(isinstance(base, Val) for base in bases):
+            numbers = (int(form.base(n)) + offsets[n] for n in range(LANES))  # type: ignore[arg-type]
+            return self.lanes_of(tuple(n & FULL for n in numbers))
+        if len(bases) == 1 and not any(offsets):
+            return bases[0]
+        numbers_ = ", ".join(f"i32 {signed(n & FULL, 32)}" for n in offsets)
+        ref = self._rows(bases)
+        if any(offsets):
+            ref = self.ir.op(f"add {vector('i32')} {ref}, <{numbers_}>")
+        return Val(32, ref, AFFINE, line=form)
+
+    def _rows(self, bases: tuple[Num, ...]) -> str:
+        """A vector of what rows of lanes have."""
+        if len(bases) == 1:
+            return self.values.bare(bases[0], 32)
+        kind, ref, length = vector("i32"), "poison", LANES // len(bases)
+        for row, base in enumerate(bases):
+            one = f"i32 {self.values.scalar(base, 32)}, i64 {row * length}"
+            ref = self.ir.op(f"insertelement {kind} {ref}, {one}")
+        picks = ", ".join(f"i32 {n - n % length}" for n in range(LANES))
+        return self.ir.op(f"shufflevector {kind} {ref}, {kind} poison, <{LANES} x i32> <{picks}>")
 
     def _along(
         self, a: Num, b: Num, what: Callable[[Num, Num], Num], known: Callable[[int, int], int]
-    ) -> Val | None:
-        """A sum, a difference, or a product with a constant, of affine values."""
+    ) -> Num | None:
+        """A sum or a difference of affine values."""
         if not any(isinstance(v, Val) and v.shape is AFFINE for v in (a, b)):
-            if not any(isinstance(v, Val) and v in self.lane_numbers for v in (a, b)):
-                return None
-        one, two = self.line(a), self.line(b)
-        if one is None or two is None or (isinstance(one.base, int) and isinstance(two.base, int)):
             return None
-        offsets = tuple(known(x, y) & FULL for x, y in zip(*(one[1], two[1]), strict=True))
-        return self.affine(what(one.base, two.base), offsets)
+        one, two = self.line(a), self.line(b)
+        if one is None or two is None:
+            return None
+        if not any(isinstance(base, Val) for base in (*one.bases, *two.bases)):
+            return None
+        offsets = tuple(known(x, y) & FULL for x, y in zip(one.offsets, two.offsets, strict=True))
+        rows = range(0, LANES, LANES // max(len(one.bases), len(two.bases)))
+        return self.affine(tuple(what(one.base(n), two.base(n)) for n in rows), offsets)
+
+    def _each_row(self, a: Num, b: Num) -> list[tuple[Num, Num]] | None:
+        """The operands of each row of lanes, where they differ by rows alone."""
+        rows = max((len(v.line.bases) for v in (a, b) if isinstance(v, Val) and v.line), default=1)
+        if rows == 1:
+            return None
+        one, two = self._by_row(a, rows), self._by_row(b, rows)
+        return None if one is None or two is None else list(zip(one, two, strict=True))
+
+    def _by_row(self, a: Num, rows: int) -> list[Num] | None:
+        """What each row of lanes has, where it is one number."""
+        form, length = self.line(a), LANES // rows
+        if form is None:
+            return None
+        firsts = range(0, LANES, length)
+        if any(len(set(form.offsets[n : n + length])) > 1 for n in firsts):
+            return None
+        return [self.add(form.base(n), form.offsets[n]) for n in firsts]
+
+    def _by_rows(self, a: Num, b: Num, what: Callable[[Num, Num], Num]) -> Num | None:
+        """An operation row by row, where its operands differ by rows alone."""
+        rows = self._each_row(a, b)
+        return None if rows is None else self.affine(tuple(what(*row) for row in rows), _NO_OFFSETS)
+
+    def _compared_by_rows(self, a: Num, b: Num, what: Callable[[Num, Num], Mask]) -> Mask | None:
+        """A comparison row by row, where its operands differ by rows alone."""
+        rows = self._each_row(a, b)
+        if rows is None:
+            return None
+        lanes = FULL >> LANES - LANES // len(rows)
+        found: Mask = 0
+        for n, row in enumerate(rows):
+            here = lanes << n * LANES // len(rows)
+            found = self.mor(found, self.mand(what(*row), here))
+        return found
 
     def _compare(self, what: str, a: Num, b: Num, bits: int) -> Mask:
         values = self.values
@@ -256,8 +305,8 @@ class Integers:
     def bit(self, a: Num, n: int) -> Mask:
         if isinstance(a, int):
             return FULL if a >> n & 1 else 0
-        if a in self.lane_numbers:
-            return sum((x >> n & 1) << k for k, x in enumerate(self.lane_numbers[a]))
+        if a.numbers is not None:
+            return sum((x >> n & 1) << k for k, x in enumerate(a.numbers))
         if n == 31:
             return self._compare("slt", a, 0, 32)
         return self._compare("ne", self.and_(a, 1 << n), 0, 32)
@@ -309,27 +358,32 @@ class Integers:
             if isinstance(known, int) and known in (0, 1):
                 return other if known else 0
             if isinstance(known, int) and isinstance(other, Val) and other.line is not None:
-                base, offsets = other.line
-                return self.affine(self.mul(base, known), tuple(n * known & FULL for n in offsets))
-        return self._fold("mul", a, b, 32, lambda x, y: x * y)
+                bases, offsets = other.line
+                scaled = tuple(n * known & FULL for n in offsets)
+                return self.affine(tuple(self.mul(base, known) for base in bases), scaled)
+        made = self._by_rows(a, b, self.mul)
+        return self._fold("mul", a, b, 32, lambda x, y: x * y) if made is None else made
 
     def and_(self, a: Num, b: Num) -> Num:
         for known, other in ((a, b), (b, a)):
             if isinstance(known, int) and known & FULL in (0, FULL):
                 return other if known & FULL else 0
-        return self._fold("and", a, b, 32, lambda x, y: x & y)
+        made = self._by_rows(a, b, self.and_)
+        return self._fold("and", a, b, 32, lambda x, y: x & y) if made is None else made
 
     def or_(self, a: Num, b: Num) -> Num:
         for known, other in ((a, b), (b, a)):
             if known == 0:
                 return other
-        return self._fold("or", a, b, 32, lambda x, y: x | y)
+        made = self._by_rows(a, b, self.or_)
+        return self._fold("or", a, b, 32, lambda x, y: x | y) if made is None else made
 
     def xor(self, a: Num, b: Num) -> Num:
         for known, other in ((a, b), (b, a)):
             if known == 0:
                 return other
-        return self._fold("xor", a, b, 32, lambda x, y: x ^ y)
+        made = self._by_rows(a, b, self.xor)
+        return self._fold("xor", a, b, 32, lambda x, y: x ^ y) if made is None else made
 
     def not_(self, a: Num) -> Num:
         return self.xor(a, FULL)
@@ -349,18 +403,20 @@ class Integers:
                 if what == "ashr":
                     return signed(a & full, bits) >> n & full
                 return (a << n if what == "shl" else (a & full) >> n) & full
-            if bits == 32 and what != "ashr" and a in self.lane_numbers:
+            if bits == 32 and what != "ashr" and a.numbers is not None:
                 move = (lambda x, y: x << y) if what == "shl" else (lambda x, y: x >> y)
                 return self._fold(what, a, n, bits, move)
             if what == "shl" and isinstance(a, Val) and a.line is not None:
-                base, offsets = a.line
+                bases, offsets = a.line
+                up = tuple(x << n & FULL for x in offsets)
                 return self._moved(
-                    self.affine(self.shl(base, n), tuple(x << n & FULL for x in offsets)),
-                    what,
-                    a,
-                    n,
+                    self.affine(tuple(self.shl(base, n) for base in bases), up), what, a, n
                 )
-            return self._moved(self._two(what, a, n, bits), what, a, n)
+            made: Num | None = None
+            if bits == 32 and what != "shl":
+                made = self._by_rows(a, n, self.sar if what == "ashr" else self.shr)
+            made = self._two(what, a, n, bits) if made is None else made
+            return self._moved(made, what, a, n)
         inside = self.ult(n, bits)
         count: Num = n if bits == 32 else self.zext(n)
         if what == "ashr":
@@ -370,9 +426,14 @@ class Integers:
         moved = self._two(what, a, kept, bits)
         return self.select(inside, moved, 0) if bits == 32 else self.wselect(inside, moved, 0)
 
-    def _moved(self, made: Val, what: str, a: Num, n: int) -> Val:
+    def _moved(self, made: Num, what: str, a: Num, n: int) -> Num:
         """A shifted word, recorded: it may be a word of an address."""
-        if made.bits == 32 and isinstance(a, Val) and made.shape is not UNIFORM:
+        if (
+            isinstance(made, Val)
+            and made.bits == 32
+            and isinstance(a, Val)
+            and made.shape is not UNIFORM
+        ):
             if what == "shl":
                 self._scaled[made.ref] = a, n
             else:
@@ -428,11 +489,15 @@ class Integers:
         lanes = self._by_lanes(a, b, lambda x, y: int(x == y))
         if lanes is not None:
             return sum(same << n for n, same in enumerate(lanes))
-        return self._compare("eq", a, b, 32)
+        made = self._compared_by_rows(a, b, self.eq)
+        return self._compare("eq", a, b, 32) if made is None else made
 
     def ult(self, a: Num, b: Num) -> Mask:
         if isinstance(a, int) and isinstance(b, int):
             return FULL if a & FULL < b & FULL else 0
+        rows = self._compared_by_rows(a, b, self.ult)
+        if rows is not None:
+            return rows
         made = self._compare("ult", a, b, 32)
         known = self._low_sums.get(a.ref) if isinstance(a, Val) else None
         if known is not None and isinstance(made, Msk) and made.lanes:
@@ -444,7 +509,8 @@ class Integers:
     def slt(self, a: Num, b: Num) -> Mask:
         if isinstance(a, int) and isinstance(b, int):
             return FULL if signed(a & FULL, 32) < signed(b & FULL, 32) else 0
-        return self._compare("slt", a, b, 32)
+        made = self._compared_by_rows(a, b, self.slt)
+        return self._compare("slt", a, b, 32) if made is None else made
 
     def wide(self, lo: Num, hi: Num) -> Num:
         if isinstance(lo, int) and isinstance(hi, int):

@@ -2,7 +2,8 @@
 
 A Python int is a constant in all lanes (of a Mask: its bits).  `Val` is an IR value, either varying
 (`<32 x i32>`, `<32 x i64>`: a number in each lane), uniform (one scalar for all lanes) or affine (a
-varying value that is known to be a scalar plus a known number for each lane).  A 64-bit
+varying value that is known to be a scalar, or one for each row of threads, plus a known number for
+each lane).  A 64-bit
 value built of two words stays a pair until it is needed whole, and a constant added to it stays
 apart, so address arithmetic costs nothing.  `Msk` is a mask as lane vector, as 32 bits, or both.
 """
@@ -13,7 +14,7 @@ from collections.abc import Callable
 from enum import Enum
 from typing import NamedTuple, TypeGuard
 
-from gpudbg.sm.engines.llvm.ir.builder import Builder, signed, splat, vector
+from gpudbg.sm.engines.llvm.ir.builder import LANES, Builder, signed, splat, vector
 
 FULL = 0xFFFF_FFFF
 ONES64 = 0xFFFF_FFFF_FFFF_FFFF
@@ -29,7 +30,8 @@ class Shape(Enum):
     UNIFORM = "uniform"
     """One scalar for all lanes."""
     AFFINE = "affine"
-    """A vector that is a scalar plus a known number for each lane (`AffineForm`)."""
+    """A vector that is a scalar, or one for each row of lanes, plus a known number for each lane
+    (`AffineForm`)."""
     VARYING = "varying"
     """A vector with a number for each lane."""
 
@@ -38,15 +40,19 @@ UNIFORM, AFFINE, VARYING = Shape.UNIFORM, Shape.AFFINE, Shape.VARYING
 
 
 class AffineForm(NamedTuple):
-    """32-bit numbers that are base + offsets[lane], wrapping around.
+    """32-bit numbers that are a base plus offsets[lane], wrapping around.
 
     Attributes:
-        base: the same in all lanes.
+        bases: of each row of lanes, which have equal lengths; one: the same in all lanes.
         offsets: a number for each lane.
     """
 
-    base: Num
+    bases: tuple[Num, ...]
     offsets: tuple[int, ...]
+
+    def base(self, lane: int) -> Num:
+        """A lane's base."""
+        return self.bases[lane * len(self.bases) // LANES]
 
 
 class Val:
@@ -80,6 +86,12 @@ class Val:
         self.row = row
         self.pair = pair
         self.late: Callable[[], str] | None = None
+
+    @property
+    def numbers(self) -> tuple[int, ...] | None:
+        """What it is in each lane, where that is known."""
+        known = self.line is not None and self.line.bases == (0,)
+        return self.line.offsets if known else None  # type: ignore[union-attr]
 
     def renamed(self, row: int = -1) -> Val:
         """The same value, which has its name, as one that other things are known of.

@@ -164,17 +164,19 @@ class Addresses:
         """How words lie to one another whose differences are known from the code."""
         if low.line is None:
             return None
-        base, offsets = low.line
-        run = self.run
+        form, run = low.line, self.run
+        offsets = form.offsets
         followed = all(
-            (offsets[n] - offsets[n - n % run] - size * (n % run)) & FULL == 0 for n in range(32)
+            form.base(n) is form.base(n - n % run)
+            and (offsets[n] - offsets[n - n % run] - size * (n % run)) & FULL == 0
+            for n in range(32)
         )
-        alike = len(set(offsets)) == 1
+        alike = len(form.bases) == len(set(offsets)) == 1
         if not (followed or alike):
             return None
         firsts = []
         for lane in range(0, 32, run):
-            first = self.values.scalar(self.ints.add(base, offsets[lane]), 32)
+            first = self.values.scalar(self.ints.add(form.base(lane), offsets[lane]), 32)
             firsts.append(self.ir.op(f"zext i32 {first} to i64"))
         return AddressShape("", "", firsts, proven="regular" if followed else "single")
 
@@ -214,8 +216,8 @@ class Addresses:
         """A lane's word."""
         if index.line is None:
             return self.ir.op(f"extractelement {LANES32} {index.ref}, i64 {lane}")
-        base, offsets = index.line
-        return self.values.scalar(self.ints.add(base, offsets[lane]), 32)
+        form = index.line
+        return self.values.scalar(self.ints.add(form.base(lane), form.offsets[lane]), 32)
 
     def same_high(self, high: Val | int) -> str:
         """Mask of the lanes whose high word is that of lane 0; "" for a constant."""

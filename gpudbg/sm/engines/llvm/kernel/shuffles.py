@@ -43,7 +43,7 @@ class Shuffles:
                 number = self.ir.op(f"and i32 {number}, 31")
             what = f"extractelement {self.values.whole(a, 32)}, i32 {number}"
             return Val(32, self.ir.op(what), UNIFORM)
-        known = self.ints.lane_numbers.get(lane) if isinstance(lane, Val) else None
+        known = None if isinstance(lane, int) else lane.numbers
         if known is not None:
             picks = ", ".join(f"i32 {n & 31}" for n in known)
             whole = self.values.whole(a, 32)

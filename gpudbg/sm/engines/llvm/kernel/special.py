@@ -54,6 +54,9 @@ LAUNCH_SREGS = COMPILED_SREGS | {VIRTUAL_ID, *CLOCKS, *TIMERS}
 
 TID = FIELDS["tid"].offset
 
+_MOST_ROWS = 4
+"""Rows of threads in a warp up to which what they have is a scalar for each."""
+
 CTAID = FIELDS["ctaid"].offset
 
 VIRTUAL = FIELDS["virtual_id"].offset
@@ -91,6 +94,8 @@ class SpecialRegisters:
             return Val(32, f"<{numbers}>")
         if index in TIDS and not TIDS[index] and self.rows:
             return self._column()
+        if index in TIDS and LANES <= self.rows * _MOST_ROWS:
+            return self._of_rows(TID + 128 * TIDS[index])
         if index in TIDS:
             return Val(32, self.ir.get("<32 x i32>", "%rec", TID + 128 * TIDS[index], 64))
         if index in CTAIDS:
@@ -103,12 +108,18 @@ class SpecialRegisters:
             )
         return self._clock(index)
 
-    def _column(self) -> Val:
+    def _of_rows(self, place: int) -> Num:
+        """What rows of threads have at a place of the record."""
+        firsts = range(0, LANES, self.rows)
+        words = (Val(32, self.ir.get("i32", "%rec", place + 4 * n), UNIFORM) for n in firsts)
+        return self.ints.affine(tuple(words), (0,) * LANES)
+
+    def _column(self) -> Num:
         """A thread's number in its row."""
         if self.rows < LANES:
             return self.ints.lanes_of(tuple(n % self.rows for n in range(LANES)))
         first = Val(32, self.ir.get("i32", "%rec", TID), UNIFORM)
-        return self.ints.affine(first, tuple(range(LANES)))
+        return self.ints.affine((first,), tuple(range(LANES)))
 
     def sreg_coupled(self, index: int) -> Num:
         return self.sreg(index) if index in coupled_numbers() else 0
