@@ -44,8 +44,8 @@ barriers count threads; 0: warps are counted.  The rank in the cluster, where ad
 CLUSTER: Final = 608
 """ptr: what compiled code knows of its cluster (`clusters.cluster`), or 0."""
 MBARRIERS, MBARRIER_PLACES = 616, 624
-"""i64: mbarriers that compiled code began or (bit 0 of a place) ended, which Python has not been
-told of; u32: their places."""
+"""i64: mbarriers that compiled code began or (bit 0 of a place) ended since Python last read this;
+u32: their places."""
 MOST_MBARRIERS: Final = 30
 BLOCK_BYTES: Final = MBARRIER_PLACES + 4 * MOST_MBARRIERS
 """Of a block without the addresses of records."""

@@ -58,9 +58,9 @@ def _block_of() -> str:
     with f.returning(rank.zext(64) >= about.load(64, cluster.COUNT)):
         f.ret("ptr", "null")
     block = f.slot(about.at(cluster.BLOCKS), rank.zext(64)).follow()
-    ended = block.load(64, arena.LIVE).equals(0)
+    gone = block.load(64, arena.LIVE).equals(0)
     first = block.follow(arena.BLOCK_BYTES)
-    f.ret("ptr", f.ir.op(f"select i1 {ended.ref}, ptr null, ptr {first.ref}"))
+    f.ret("ptr", f.ir.op(f"select i1 {gone.ref}, ptr null, ptr {first.ref}"))
     return f.close("define private ptr @block_of(ptr %rec, i32 %rank)")
 
 

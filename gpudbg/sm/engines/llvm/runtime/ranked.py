@@ -36,8 +36,8 @@ def ranked_functions() -> list[str]:
         name, results = f"atomic.{{}}.{what}", Results(1, bits)
         found.append(_cluster(name, bits // 8, _OPERANDS, results))
         for threads in (False, True) if what not in layout.SHARED_ATOMICS else ():
-            for way in ("ranked", "generic"):
-                found.append(_generic(name, _OPERANDS, results, way, threads))
+            for kind in ("ranked", "generic"):
+                found.append(_generic(name, _OPERANDS, results, kind, threads))
     return [*found, _note()]
 
 
@@ -142,11 +142,11 @@ def _block(b: Body, about: str, rank: str) -> str:
 # ---- generic addresses -----------------------------------------------------------------------
 
 
-def _generic(name: str, rows: str, results: Results, way: str, threads: bool = False) -> str:
+def _generic(name: str, rows: str, results: Results, kind: str, threads: bool = False) -> str:
     """Emit a generic access: to the space that all executing lanes point into, else refused.
 
     Args:
-        way: "ranked", or "generic": the windows of sets before sm_90.
+        kind: "ranked", or "generic": the windows of sets before sm_90.
         threads: other threads may be at global memory.
     """
     b = Body()
@@ -159,7 +159,7 @@ def _generic(name: str, rows: str, results: Results, way: str, threads: bool = F
     address = ints.wadd(Val(64, b.values.bare(whole, 64)), Val(64, "%add", UNIFORM))
     window = Val(64, ir.get("i64", "%env", layout.SHARED_WINDOW), UNIFORM)
     into = ints.wsub(address, window)
-    ranked = way == "ranked"
+    ranked = kind == "ranked"
     behind = ints.wsub(address, SM_9X.local_window) if ranked else ints.wsub(into, WINDOW_BYTES)
     shared = _lanes(b, ints.wult(into, SM_9X.shared_bytes if ranked else WINDOW_BYTES))
     local = _lanes(b, ints.wult(behind, WINDOW_BYTES))
@@ -169,16 +169,16 @@ def _generic(name: str, rows: str, results: Results, way: str, threads: bool = F
         rank = Val(32, ir.get("i32", block, arena.RANK), UNIFORM)
         there = ints.eq(b.floats.and_(ints.lo(into), ~_INSIDE & 0xFFFF_FFFF), rank)
         own = ir.op(f"and i32 {shared}, {_lanes(b, there)}")
-    ways = [
+    spaces = [
         (ir.op(f"icmp eq i32 {ir.op(f'or i32 {shared}, {local}')}, 0"), "global", None),
         (ir.op(f"icmp eq i32 {own}, %mask"), "shared", b.floats.and_(ints.lo(into), _INSIDE)),
     ]
     if ranked:
-        ways.append((ir.op(f"icmp eq i32 {shared}, %mask"), "cluster", ints.lo(into)))
+        spaces.append((ir.op(f"icmp eq i32 {shared}, %mask"), "cluster", ints.lo(into)))
     if not name.startswith("atomic"):
-        ways.append((ir.op(f"icmp eq i32 {local}, %mask"), "local", ints.lo(behind)))
+        spaces.append((ir.op(f"icmp eq i32 {local}, %mask"), "local", ints.lo(behind)))
     offset = ir.op(f"alloca {I32}, align 64")
-    for condition, space, places in ways:
+    for condition, space, places in spaces:
         with ir.returning(condition):
             where = "ptr %lo, ptr %hi, i64 %add"
             if places is not None:
@@ -188,7 +188,7 @@ def _generic(name: str, rows: str, results: Results, way: str, threads: bool = F
             about = f"ptr %env, ptr %rec, ptr %site, {where}, i32 %mask{rows}{given}"
             ir.line(f"ret i1 {ir.op(f'call i1 @{called}({about})')}")
     ir.line("ret i1 false")
-    symbol = layout.symbol(name.format(way), threads)
+    symbol = layout.symbol(name.format(kind), threads)
     return b.close(f"define i1 @{symbol}({arguments('generic')}{rows}{given})")
 
 
