@@ -352,18 +352,20 @@ def compile_cuda(source: bytes | str, name: str, options: CompileOptions) -> Com
     if "\0" in text:
         raise CompileError(f"{name}: a NUL character at offset 0x{text.index(chr(0)):x}")
     with Nvrtc(str(library), options.instances) as nvrtc:
-        cubin, log, host, left_out = _compiled(nvrtc, text, name, options)
+        cubin, log, host, left_out, refused = _compiled(nvrtc, text, name, options)
     if cubin is None:
         notes = [left_out, advice(name, log), _newer_arch(text, name, options)]
         note = "".join(f"\n{name}: {words}" for words in notes if words)
         raise CompileError(f"{name} does not compile\n{log.rstrip()}{note}")
-    if _CODE not in cubin and host is not None and host.deduced.instances:
+    if _CODE not in cubin and host is not None and (refused or host.deduced.instances):
         # Instances that do not compile are left out: where that is all of them, this may be why.
-        if newer := _newer_arch(text, name, options):
-            raise CompileError(f"{name}: no instance of its template kernels compiles\n{newer}")
+        if why := _newer_arch(text, name, options) or refused:
+            raise CompileError(f"{name}: no instance of its template kernels compiles\n{why}")
     return Compiled(cubin, _TWICE.sub("", log).rstrip(), host, text, left_out)
 
 
+_NO_MEMBER = re.compile(r'error: namespace "std" has no member "')
+"""Of a header of the C++ library that others of the host's bring along."""
 _TWICE = re.compile(
     r'[^\n]*warning #47-D: [^\n]*macro "(?:U?INT\d+_\w+|SIZE_MAX)"[^\n]*\n(?:[^\n]+(?:\n|$))*\n?'
     r"(?:Remark: [^\n]*\n\n?)?"
@@ -373,29 +375,62 @@ _TWICE = re.compile(
 
 def _compiled(
     nvrtc: Nvrtc, text: str, name: str, options: CompileOptions
-) -> tuple[bytes | None, str, HostCode | None, str]:
-    """The cubin or None, the log, the host code and what was left out beside it, in words."""
+) -> tuple[bytes | None, str, HostCode | None, str, str]:
+    """The cubin or None, the log, the host code, what was left out beside it, in words, and why
+    instances were refused."""
     words, headers = _nvrtc_words(options), _stand_ins(options)
     cubin, log = nvrtc.compile(text, name, words, headers)
     host = split(text) if cubin is None or "<<<" in text or _CODE not in cubin else None
+    refused = ""
     if cubin is None and host is not None and host.functions:
         instances = host.instances
-        cubin, log = nvrtc.compile(host.device, name, words, headers, instances)
+        compile_ = _Compiler(nvrtc, name, words)
+        cubin, log = compile_(host.device, headers, instances)
         while cubin is None and instances:
             instances = fewer_instances(instances, log)
-            cubin, log = nvrtc.compile(host.device, name, words, headers, instances)
+            cubin, log = compile_(host.device, headers, instances)
         if cubin is not None:
             deduced = with_deduced(
-                host,
-                host.device,
-                instances,
-                lambda main, of: nvrtc.compile(main, name, words, headers, of),
+                host, host.device, instances, lambda main, of: compile_(main, headers, of)
             )
             cubin, log = deduced or (cubin, log)
+            refused = compile_.refused
     left_out = ""
     if cubin is None:
-        cubin, log, left_out = _without_host(nvrtc, text, name, options)
-    return cubin, log, host, left_out
+        cubin, log, left_out, refused = _without_host(nvrtc, text, name, options)
+    elif _CODE not in cubin and template_kernels(text):
+        # What launches them may be in its headers.
+        again, words_of_it, more, refused = _without_host(nvrtc, text, name, options)
+        if again is not None and _CODE in again:
+            cubin, log, left_out = again, words_of_it, more
+    return cubin, log, host, left_out, refused
+
+
+class _Compiler:
+    """Compiles with the same words; once something of the C++ library is missed, which headers of
+    the host bring along, with that.
+
+    Attributes:
+        refused: what the compiler said last of a text that it did not take.
+    """
+
+    def __init__(self, nvrtc: Nvrtc, name: str, words: Sequence[str]) -> None:
+        self.refused = ""
+        self._nvrtc, self._name, self._words = nvrtc, name, [*words]
+
+    def __call__(
+        self, main: str, headers: Mapping[str, str], instances: Sequence[str]
+    ) -> tuple[bytes | None, str]:
+        """As `hostfiles.Compile`."""
+        cubin, log = self._nvrtc.compile(main, self._name, self._words, headers, instances)
+        more = [f"--pre-include={header}" for header in _DEVICE_STD]
+        missed = cubin is None and _NO_MEMBER.search(log) and _DEVICE_STD[0] in headers
+        if missed and more[0] not in self._words:
+            self._words += more
+            return self(main, headers, instances)
+        if cubin is None:
+            self.refused = log.rstrip()
+        return cubin, log
 
 
 _CODE = b".text."
@@ -419,27 +454,30 @@ def _newer_arch(text: str, name: str, options: CompileOptions) -> str:
 
 def _without_host(
     nvrtc: Nvrtc, text: str, name: str, options: CompileOptions
-) -> tuple[bytes | None, str, str]:
-    """The cubin or None, the log, and what was left out of headers and declarations."""
+) -> tuple[bytes | None, str, str, str]:
+    """The cubin or None, the log, what was left out of headers and declarations, and why instances
+    were refused."""
     words = [*_nvrtc_words(options), DEVICE_DEFAULT, *_HOST_MACROS, *_PRE_INCLUDED, *_QUIET]
     given = _stand_ins(options)
+
+    compiled = _Compiler(nvrtc, name, words)
 
     def compile_(
         main: str, headers: Mapping[str, str], instances: Sequence[str]
     ) -> tuple[bytes | None, str]:
-        return nvrtc.compile(main, name, words, {**given, **headers}, instances)
+        return compiled(main, {**given, **headers}, instances)
 
     def installed(header: str) -> bool:
         return header in given or any((Path(d) / header).is_file() for d in runtime_headers())
 
-    first: tuple[bytes | None, str, str] | None = None
+    first: tuple[bytes | None, str, str, str] | None = None
     for search in SEARCHES:
         files = Files(name, folders_of(options.include_dirs), search, installed)
         files.read(text)
         cubin, log = files.compile(compile_)
         if cubin is not None:
-            return cubin, log, files.words()
-        first = first or (None, log, files.words())
+            return cubin, log, files.words(), compiled.refused
+        first = first or (None, log, files.words(), "")
         if not files.near:
             break
     assert first is not None

@@ -76,7 +76,9 @@ def assemble(data: bytes, name: str, options: CompileOptions) -> tuple[bytes, st
             return _result(mended or attempts[-1], name)
     if not attempts:
         raise UsageError(f"{name}: assembling PTX needs ptxas", INSTALL)
-    return _result(_as_older(attempts, data, name, options) or attempts[-1], name)
+    # One that knows the architecture says more than one that knows a newer version alone.
+    closest = next((a for a in reversed(attempts) if a.known_version), attempts[-1])
+    return _result(_as_older(attempts, data, name, options) or closest, name)
 
 
 SECTION_LABEL: Final = "Parsing error near '$L__sec_end"

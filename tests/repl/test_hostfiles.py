@@ -330,3 +330,31 @@ def test_a_launch_names_the_instance_that_it_wants(tmp_path: Path) -> None:
     with gpudbg.open(path, kernel="k<float,7>", block=2, args=["x=f32[2]"]) as session:
         session.run().check()
         assert session.buffer("x").tolist() == [7, 7]
+
+
+@needs_nvrtc
+def test_what_other_headers_bring_along_and_what_no_instance_compiles_for(tmp_path: Path) -> None:
+    """Type traits without their header; where no instance compiles, the compiler says why."""
+    text = """#include "run.h"
+template <int A, typename T>
+__global__ void add(T *p) {
+    if constexpr (std::is_same_v<T, float>)
+        p[threadIdx.x] += A WRONG;
+}
+void go(float *p) {
+    const int A = 4;
+    auto kernel = add<A, float>;
+    run(kernel, A, p);
+}
+"""
+    (tmp_path / "run.h").write_text(
+        "template <typename F, typename... R> void run(F k, int n, R... rest)"
+        " { k<<<1, n>>>(rest...); }\n"
+    )
+    right, wrong = tmp_path / "right.cu", tmp_path / "wrong.cu"
+    right.write_text(text.replace("WRONG", ""))
+    wrong.write_text(text.replace("WRONG", "+"))
+    (kernel,) = gpudbg.load(right, arch="sm_80").kernels
+    assert kernel.startswith("_Z3addILi4EfE")
+    with pytest.raises(CompileError, match="no instance .* compiles\n.*expected an expression"):
+        gpudbg.load(wrong, arch="sm_80")
