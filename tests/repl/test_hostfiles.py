@@ -356,5 +356,5 @@ void go(float *p) {
     wrong.write_text(text.replace("WRONG", "+"))
     (kernel,) = gpudbg.load(right, arch="sm_80").kernels
     assert kernel.startswith("_Z3addILi4EfE")
-    with pytest.raises(CompileError, match="no instance .* compiles\n.*expected an expression"):
+    with pytest.raises(CompileError, match=r"no instance .* compiles\n.*expected an expression"):
         gpudbg.load(wrong, arch="sm_80")
