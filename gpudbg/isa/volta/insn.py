@@ -48,7 +48,7 @@ class WideControl(Control):
 class WideInstruction:
     """One word as a form understands it; immutable, shared, without an address."""
 
-    __slots__ = ("_m", "_o", "arch", "form", "op", "tables", "word")
+    __slots__ = ("_m", "_o", "_reads", "_writes", "arch", "form", "op", "tables", "word")
 
     def __init__(self, word: int, form: WideForm, arch: str, tables: str) -> None:
         """Args: tables: the architecture whose tables are read."""
@@ -59,6 +59,8 @@ class WideInstruction:
         self.tables = tables
         self._o: dict[str, Operand] | None = None
         self._m: tuple[str, ...] | None = None
+        self._reads: Access | None = None
+        self._writes: Access | None = None
 
     @property
     def m(self) -> tuple[str, ...]:
@@ -98,11 +100,15 @@ class WideInstruction:
 
     def reads(self) -> Access:
         """Registers, predicates and barriers read, the guard included."""
-        return _access(self, written=False)
+        if self._reads is None:
+            self._reads = _access(self, written=False)
+        return self._reads
 
     def writes(self) -> Access:
         """Registers, predicates and barriers written."""
-        return _access(self, written=True)
+        if self._writes is None:
+            self._writes = _access(self, written=True)
+        return self._writes
 
     @property
     def unconditional(self) -> bool:

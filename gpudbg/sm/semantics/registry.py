@@ -100,8 +100,20 @@ def why_not(mnemonic: str) -> str:
 
 def reserved(insn: Any) -> bool:
     """Whether a field of a 128-bit instruction holds a value that has no meaning."""
-    text = insn.text()
-    return any(mark in text for mark in _RESERVED)
+    key = insn.word, insn.arch
+    found = _known_words.get(key)
+    if found is None:
+        text = insn.text()
+        found = any(mark in text for mark in _RESERVED)
+        if len(_known_words) >= _MOST_KNOWN:
+            _known_words.clear()
+        _known_words[key] = found
+    return found
+
+
+_MOST_KNOWN = 1 << 16
+_known_words: dict[tuple[int, str], bool] = {}
+"""Words that were looked at -> what `reserved` says; a kernel's code is emitted several times."""
 
 
 def missing_registers(insn: Instruction, count: int, uniform: int) -> str:
