@@ -62,7 +62,9 @@ ASYNC_POLICIES: tuple[Policy, ...] = (
         "warpgroup-products",
         "modelled",
         "Each warp of a group computes its 16 rows when it executes the product, reading shared"
-        " memory then; there is nothing to wait for. Numbers add as in mma of the same types.",
+        " memory then; there is nothing to wait for. Numbers add as in mma of the same types: of "
+        "fp8 each block of 32 products, and the sum, keep 13 fraction bits below the largest of "
+        "them, so that a long sum may be off by a thousandth.",
         "PTX forbids to change operands before the wait, so the moment cannot be seen.",
     ),
     Policy(

@@ -7,7 +7,7 @@ import pytest
 from tests.engine.left_over import left_over
 
 
-@pytest.mark.in_turn(2)
+@pytest.mark.in_turn(1)
 @pytest.mark.parametrize(
     ("arch", "kernel", "most", "mnemonics"),
     [

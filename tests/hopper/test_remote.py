@@ -68,6 +68,7 @@ def test_what_no_block_has(kind: int, name: str) -> None:
     assert len(stop.errors[0].lanes) == (32 if kind == 3 else 1)
 
 
+@pytest.mark.in_turn(1)
 @pytest.mark.parametrize("which", range(4))
 def test_pointers_that_may_point_anywhere(which: int) -> None:
     """Global, shared and local memory in compiled code; lanes in several of them are stepped."""

@@ -281,6 +281,35 @@ def test_bytes_of_floats() -> None:
     np.testing.assert_array_equal(found, a @ b.T + c)
 
 
+def _exactly(raw: Array, places: int) -> tuple[Array, Array]:
+    """(values, exponents) of 8-bit floats with so many fraction bits; zeros have the least one."""
+    bias = {3: 7, 2: 15}[places]
+    exponent = raw.astype(int) >> places & (0x7F >> places)
+    part = raw & (1 << places) - 1 | (exponent > 0) << places
+    scale = np.maximum(exponent, 1) - bias
+    value = np.where(raw >> 7, -1.0, 1.0) * part * 2.0 ** (scale - places)
+    return value, np.where(part == 0, -999, scale)
+
+
+@pytest.mark.parametrize("engine", ["step", "run"])
+def test_sums_of_bytes_keep_thirteen_fraction_bits(engine: str) -> None:
+    """The products and the addend are cut below the largest exponent, and so is their sum."""
+    rng = np.random.default_rng(8)
+    raw = [rng.integers(0, 0x48, (n, 32)) | rng.integers(0, 2, (n, 32)) << 7 for n in (64, 16)]
+    a, b = (r.astype(np.uint8) for r in raw)
+    c = (rng.standard_normal((64, 16)) * 8).astype(np.float32)
+    layouts = ((32, False, 16, 256), (0, False, 128, 256))
+    found = multiply("fp8", a, b, c, layouts=layouts, engine=engine)
+    (x, x_top), (y, y_top) = _exactly(a, 3), _exactly(b, 2)
+    products = x[:, None] * y[None]
+    tops = np.where(products == 0, -999, x_top[:, None] + y_top[None]).max(-1)
+    scale = 2.0 ** (13 - np.maximum(tops, np.frexp(np.abs(c))[1] - 1))
+    total = np.trunc(products * scale[..., None]).sum(-1) + np.trunc(c * scale)
+    last = 2.0 ** (np.frexp(np.abs(total))[1] - 1 - 13)
+    np.testing.assert_array_equal(found, np.trunc(total / last) * last / scale)
+    assert np.abs(found - (x @ y.T + c)).max() > 1e-4
+
+
 def test_integers_and_bits() -> None:
     rng = np.random.default_rng(7)
     a = rng.integers(-128, 128, (64, 32)).astype(np.int8)
