@@ -413,6 +413,21 @@ def test_matrices_in_shared_memory_are_shown_as_the_product_reads_them() -> None
     np.testing.assert_array_equal(after.values[0], a[first : first + 16] @ b.T + c[first:][:16])
 
 
+@pytest.mark.parametrize("accumulate", [True, False])
+def test_a_c_that_is_not_added_is_said_to_count_as_zero(accumulate: bool) -> None:
+    rng = np.random.default_rng(12)
+    b, layout = small(rng, 64, 16), (128, False, 16, 1024)
+    session = started(
+        "f16_kmajor", small(rng, 64, 16).astype(np.float16), b.astype(np.float16),
+        np.ones((64, 64), np.float32), layouts=(layout, layout), accumulate=accumulate,
+    )  # fmt: skip
+    row = next(r for r in session.symbols.listing if "HGMMA" in r.text)
+    session.command(f"break *0x{row.offset:x}")
+    session.cont()
+    note = session.fragments().C.note
+    assert note == ("" if accumulate else "counts as zero: UP0 is false")
+
+
 def test_a_descriptor_that_leads_out_of_shared_memory_is_named() -> None:
     rng = np.random.default_rng(10)
     b = small(rng, 16, 16)

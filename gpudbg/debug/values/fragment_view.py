@@ -6,6 +6,7 @@ memory `gpudbg.sm.engines.wgmma`'s; here registers and memory are read and decod
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 
 from gpudbg.dataclass import dataclass
 from gpudbg.errors import CommandError
-from gpudbg.isa.operands import RZ, Reg
+from gpudbg.isa.operands import PT, RZ, Pred, Reg
 from gpudbg.mem.faults import MemoryFault
 from gpudbg.sm import fragments
 
@@ -290,11 +291,27 @@ def _operands(
         else _matrix(warp, operand)
         for operand in (product.a, product.b, product.c, product.d)
     ]  # fmt: skip
+    if why := _not_added(warp, insn, lane):
+        found[2] = replace(found[2], note=why)
     if product.sparse:
         found.append(_metadata(warp, insn, product))
     if "SF" in insn.m:
         found += _scales(warp, insn, product, lane)
     return tuple(found)
+
+
+def _not_added(warp: WarpState, insn: Any, lane: int) -> str:
+    """Words where a predicate says that C counts as zero; "" where C is added."""
+    test = insn.o.get("pa")
+    if not isinstance(test, Pred) or test.is_true:
+        return ""
+    if test.index == PT:
+        return "counts as zero"
+    held = warp.uniform_predicates if test.file == "UP" else warp.predicates
+    if bool(int(held[test.index]) >> lane & 1) != test.neg:
+        return ""
+    name = f"{test.file}{test.index}"
+    return f"counts as zero: {name} is {'true' if test.neg else 'false'}"
 
 
 def _operation(op: str, product: fragments.Multiplication) -> str:
