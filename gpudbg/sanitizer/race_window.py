@@ -212,17 +212,22 @@ class RaceWindow:
             for number, size in cells.sizes():
                 at = (base + number) // BUCKET
                 sizes[at] = sizes.get(at, 0) + size
-        total, cut = 0, self.low // BUCKET + 1
+        total, cut = 0, min(sizes, default=0) + 1
         for at in sorted(sizes):
             total += sizes[at]
             if total > most:
                 break
             cut = max(cut, at + 1)
+        if len(sizes) > 1:
+            self._leave(cut)
+        # Less than a few granules cannot be kept.
+        self._least = self.bytes + self.bytes // 4
+
+    def _leave(self, cut: int) -> None:
+        """Leave buckets from one on to the next pass."""
         self.high = cut * BUCKET if self.high is None else min(cut * BUCKET, self.high)
         for cells in self._kept:
             cells.keep_below(self.high if cells.shared else self.high - _SHARED_END)
-        # Less than a few granules cannot be kept.
-        self._least = self.bytes + self.bytes // 4
 
 
 class WrittenGranules(Observer):

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import random
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from gpudbg.sanitizer.launched_warps import MOST_WARPS, LaunchedWarps, WarpPlace
 from gpudbg.sanitizer.race_cells import Cells
-from gpudbg.sanitizer.race_records import AccessRecord, Cell
+from gpudbg.sanitizer.race_records import AccessRecord, Agent, Cell
 from gpudbg.sanitizer.race_window import RaceWindow
 
 LAUNCHED = LaunchedWarps(1 << 30, (5, 3, 2), (40, 2, 1))
@@ -62,7 +63,9 @@ def test_bytes_of_neighbouring_lanes_are_one_word() -> None:
     assert not cells._rich
 
 
-@pytest.mark.parametrize("more", [{"strong": 2}, {"lanes": 0x11}, {"tick": 1 << 20}])
+@pytest.mark.parametrize(
+    "more", [{"strong": 2, "number": 1 << 18}, {"lanes": 0x11}, {"tick": 1 << 20}]
+)
 def test_others_are_kept_as_they_are(more: dict[str, int]) -> None:
     cells, dice = cells_of_memory(), random.Random(5)
     plain = record(dice, "load")
@@ -77,6 +80,29 @@ def test_others_are_kept_as_they_are(more: dict[str, int]) -> None:
     assert found is not None
     assert (found.writes, found.reads) == ([], [plain])
     assert not cells._rich
+
+
+@pytest.mark.parametrize("count", [1, 5, 20])
+def test_strong_accesses_and_copies_keep_their_order(count: int) -> None:
+    cells, dice = cells_of_memory(), random.Random(count)
+    made = Cell()
+    for n in range(count):
+        agent = Agent("copy", -1 - n, 1, n + 1, False) if dice.random() < 0.5 else None
+        kind = dice.choice(("store", "atomic", "load"))
+        more: dict[str, Any] = {"strong": dice.randrange(3), "lanes": 1, "value": 5, "pc": 16 * n}
+        one = replace(record(dice, kind), agent=agent, unread=kind == "atomic", **more)
+        made.counted(one)
+        (made.writes if one.writes else made.reads).append(one)
+    writes, reads, state = made.writes[:], made.reads[:], (made.number, made.chain)
+    cells.put(3, made)
+    cells._close()
+    assert not cells._rich
+    assert len(cells) == 1
+    found = cells.get(3)
+    assert found is not None
+    assert (found.writes, found.reads) == (writes, reads)
+    ordered = any(r.strong or r.agent for r in (*writes, *reads))
+    assert (found.number, found.chain) == (state if ordered else (0, 0))
 
 
 def test_a_thread_has_the_coordinates_of_its_launch() -> None:
