@@ -58,6 +58,7 @@ class Execution:
         captured: bool = False,
         recording: str = "",
         called: str = "",
+        terminal: str = "",
     ) -> None:
         """Start a program.
 
@@ -70,6 +71,7 @@ class Execution:
                 standard input: a front end has both.
             recording: file for a recording of the first launch that fails.
             called: how messages call the program; "": by its file.
+            terminal: the program has it for its input and output, and is not captured.
 
         Raises:
             UsageError: no such program or architecture, or nothing to build the library with.
@@ -87,9 +89,10 @@ class Execution:
         self.server = HostServer(
             self.machine, _postponed if debug else self.checks or self.runs, self._note
         )
+        captured = captured and not terminal
         self.server.echo = not captured
         shown = device.gpu.output.write if captured else None
-        self.program = HostProgram(words, library, self.server, shown)
+        self.program = HostProgram(words, library, self.server, shown, terminal)
         self.program.called = called or self.program.path
 
     def _note(self, text: str, code: int) -> None:
@@ -134,6 +137,9 @@ class Execution:
             stop = self.stops[0]
             then = stop.recorded or "`gpudbg exec --debug` stops there"
             return f"{stop.message} ({then})"
+        if not self.server.connected and self.program.is_closed:
+            called = self.program.called
+            return f"{called} is linked statically: link it without -static to run it here"
         if self.program.crash:
             return f"{self.program.called} was ended by {self.program.crash}, not by a kernel"
         if self.notices and self.program.code:

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 DRAIN = 2.0
 """Seconds to wait for output of processes that a program has left behind."""
 FD = "GPUDBG_EXEC_FD"
+_INTERPRETER, _DEVICE_CODE = 3, b".nv_fatbin"
+"""PT_INTERP; the section of code for GPUs."""
 ELF = b"\x7fELF"
 _MACHINE = {3: "32-bit x86", 40: "32-bit ARM", 183: "ARM64", 243: "RISC-V", 62: "x86-64"}
 
@@ -41,6 +43,7 @@ class HostProgram:
         library: Path,
         server: HostServer,
         shown: Callable[[str], None] | None = None,
+        terminal: str = "",
     ) -> None:
         """Start it.
 
@@ -49,6 +52,7 @@ class HostProgram:
             library: the folder of the stand-in library.
             server: takes its calls.
             shown: gets what it prints, where standard input and output are somebody else's.
+            terminal: what it has for its input and output; "": what this process has.
 
         Raises:
             UsageError: it is not there or cannot be started.
@@ -62,17 +66,22 @@ class HostProgram:
         first = str(library / FIRST_LIBRARY)
         environment["LD_PRELOAD"] = " ".join([first, *environment.get("LD_PRELOAD", "").split()])
         environment[FD] = str(broker.fileno())
+        held = None if not terminal else _opened(terminal)
         try:
             self.process = subprocess.Popen(
                 list(words),
                 env=environment,
                 pass_fds=[broker.fileno()],
                 executable=self.path,
-                stdin=None if shown is None else subprocess.DEVNULL,
-                stdout=None if shown is None else subprocess.PIPE,
+                stdin=held if shown is None else subprocess.DEVNULL,
+                stdout=held if shown is None else subprocess.PIPE,
+                stderr=held,
             )
         except OSError as error:
             raise UsageError(f"{words[0]} cannot be started: {error.strerror}") from None
+        finally:
+            if held is not None:
+                os.close(held)
         self._reader: threading.Thread | None = None
         if shown is not None:
             self._reader = threading.Thread(target=self._read, args=[shown], daemon=True)
@@ -109,6 +118,12 @@ class HostProgram:
         code = self.process.wait()
         return signal.Signals(-code).name if code < 0 else ""
 
+    @property
+    def is_closed(self) -> bool:
+        """Whether it is linked statically, so that no library takes the driver's place in it, and
+        has code for GPUs."""
+        return _is_static(self.path) and _holds_device_code(self.path)
+
     def kill(self) -> None:
         """End it."""
         if not self.finished():
@@ -119,6 +134,34 @@ class HostProgram:
         """Interrupt it, as Ctrl-C would."""
         if not self.finished():
             self.process.send_signal(signal.SIGINT)
+
+
+def _is_static(path: str) -> bool:
+    """Whether an ELF file names no loader of libraries."""
+    with open(path, "rb") as file:
+        head = file.read(64)
+        if not head.startswith(ELF) or len(head) < 64:
+            return False
+        (at,) = struct.unpack_from("<Q", head, 32)
+        size, count = struct.unpack_from("<HH", head, 54)
+        file.seek(at)
+        table = file.read(size * count)
+    kinds = [struct.unpack_from("<I", table, n)[0] for n in range(0, len(table) - 3, size or 1)]
+    return bool(kinds) and _INTERPRETER not in kinds
+
+
+def _holds_device_code(path: str) -> bool:
+    with open(path, "rb") as file:
+        return _DEVICE_CODE in file.read()
+
+
+def _opened(terminal: str) -> int:
+    """A terminal, or another file, for reading and writing."""
+    try:
+        return os.open(terminal, os.O_RDWR | os.O_NOCTTY)
+    except OSError as error:
+        hint = "the command `tty` in a terminal prints its name"
+        raise UsageError(f"--tty {terminal}: {error.strerror}", hint) from None
 
 
 def found_program(name: str) -> str:

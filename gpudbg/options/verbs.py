@@ -133,6 +133,11 @@ FLAGS_OF_RUNS = (
         least=1, metavar="N", group=_EVERY_LAUNCH,
     ),
     _flag(
+        "exec", "tty", TEXT,
+        "the program has this terminal for its input and output (as gdb's -tty); a file would do",
+        metavar="TERMINAL", spelled=("--tty", "-tty"), group=_EVERY_LAUNCH,
+    ),
+    _flag(
         "tui", "allow-shell", SWITCH, "let `shell`, `make` and `pipe` run programs",
         group=_SCRIPTED,
     ),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pty
 import re
 import subprocess
 import sys
@@ -246,6 +247,34 @@ def test_checks_of_launches_are_one_line_a_report_and_the_exit_code(tmp_path: Pa
     if full():
         assert run_exec("--check", "--checks", "memory", program, "race").returncode == 0
         assert run_exec("--check", program, "race", "7").returncode == 7
+
+
+def test_a_program_has_a_terminal_of_its_own(tmp_path: Path) -> None:
+    program = host_program("checked.cu", tmp_path / "checked")
+    master, slave = pty.openpty()
+    try:
+        done = run_exec("--tty", os.ttyname(slave), program)
+        assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+        assert b"block 1 says 3" in os.read(master, 4096)
+    finally:
+        os.close(master)
+        os.close(slave)
+    missing = run_exec("--tty", tmp_path / "none", program)
+    assert missing.returncode == 2
+    assert "No such file" in missing.stderr
+
+
+def test_a_static_program_with_device_code_is_named(tmp_path: Path) -> None:
+    source, out = tmp_path / "closed.c", tmp_path / "closed"
+    source.write_text(
+        'char code[16] __attribute__((section(".nv_fatbin"))) = {1};\n'
+        'void _start(void) { __asm__("mov $60, %eax; mov $3, %edi; syscall"); }\n'
+    )
+    words = [require_compiler(), "-nostdlib", "-static", str(source), "-o", str(out)]
+    subprocess.run(words, check=True)
+    done = run_exec(out)
+    assert done.returncode == 3
+    assert "is linked statically" in done.stderr
 
 
 def test_a_driver_program_in_c(tmp_path: Path) -> None:

@@ -80,6 +80,7 @@ def _executed(args: argparse.Namespace, words: list[str], debug: bool, called: s
         captured=screen,
         recording="" if args.check else args.record_on_fault or "",
         called=called,
+        terminal=args.tty or "",
     )
     if screen:
         return _drawn(execution, args)
@@ -139,6 +140,7 @@ def _served(args: argparse.Namespace, words: list[str]) -> int:
                 engine=args.engine,
                 debug=True,
                 captured=True,
+                terminal=args.tty or "",
             )
         ]
         return open_host_program(made[0])
