@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from gpudbg.api import device_for, launch_parser
 from gpudbg.errors import UsageError
 from gpudbg.frontends.mcp.tools.launching import Arguments, require_small
-from gpudbg.frontends.mcp.tools.table import ProgramNumber, Size, about, tool
+from gpudbg.frontends.mcp.tools.table import ProgramNumber, Size, about, size_text, tool
 from gpudbg.frontends.mcp.workshop import ToolAnswer, Workshop
 from gpudbg.launch import Opening
 from gpudbg.sanitizer import DEFAULTS, CheckSettings, CheckStopper, LaunchPlan, check_plan
@@ -35,7 +35,7 @@ def check(
         raise UsageError(f"{opened.name} is a recording", "`check` runs launches of programs")
     words = list(opened.flags)
     for flag, size in (("--grid", grid), ("--block", block)):
-        words += [flag, ",".join(map(str, size))] if size else []
+        words += [flag, size_text(size)] if size else []
     words += ["--kernel", kernel] if kernel else []
     words += ["--shared", str(shared_bytes)] if shared_bytes else []
     words += [f"--arg={text}" for text in args or ()]

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from gpudbg.api import launch_parser, open_session, start
 from gpudbg.errors import UsageError
-from gpudbg.frontends.mcp.tools.table import ProgramNumber, Size, about, tool
+from gpudbg.frontends.mcp.tools.table import ProgramNumber, Size, about, size_text, tool
 from gpudbg.frontends.mcp.workshop import OpenProgram, ToolAnswer, Workshop
 from gpudbg.launch import Opening
 
@@ -51,7 +51,7 @@ def launch(
     workshop.require_room()
     words = [*opened.flags, "--engine", engine, *(["--seed", str(seed)] if seed else [])]
     for flag, size in (("--grid", grid), ("--block", block), ("--cluster", cluster)):
-        words += [flag, ",".join(map(str, size))] if size else []
+        words += [flag, size_text(size)] if size else []
     words += ["--kernel", kernel] if kernel else []
     words += ["--shared", str(shared_bytes)] if shared_bytes else []
     for flag, texts in (("--arg", args), ("--symbol", symbols), ("--output", outputs)):

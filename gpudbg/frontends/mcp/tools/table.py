@@ -35,10 +35,18 @@ def about(text: str, **limits: Any) -> Any:
 
 SessionNumber = Annotated[int, about("number of a session, from `launch`", ge=1)]
 ProgramNumber = Annotated[int, about("number of a program, from `compile` or `load`", ge=1)]
+_Count = Annotated[int, Field(ge=1, le=2**31 - 1)]
 Size = Annotated[
-    list[Annotated[int, Field(ge=1, le=2**31 - 1)]],
-    about("up to three numbers: x, y, z", min_length=1, max_length=3),
+    _Count | Annotated[list[_Count], Field(min_length=1, max_length=3)],
+    about("a number, or up to three: x, y, z"),
 ]
+
+
+def size_text(size: Size) -> str:
+    """A size as the command line has it."""
+    return str(size) if isinstance(size, int) else ",".join(map(str, size))
+
+
 Text = Annotated[str, Field(max_length=100_000)]
 Expression = Annotated[
     str,
