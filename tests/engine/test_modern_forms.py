@@ -139,6 +139,16 @@ def test_sums_of_halves_and_of_several_words(tmp_path: Path) -> None:
         assert sum(n for name, n in exits.items() if name[:4] in ("ATOM", "REDG")) <= 1, exits
 
 
+@pytest.mark.in_turn(1)
+@pytest.mark.parametrize("depth", [4, 8, 16])
+def test_products_of_doubles_with_sixteen_rows(depth: int, tmp_path: Path) -> None:
+    random = np.random.default_rng(depth)
+    values = random.standard_normal((32, 16)) * np.exp2(random.integers(-30, 30, (32, 16)))
+    held = np.ascontiguousarray(values).view(np.uint32)
+    exits = agree([f"DMMA.16x8x{depth} R32, R8, R24, R16"], held, "sm_90", tmp_path)
+    assert "DMMA" not in exits
+
+
 @pytest.mark.full(instead="test_forms_that_look_at_other_lanes")
 def test_conversions_of_the_uniform_datapath(tmp_path: Path) -> None:
     """UF2F and UFRND of sm_120 read what F2F and FRND read."""

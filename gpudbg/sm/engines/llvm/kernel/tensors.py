@@ -110,15 +110,38 @@ class Tensors:
             metadata = self.registers.reg(i.o["e"].index)
             sides[0] = self.sparse.of_a(shape, sides[0], metadata)
             sides[1] = self.sparse.of_b(sides[1])
+        if i.op == "DMMA" and shape.m == 16:
+            self._tall_doubles(shape, sides)
+            return
         rows = [row for side in sides for row in side]
         goals = [self.runtime.new_row() for _ in range(counts[2])]
         listed = ", ".join(f"ptr {row}" for row in (*rows, *goals))
         target = self.runtime.function(name)
         self.exits.bail_unless(self.ir.op(f"call i1 {target}({listed})"))
+        self._write(shape, goals)
+
+    def _write(self, shape: Multiplication, goals: Sequence[str]) -> None:
+        """Take rows for the registers of D."""
         if shape.d.register != RZ:
             for n, row in enumerate(goals):
                 value = Val(32, self.ir.get("<32 x i32>", row, 0, 64))
                 self.registers.reg_write(shape.d.register + n, value)
+
+    def _tall_doubles(self, shape: Multiplication, sides: Sequence[Sequence[str]]) -> None:
+        """Products of doubles with 16 rows: four columns of A after four, each of eight rows, which
+        lie in pairs of registers as those of m8n8k4 do."""
+        a, b, c = sides
+        target, goals = self.runtime.function("dmma.884"), []
+        for up in (0, 1):
+            held, made = list(c[4 * up : 4 * up + 4]), [self.runtime.new_row() for _ in range(4)]
+            for step in range(shape.k // 4):
+                first = 2 * (2 * step + up)
+                rows = (*a[first : first + 2], *b[2 * step : 2 * step + 2], *held, *made)
+                listed = ", ".join(f"ptr {row}" for row in rows)
+                self.exits.bail_unless(self.ir.op(f"call i1 {target}({listed})"))
+                held = made
+            goals += made
+        self._write(shape, goals)
 
     def _rows_from(self, first: int, count: int) -> list[str]:
         """Rows of registers that follow one another."""
@@ -256,6 +279,6 @@ def _function_of(i: Any, shape: Multiplication) -> str:
             return f"imma.{kinds[0]}.{kinds[1]}.{count}{'.sat' * ('SAT' in i.m)}"
         case "BMMA":
             return f"bmma.{'xor' if 'XOR' in i.m else 'and'}.{count}"
-        case "DMMA" if (shape.m, shape.k) == (8, 4):
+        case "DMMA" if (shape.m, shape.k) == (8, 4) or shape.m == 16:
             return "dmma.884"
     return ""
