@@ -104,7 +104,7 @@ def test_turns_end_only_where_the_step_engine_ends_them() -> None:
     assert "j504:" not in text
     assert "%c504" not in text
     assert "%b504" in text
-    assert "j520:" in text
+    assert "\nb520:" in text
 
 
 @pytest.mark.in_turn(1)
@@ -192,3 +192,16 @@ def test_floats_go_round_a_loop(uses: str, fault: str) -> None:
             if events[0].kind != "breakpoint":
                 break
         assert events[0].kind == ("warp_error" if fault else "exited")
+
+
+def test_long_chains_are_not_repeated() -> None:
+    """A sum of a sum and so on: the first exits have it to themselves, the others do not repeat
+    all of it."""
+    lines = ["  %v0 = load i32, ptr %rec"]
+    tail = []
+    for n in range(3000):
+        lines.append(f"  %v{n + 1} = add i32 %v{n}, 1")
+        tail += [f"x{n}:", f"  store i32 %v{n + 1}, ptr %rec", "  ret i32 0"]
+    hot, cold = sink(lines, tail)
+    assert 2900 < len(hot) <= len(lines)
+    assert len(cold) < len(tail) + 3000

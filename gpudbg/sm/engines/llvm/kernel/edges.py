@@ -105,11 +105,16 @@ class Edges:
         self.checked.add(pc)
         return f"c{pc}"
 
+    def has_room(self, pc: int) -> bool:
+        """Whether the trace may go on with a copy of a block, behind the present instruction."""
+        behind = self.behind + self.cursor.index + 1
+        return pc in self.listing.code and behind + self.listing.stretch(pc) <= self.longest
+
     def falls(self, same: bool = False) -> str:
         cursor = self.cursor
         pc = cursor.next_pc
         behind = self.behind + cursor.index + 1
-        if pc not in self.listing.code or behind + self.listing.stretch(pc) > self.longest:
+        if not self.has_room(pc):
             return self.edge(pc)
         if self._goes_back() and self.listing.ends_at(pc):
             # A warp gets there only once: a copy would only cost compile time.

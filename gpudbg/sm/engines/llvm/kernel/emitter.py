@@ -392,7 +392,10 @@ class Emitter:
             if self.cursor.terminated:
                 break
             if self.pieces.begins(insn, after):
-                self.pieces.end_piece(after)
+                if self.edges.has_room(after):
+                    self.ir.br(self.edges.falls())
+                else:
+                    self.pieces.end_piece(after)
                 break
             turns = self.listing.turns
             flow = insn.op in turns.flow

@@ -16,6 +16,8 @@ _NAME = re.compile(r"%v\d+")
 _DEFINITION = re.compile(r"  (%v\d+) = (\w+)")
 _STAYS = frozenset(("load", "call", "phi", "atomicrmw", "cmpxchg", "alloca"))
 """Statements that are not repeated elsewhere, apart from pure intrinsics and held values."""
+_DEEPEST = 40
+"""Most statements, each of the one before, that exits repeat."""
 _PURE_CALL = re.compile(r" = call [^@]*@llvm\.(?!prefetch|masked|set|experimental)\w+")
 
 
@@ -40,6 +42,22 @@ def sink(lines: list[str], tail: list[str]) -> tuple[list[str], list[str]]:
     for line in lines:
         if " = phi " in line:
             needed.update(_NAME.findall(line))
+    hot, moved = _split(lines, needed)
+    far = _far(lines, moved)
+    if far:
+        hot, moved = _split(lines, needed | far)
+    if not moved:
+        return hot, tail
+    return hot, _Cold(moved).rewritten(tail)
+
+
+def _split(lines: list[str], wanted: set[str]) -> tuple[list[str], dict[str, str]]:
+    """The statements that the quick path needs, and the others by the names that they define.
+
+    Args:
+        wanted: names that it needs whatever uses them.
+    """
+    needed = set(wanted)
     hot: list[str] = []
     moved: dict[str, str] = {}
     for line in reversed(lines):
@@ -50,9 +68,18 @@ def sink(lines: list[str], tail: list[str]) -> tuple[list[str], list[str]]:
         needed.update(_NAME.findall(line))
         hot.append(line)
     hot.reverse()
-    if not moved:
-        return hot, tail
-    return hot, _Cold(moved).rewritten(tail)
+    return hot, moved
+
+
+def _far(lines: list[str], moved: dict[str, str]) -> set[str]:
+    """Names of `moved` at the ends of chains that are too long to be repeated."""
+    depths: dict[str, int] = {}
+    for line in lines:
+        name = _defines(line)
+        if name in moved:
+            used = _NAME.findall(line, line.index("="))
+            depths[name] = 1 + max((depths.get(n, 0) for n in used), default=0)
+    return {name for name, depth in depths.items() if depth > _DEEPEST}
 
 
 class _Cold:
