@@ -97,6 +97,9 @@ def _plain_forms() -> Iterator[Form]:
 def _atomic_forms() -> Iterator[Form]:
     for what, bits in layout.atomics_on("global").items():
         op, kind = what.split(".")
+        if kind.endswith("F16x2"):
+            # Named otherwise on each older architecture; `hostile_modern` has them.
+            continue
         name = _FLOAT.get(kind, "" if kind == "U32" else kind)
         size, dot = bits // 8, "." * bool(name)
         if op == "CAS":
