@@ -264,6 +264,7 @@ def test_a_program_has_a_terminal_of_its_own(tmp_path: Path) -> None:
     assert "No such file" in missing.stderr
 
 
+@pytest.mark.full(instead="test_a_program_has_a_terminal_of_its_own")
 def test_a_static_program_with_device_code_is_named(tmp_path: Path) -> None:
     source, out = tmp_path / "closed.c", tmp_path / "closed"
     source.write_text(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from tests.hosting.cuda import PROGRAMS, require_clang, run_exec
 
 FLAGS = ("-I", PROGRAMS / "include", "-D", "SCALE=3")
@@ -39,6 +41,7 @@ def test_what_does_not_build_says_so_with_the_compilers_words(tmp_path: Path) ->
     assert "apt install clang" in without.stderr
 
 
+@pytest.mark.full(instead="test_a_source_with_main_is_built_and_stops_at_its_lines")
 def test_a_source_as_nvcc_takes_it_with_the_headers_of_its_project(tmp_path: Path) -> None:
     """`__shared__` before `alignas`; a header in a folder that the project's build would name;
     NVTX, which is in no wheel."""

@@ -332,6 +332,7 @@ def test_a_launch_names_the_instance_that_it_wants(tmp_path: Path) -> None:
         assert session.buffer("x").tolist() == [7, 7]
 
 
+@pytest.mark.full(instead="test_why_no_instance_compiles_where_a_newer_architecture_has_one")
 @needs_nvrtc
 def test_what_other_headers_bring_along_and_what_no_instance_compiles_for(tmp_path: Path) -> None:
     """Type traits without their header; where no instance compiles, the compiler says why."""
