@@ -14,6 +14,7 @@ from gpudbg.dataclass import dataclass
 from gpudbg.sm.engines.llvm.ir.builder import LANES as LANES_OF_WARP
 from gpudbg.sm.engines.llvm.ir.builder import Builder
 from gpudbg.sm.engines.llvm.ir.typed import Int, TypedPointer, Variable
+from gpudbg.sm.engines.llvm.runtime.lane_values import LaneValues
 from gpudbg.sm.engines.llvm.runtime.screening_words import (
     ATOMIC,
     CTA_SHIFT,
@@ -47,89 +48,6 @@ def _declared(width: int) -> tuple[str, ...]:
 
 
 DECLARED: Final = tuple(line for width in WIDTHS for line in _declared(width))
-
-
-class _Words:
-    """Numbers of 64 bits or i1, one for each lane of a group: a name or a constant of IR."""
-
-    __slots__ = ("bits", "ir", "ref", "width")
-
-    def __init__(self, ir: Builder, ref: str, width: int, bits: int = 64) -> None:
-        self.ir, self.ref, self.width, self.bits = ir, ref, width, bits
-
-    @property
-    def kind(self) -> str:
-        """The type."""
-        return f"<{self.width} x i{self.bits}>"
-
-    def operand(self, value: _Words | Int | int) -> str:
-        """The same in all, unless there is one for each."""
-        if isinstance(value, _Words):
-            return value.ref
-        kind = f"i{self.bits}"
-        if isinstance(value, int):
-            return f"splat ({kind} {value})"
-        one = self.ir.op(f"insertelement {self.kind} poison, {kind} {value.ref}, i32 0")
-        zeros = f"<{self.width} x i32> zeroinitializer"
-        return self.ir.op(f"shufflevector {self.kind} {one}, {self.kind} poison, {zeros}")
-
-    def _op(self, what: str, value: _Words | Int | int, bits: int = 0) -> _Words:
-        text = f"{what} {self.kind} {self.ref}, {self.operand(value)}"
-        return _Words(self.ir, self.ir.op(text), self.width, bits or self.bits)
-
-    def __add__(self, value: _Words | Int | int) -> _Words:
-        return self._op("add", value)
-
-    def __mul__(self, value: _Words | Int | int) -> _Words:
-        return self._op("mul", value)
-
-    def __and__(self, value: _Words | Int | int) -> _Words:
-        return self._op("and", value)
-
-    def __or__(self, value: _Words | Int | int) -> _Words:
-        return self._op("or", value)
-
-    def __xor__(self, value: _Words | Int | int) -> _Words:
-        return self._op("xor", value)
-
-    def __lshift__(self, value: int) -> _Words:
-        return self._op("shl", value)
-
-    def __rshift__(self, value: int) -> _Words:
-        return self._op("lshr", value)
-
-    def __lt__(self, value: _Words | Int | int) -> _Words:
-        return self._op("icmp ult", value, 1)
-
-    def __ge__(self, value: _Words | Int | int) -> _Words:
-        return self._op("icmp uge", value, 1)
-
-    def __invert__(self) -> _Words:
-        return self._op("xor", -1)
-
-    def equals(self, value: _Words | Int | int) -> _Words:
-        """i1: both are the same."""
-        return self._op("icmp eq", value, 1)
-
-    def differs(self, value: _Words | Int | int) -> _Words:
-        """i1: they are not the same."""
-        return self._op("icmp ne", value, 1)
-
-    def select(self, yes: _Words | Int | int, no: _Words) -> _Words:
-        """Select by these eight i1."""
-        given = f"{no.kind} {no.operand(yes)}, {no.kind} {no.ref}"
-        found = self.ir.op(f"select {self.kind} {self.ref}, {given}")
-        return _Words(self.ir, found, self.width)
-
-    def mask(self) -> Int:
-        """These eight i1 as the low bits of an i32."""
-        width = self.width
-        bits = Int(self.ir, width, self.ir.op(f"bitcast {self.kind} {self.ref} to i{width}"))
-        return bits if width == LANES_OF_WARP else bits.zext(32)
-
-
-def _numbers(ir: Builder, width: int) -> _Words:
-    return _Words(ir, "<" + ", ".join(f"i64 {n}" for n in range(width)) + ">", width)
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,20 +106,20 @@ class WordPlaces:
 class _Places:
     """Emits reads and writes of the words of some lanes, at places of their own."""
 
-    def __init__(self, ir: Builder, places: _Words, shadow: WordPlaces, lanes: str) -> None:
+    def __init__(self, ir: Builder, places: LaneValues, shadow: WordPlaces, lanes: str) -> None:
         self.ir, self._places, self._shadow, self.lanes = ir, places, shadow, lanes
         width = places.width
         self._pointers, self._bits = f"<{width} x ptr>", f"<{width} x i1>"
         self._name = f"v{width}i64.v{width}p0"
 
-    def load(self, what: int, touched: Int | None = None) -> _Words:
+    def load(self, what: int, touched: Int | None = None) -> LaneValues:
         """Words of one kind; 0 of lanes that do not take part, and where none was touched."""
         kind = self._places.kind
         given = f"{self._pointers} {self._at(what)}, i32 8, {self._bits} {self._some(touched)}"
         call = f"call {kind} @llvm.masked.gather.{self._name}({given}, {kind} zeroinitializer)"
-        return _Words(self.ir, self.ir.op(call), self._places.width)
+        return LaneValues(self.ir, self.ir.op(call), self._places.width, 64)
 
-    def store(self, value: _Words, what: int, lanes: str = "") -> None:
+    def store(self, value: LaneValues, what: int, lanes: str = "") -> None:
         """Write words of one kind."""
         given = f"{value.kind} {value.ref}, {self._pointers} {self._at(what)}, i32 8"
         given += f", {self._bits} {lanes or self.lanes}"
@@ -221,13 +139,13 @@ class _Places:
 class _Line(_Places):
     """The same for lanes whose words lie one behind the other."""
 
-    def load(self, what: int, touched: Int | None = None) -> _Words:
+    def load(self, what: int, touched: Int | None = None) -> LaneValues:
         kind, name = self._places.kind, f"v{self._places.width}i64.p0"
         given = f"ptr {self._first(what)}, i32 8, {self._bits} {self._some(touched)}"
         call = f"call {kind} @llvm.masked.load.{name}({given}, {kind} zeroinitializer)"
-        return _Words(self.ir, self.ir.op(call), self._places.width)
+        return LaneValues(self.ir, self.ir.op(call), self._places.width, 64)
 
-    def store(self, value: _Words, what: int, lanes: str = "") -> None:
+    def store(self, value: LaneValues, what: int, lanes: str = "") -> None:
         given = f"{value.kind} {value.ref}, ptr {self._first(what)}, i32 8"
         given += f", {self._bits} {lanes or self.lanes}"
         self.ir.line(f"call void @llvm.masked.store.v{self._places.width}i64.p0({given})")
@@ -239,7 +157,7 @@ class _Line(_Places):
         return self.ir.op(f"inttoptr i64 {first.ref} to ptr")
 
 
-_Found = tuple[_Words, _Words, _Words]
+_Found = tuple[LaneValues, LaneValues, LaneValues]
 """Shadow words of eight granules: last writes, last reads, last strong accesses."""
 
 
@@ -269,7 +187,7 @@ class LaneWords:
             chosen = left.get() >> first & (1 << self.width) - 1
             ir.unless(str(chosen.equals(0).ref), head)
             given = ir.get(f"<{self.width} x i64>", addresses.at(first.zext(64) << 3).ref, 0, 8)
-            address = _Words(ir, given, self.width)
+            address = LaneValues(ir, given, self.width, 64)
             off = (address & size - 1).differs(0)
             ir.unless(str((off.mask() & chosen).differs(0).ref), head)
             column = Variable(ir, 64, 0)
@@ -279,7 +197,9 @@ class LaneWords:
                     left.set(left.get() & (chosen << first ^ -1))
                 ir.unless(str(byte.equals(size).ref), out)
                 column.set(byte + 4)
-                lanes = _numbers(ir, self.width) + (self.about.warp << 5) + first.zext(64)
+                lanes = (
+                    LaneValues.numbers(ir, self.width, 64) + (self.about.warp << 5) + first.zext(64)
+                )
                 self._judge(address + byte, lanes, chosen, size, again, head)
                 ir.label(ir.fresh("never"))
 
@@ -296,9 +216,9 @@ class LaneWords:
             byte = at.get()
             ir.unless(str((byte >= size << 5).ref), done)
             at.set(byte + 4 * self.width)
-            words = (_numbers(ir, self.width) << 2) + (start + byte)
+            words = (LaneValues.numbers(ir, self.width, 64) << 2) + (start + byte)
             chosen = Int(ir, 32, (1 << self.width) - 1)
-            many = _Words(ir, words.operand(self.about.many), self.width)
+            many = words.all(self.about.many)
             right = ir.fresh("words")
             self._judge(words, many, chosen, Int(ir, 64, 4), right, done)
             ir.label(right)
@@ -308,7 +228,7 @@ class LaneWords:
 
     # ---- a word of each lane -------------------------------------------------------------
     def _judge(
-        self, address: _Words, lanes: _Words, chosen: Int, stride: Int, on: str, wrong: str
+        self, address: LaneValues, lanes: LaneValues, chosen: Int, stride: Int, on: str, wrong: str
     ) -> None:  # fmt: skip
         """Judge and keep words; goes to a label where all are right, else to another.
 
@@ -325,16 +245,16 @@ class LaneWords:
         ir.unless(str((away.mask() & chosen).differs(0).ref), wrong)
         start = shadow.start(one)
         ir.unless(str(start.equals(0).ref), wrong)
-        ahead = _numbers(ir, self.width) * stride + (one - lane.zext(64) * stride)
+        ahead = LaneValues.numbers(ir, self.width, 64) * stride + (one - lane.zext(64) * stride)
         apart = (address.differs(ahead).mask() & chosen).differs(0)
         if self._line:
             ir.unless(str((apart | stride.differs(4)).ref), wrong)
             # Of lanes that do not take part as well.
             place = ((one & shadow.low) >> 2) * WORD_BYTES - lane.zext(64) * WORD_BYTES + start
-            places = _numbers(ir, self.width) * WORD_BYTES + place
+            places = LaneValues.numbers(ir, self.width, 64) * WORD_BYTES + place
         else:
             places = ((address & shadow.low) >> 2) * WORD_BYTES + start
-        many = _Words(ir, places.operand(about.many), self.width)
+        many = places.all(about.many)
         mine = self._either(about.whole, many, lanes)
         found = (_Line if self._line else _Places)(ir, places, shadow, self._i1(chosen))
         raw = found.load(READ)
@@ -369,7 +289,7 @@ class LaneWords:
         return self.ir.op(f"bitcast i{self.width} {given.ref} to <{self.width} x i1>")
 
     def _keep(
-        self, found: _Places, right: _Words, now: _Words, what: int, chosen: Int, wrong: str
+        self, found: _Places, right: LaneValues, now: LaneValues, what: int, chosen: Int, wrong: str
     ) -> None:  # fmt: skip
         """Write words, if all are right."""
         bad = (~right).mask() & chosen
@@ -377,7 +297,7 @@ class LaneWords:
         found.store(now, what)
 
     def _crowd(
-        self, found: _Places, now: _Words, what: int, chosen: Int, apart: Int
+        self, found: _Places, now: LaneValues, what: int, chosen: Int, apart: Int
     ) -> None:  # fmt: skip
         """A word that several lanes have written is one of many."""
         ir = self.ir
@@ -388,7 +308,7 @@ class LaneWords:
                 many = (now & who) | (self.about.many << WHO_SHIFT)
                 found.store(many, what, self._i1(lost))
 
-    def _alike(self, raw: _Words, write: _Words, mine: _Words) -> _Words:
+    def _alike(self, raw: LaneValues, write: LaneValues, mine: LaneValues) -> LaneValues:
         """i1: the same has been read since the CTA last wrote anything: that was looked at, of many
         warps where none of them has written it since they met."""
         about, who = self.about, self._who(raw)
@@ -397,7 +317,7 @@ class LaneWords:
         path = about.read_only.zext(64)
         return alike & ((raw >> RO_BIT) & path).equals(path)
 
-    def _loads(self, found: _Found, mine: _Words) -> tuple[_Words, _Words]:
+    def _loads(self, found: _Found, mine: LaneValues) -> tuple[LaneValues, LaneValues]:
         write, read, atomic = found
         about, before = self.about, self._ordered(read, mine)
         ok = self._ordered(write, mine) & self._ordered(atomic, mine)
@@ -408,13 +328,13 @@ class LaneWords:
         path = (read & 1 << RO_BIT) | about.read_only.zext(64) << RO_BIT
         return ok, self._joined(read, before, mine) | _ALL_BYTES | path
 
-    def _stores(self, found: _Found, mine: _Words) -> tuple[_Words, _Words]:
+    def _stores(self, found: _Found, mine: LaneValues) -> tuple[LaneValues, LaneValues]:
         ok = ((found[1] >> RO_BIT) & 1).equals(0)
         for word in found:
             ok = ok & self._ordered(word, mine)
         return ok, (mine << WHO_SHIFT) | self.about.me | _ALL_BYTES
 
-    def _atomics(self, found: _Found, mine: _Words) -> tuple[_Words, _Words]:
+    def _atomics(self, found: _Found, mine: LaneValues) -> tuple[LaneValues, LaneValues]:
         write, read, atomic = found
         about, before = self.about, self._ordered(atomic, mine)
         ok = ((read >> RO_BIT) & 1).equals(0) & self._joins(atomic, before)
@@ -425,48 +345,50 @@ class LaneWords:
         ok = ok & ((write >> MASK_SHIFT).equals(15) | about.defined | ~first)
         return ok, self._joined(atomic, before, mine) | size << MASK_SHIFT
 
-    def _joins(self, old: _Words, before: _Words) -> _Words:
+    def _joins(self, old: LaneValues, before: LaneValues) -> LaneValues:
         """i1: `_joined` says who made the accesses of a word."""
         return before | ~self._same_warp(old) | self.about.wide
 
-    def _joined(self, old: _Words, before: _Words, mine: _Words) -> _Words:
+    def _joined(self, old: LaneValues, before: LaneValues, mine: LaneValues) -> LaneValues:
         """The recorded accessors with this access added, which follows them or is by others."""
-        wider = _Words(self.ir, old.operand(CTAS_MANY), self.width)
+        wider = old.all(CTAS_MANY)
         wider = self._same_cta(old).select(WARPS_MANY, wider)
         wider = self._same_warp(old).select(self.about.many, wider)
         return (before.select(mine, wider) << WHO_SHIFT) | self.about.me
 
     # ---- words, as `screening` has them --------------------------------------------------
-    def _either(self, condition: Int, yes: _Words, no: _Words) -> _Words:
+    def _either(self, condition: Int, yes: LaneValues, no: LaneValues) -> LaneValues:
         given = f"{yes.kind} {yes.ref}, {no.kind} {no.ref}"
-        return _Words(self.ir, self.ir.op(f"select i1 {condition.ref}, {given}"), self.width)
+        return LaneValues(
+            self.ir, self.ir.op(f"select i1 {condition.ref}, {given}"), self.width, 64
+        )
 
-    def _who(self, word: _Words) -> _Words:
+    def _who(self, word: LaneValues) -> LaneValues:
         return (word >> WHO_SHIFT) & WHO_MASK
 
-    def _of_cta(self, word: _Words) -> _Words:
+    def _of_cta(self, word: LaneValues) -> LaneValues:
         return ((word >> CTA_SHIFT) & 0xFFFFFF).equals(self.about.cta)
 
-    def _same_cta(self, word: _Words) -> _Words:
+    def _same_cta(self, word: LaneValues) -> LaneValues:
         return self._of_cta(word) & self._who(word).differs(CTAS_MANY)
 
-    def _held(self, word: _Words) -> _Words:
+    def _held(self, word: LaneValues) -> LaneValues:
         """Shadow words; 0 where one in shared memory belongs to a CTA that was in this slot
         before.
         """
         kept = self._of_cta(word) | (self.about.shared ^ 1)
-        return kept.select(word, _Words(self.ir, "zeroinitializer", self.width))
+        return kept.select(word, LaneValues(self.ir, "zeroinitializer", self.width, 64))
 
-    def _same_warp(self, word: _Words) -> _Words:
+    def _same_warp(self, word: LaneValues) -> LaneValues:
         who = self._who(word)
         one = (who < LANES) & (who >> 5).equals(self.about.warp)
         return self._same_cta(word) & (one | who.equals(self.about.many))
 
-    def _past(self, word: _Words) -> _Words:
+    def _past(self, word: LaneValues) -> LaneValues:
         """i1: nothing, or of this CTA before its last barrier."""
         return word.equals(0) | (self._same_cta(word) & ((word & 0xFFFFFF) < self.about.barrier))
 
-    def _ordered(self, word: _Words, mine: _Words) -> _Words:
+    def _ordered(self, word: LaneValues, mine: LaneValues) -> LaneValues:
         """i1: the word is empty, or its accesses happen before this one."""
         about, count = self.about, word & 0xFFFFFF
         earlier = (count.differs(about.count) | (about.writes ^ 1)) & (count < about.until)

@@ -17,8 +17,9 @@ from typing import Final
 
 from gpudbg.dataclass import dataclass
 from gpudbg.sm.engines.llvm.ir.builder import LANES as WIDTH
-from gpudbg.sm.engines.llvm.ir.builder import Builder, splat, vector
+from gpudbg.sm.engines.llvm.ir.builder import Builder, vector
 from gpudbg.sm.engines.llvm.ir.typed import Int, TypedPointer, Variable
+from gpudbg.sm.engines.llvm.runtime.lane_values import LaneValues
 from gpudbg.sm.engines.llvm.runtime.screening_words import (
     ATOMIC,
     LANES,
@@ -43,71 +44,6 @@ DECLARED: Final = (
     f"declare {_KIND} @llvm.masked.gather.{_NAME}({_POINTERS}, i32, {_BITS}, {_KIND})",
     f"declare void @llvm.masked.scatter.{_NAME}({_KIND}, {_POINTERS}, i32, {_BITS})",
 )
-
-
-class _Lanes:
-    """A number of 32 bits or an i1 for each lane: a name or a constant of IR."""
-
-    __slots__ = ("bits", "ir", "ref")
-
-    def __init__(self, ir: Builder, ref: str, bits: int = 32) -> None:
-        self.ir, self.ref, self.bits = ir, ref, bits
-
-    @property
-    def kind(self) -> str:
-        return vector(f"i{self.bits}")
-
-    def operand(self, value: _Lanes | Int | int) -> str:
-        if isinstance(value, _Lanes):
-            return value.ref
-        if isinstance(value, int):
-            return splat(f"i{self.bits}", value)
-        one = self.ir.op(f"insertelement {self.kind} poison, i{self.bits} {value.ref}, i32 0")
-        zeros = f"{_KIND} zeroinitializer"
-        return self.ir.op(f"shufflevector {self.kind} {one}, {self.kind} poison, {zeros}")
-
-    def _op(self, what: str, value: _Lanes | Int | int, bits: int = 0) -> _Lanes:
-        text = f"{what} {self.kind} {self.ref}, {self.operand(value)}"
-        return _Lanes(self.ir, self.ir.op(text), bits or self.bits)
-
-    def __add__(self, value: _Lanes | Int | int) -> _Lanes:
-        return self._op("add", value)
-
-    def __mul__(self, value: _Lanes | Int | int) -> _Lanes:
-        return self._op("mul", value)
-
-    def __and__(self, value: _Lanes | Int | int) -> _Lanes:
-        return self._op("and", value)
-
-    def __or__(self, value: _Lanes | Int | int) -> _Lanes:
-        return self._op("or", value)
-
-    def __rshift__(self, value: int) -> _Lanes:
-        return self._op("lshr", value)
-
-    def __lt__(self, value: _Lanes | Int | int) -> _Lanes:
-        return self._op("icmp ult", value, 1)
-
-    def __ge__(self, value: _Lanes | Int | int) -> _Lanes:
-        return self._op("icmp uge", value, 1)
-
-    def __invert__(self) -> _Lanes:
-        return self._op("xor", -1)
-
-    def equals(self, value: _Lanes | Int | int) -> _Lanes:
-        return self._op("icmp eq", value, 1)
-
-    def differs(self, value: _Lanes | Int | int) -> _Lanes:
-        return self._op("icmp ne", value, 1)
-
-    def select(self, yes: _Lanes | Int | int, no: _Lanes) -> _Lanes:
-        """By these i1."""
-        given = f"{_KIND} {no.operand(yes)}, {_KIND} {no.ref}"
-        return _Lanes(self.ir, self.ir.op(f"select {_BITS} {self.ref}, {given}"))
-
-    def mask(self) -> Int:
-        """These i1 as the bits of an integer."""
-        return Int(self.ir, 32, self.ir.op(f"bitcast {_BITS} {self.ref} to i32"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,14 +103,14 @@ class NearWords:
         ir = self.ir
         self.right.set_text("false")
         self.raced.set_text("false")
-        at = _Lanes(ir, ir.op(f"trunc {vector('i64')} {addresses} to {_KIND}"))
+        at = LaneValues(ir, ir.op(f"trunc {vector('i64')} {addresses} to {_KIND}"), WIDTH, 32)
         size = about.size.trunc(32)
         off = (at & size - 1).differs(0) | (at < about.least)
         off = off | (at >= about.limit) | ((at + size) >= about.limit + 1)
         after = ir.fresh("near")
         ir.unless(str((off.mask() & about.lanes).differs(0).ref), after)
         end, column = size >> 2, Variable(ir, 32, 0)
-        ahead = _numbers(ir, 0)
+        ahead = LaneValues.numbers(ir, WIDTH, 32)
         index = at >> 2
         first = Int(ir, 32, ir.op(f"extractelement {_KIND} {index.ref}, i32 0"))
         # Lanes whose words lie one behind the other have each its own.
@@ -189,7 +125,7 @@ class NearWords:
         ir.br(after)
         ir.label(after)
 
-    def _word(self, about: NearAccess, index: _Lanes, apart: Int, on: str, wrong: str) -> None:
+    def _word(self, about: NearAccess, index: LaneValues, apart: Int, on: str, wrong: str) -> None:
         """A word of each lane; goes to a label where all are right, else to another."""
         ir = self.ir
         indices = ir.op(f"alloca {_KIND}, align 64")
@@ -225,14 +161,14 @@ class NearWords:
         ir.br(on)
         ir.label(ir.fresh("never"))
 
-    def _unless_all(self, right: _Lanes, about: NearAccess, wrong: str) -> None:
+    def _unless_all(self, right: LaneValues, about: NearAccess, wrong: str) -> None:
         """Go on where all lanes are right."""
         bad = (~right).mask() & about.lanes
         self.ir.unless(str(bad.differs(0).ref), wrong)
 
     @contextmanager
     def _clashes(
-        self, halves: _Halves, stored: _Lanes, about: NearAccess, maybe: Int
+        self, halves: _Halves, stored: LaneValues, about: NearAccess, maybe: Int
     ) -> Iterator[str]:
         """Statements for lanes that do not find what they have stored, as i1."""
         ir = self.ir
@@ -279,12 +215,13 @@ class _Halves:
     def __init__(self, ir: Builder, first: TypedPointer, index: str) -> None:
         self.ir, self._first, self._index = ir, first, index
 
-    def load(self, lanes: str) -> _Lanes:
+    def load(self, lanes: str) -> LaneValues:
         """Those of the lanes that i1 choose; of others 0."""
         given = f"{_POINTERS} {self._places()}, i32 4, {_BITS} {lanes}, {_KIND} zeroinitializer"
-        return _Lanes(self.ir, self.ir.op(f"call {_KIND} @llvm.masked.gather.{_NAME}({given})"))
+        call = f"call {_KIND} @llvm.masked.gather.{_NAME}({given})"
+        return LaneValues(self.ir, self.ir.op(call), WIDTH, 32)
 
-    def store(self, value: _Lanes, lanes: str) -> None:
+    def store(self, value: LaneValues, lanes: str) -> None:
         given = f"{_KIND} {value.ref}, {_POINTERS} {self._places()}, i32 4, {_BITS} {lanes}"
         self.ir.line(f"call void @llvm.masked.scatter.{_NAME}({given})")
 
@@ -307,10 +244,10 @@ class _Who:
     def __init__(self, about: NearAccess) -> None:
         self.about, self.ir = about, about.count.ir
         ir = self.ir
-        self.lane = _numbers(ir, 0) + (about.warp << 5)
-        self.crowd = self._all(about.warp + LANES)
+        self.lane = LaneValues.numbers(ir, WIDTH, 32) + (about.warp << 5)
+        self.crowd = self.lane.all(about.warp + LANES)
         given = f"{_KIND} {self.crowd.ref}, {_KIND} {self.lane.ref}"
-        self.reads = _Lanes(ir, ir.op(f"select i1 {about.whole.ref}, {given}"))
+        self.reads = LaneValues(ir, ir.op(f"select i1 {about.whole.ref}, {given}"), WIDTH, 32)
         self.now = about.count << _COUNT_SHIFT
         self.floor = about.barrier.equals(0).select(1, about.barrier) << _COUNT_SHIFT
         joined, began, synced = (
@@ -321,48 +258,40 @@ class _Who:
         parted = about.together.select(Int(ir, 32, 0), began)
         self._from = about.lock_step.select(parted, Int(ir, 32, -1))
 
-    def same_warp(self, half: _Lanes) -> _Lanes:
+    def same_warp(self, half: LaneValues) -> LaneValues:
         """i1: of lanes of this warp."""
         who = half & WHO_MASK
         return (who >> 5).equals(self.about.warp) | who.equals(self.crowd)
 
-    def before(self, half: _Lanes) -> _Lanes:
+    def before(self, half: LaneValues) -> LaneValues:
         """i1: what a half says happens before."""
         known = (half < self._until) | (half >= self._from)
         alone = (half & WHO_MASK).equals(self.lane)
         return (half < self.floor) | alone | (self.same_warp(half) & known)
 
-    def may_read(self, read: _Lanes, write: _Lanes) -> _Lanes:
+    def may_read(self, read: LaneValues, write: LaneValues) -> LaneValues:
         """i1: a load is plainly right."""
         # The warps of which many have read were not all held against what one of them wrote.
         right = (write < self.floor) | self.with_reads(read).differs(WARPS_MANY)
         return right & self.before(write) & (write.differs(0) | self.about.defined)
 
-    def may_add(self, read: _Lanes, write: _Lanes) -> _Lanes:
+    def may_add(self, read: LaneValues, write: LaneValues) -> LaneValues:
         """i1: an atomic is plainly right."""
         right = (write & _ATOMICS).differs(0) | (write < self.floor)
         return right & self.before(read) & (write.differs(0) | self.about.defined)
 
-    def with_reads(self, read: _Lanes) -> _Lanes:
+    def with_reads(self, read: LaneValues) -> LaneValues:
         """Who has read, with this access."""
         return self.before(read).select(self.reads, self._joined(read))
 
-    def with_atomics(self, write: _Lanes) -> _Lanes:
+    def with_atomics(self, write: LaneValues) -> LaneValues:
         """Who has made the atomics, with this one."""
         return self.before(write).select(self.lane, self._joined(write))
 
-    def _joined(self, half: _Lanes) -> _Lanes:
+    def _joined(self, half: LaneValues) -> LaneValues:
         """With others: many lanes are ordered together, but where branches part them."""
         wide = self.same_warp(half) & (self.about.lock_step ^ 1)
-        return wide.select(self.crowd, self._all(Int(self.ir, 32, WARPS_MANY)))
-
-    def _all(self, value: Int) -> _Lanes:
-        lanes = _numbers(self.ir, 0)
-        return _Lanes(self.ir, lanes.operand(value))
-
-
-def _numbers(ir: Builder, first: int) -> _Lanes:
-    return _Lanes(ir, "<" + ", ".join(f"i32 {first + n}" for n in range(WIDTH)) + ">")
+        return wide.select(self.crowd, self.lane.all(Int(self.ir, 32, WARPS_MANY)))
 
 
 def _word(half: Int, cta: Int) -> Int:
