@@ -195,9 +195,12 @@ def registers(
         data[lane, 17 - 8] = data[lane, 17 - 8] & ~3 | (1 if lanes >> lane & 1 else 2)
     data[:, 38 - 8] = added
     odd = rng.randrange(threads) if wrong else -1
+    mixed = rng.random() < 0.4
     for space, (size, offset, scale, uniform, needed) in made.ways.items():
         (start, room), step = limits[space], max(size, scale)
         for lane in range(threads):
+            if space == "generic" and mixed:
+                start, room = rng.choice(anywhere)
             place = start + (rng.randrange(room // step) * step)
             inside = lane % 32 < needed if needed else lanes >> lane & 1
             if lane == odd or not inside:

@@ -71,7 +71,7 @@ def test_what_no_block_has(kind: int, name: str) -> None:
 @pytest.mark.in_turn(1)
 @pytest.mark.parametrize("which", range(4))
 def test_pointers_that_may_point_anywhere(which: int) -> None:
-    """Global, shared and local memory in compiled code; lanes in several of them are stepped."""
+    """Global, shared and local memory in compiled code, and lanes in two of them."""
     out = np.arange(64, dtype=np.uint32)
     _, exits = agree("anywhere", 2, 32, out.copy, np.uint32(which))
-    assert ("ATOM" in exits) == (which == 3), exits
+    assert not exits.keys() & {"ATOM", "LD", "ST"}, exits

@@ -260,7 +260,7 @@ class WideKernelMachine(KernelMachine):
     def remote_store(self, address: Num, barrier: Num, words: Sequence[Num]) -> None:
         """Emit stores to the cluster's shared memory; they may be done again by the step engine,
         which then finds what is wrong with the mbarrier."""
-        self._only_unobserved("an observed store to the cluster")
+        self._only_unobserved("what observers want to know of the cluster")
         self._library.store("cluster", address, 4 * len(words), words)
         self._library.marks.noted = False
         self._library.mark("cluster", address, 4 * len(words), self.lanes())
@@ -270,7 +270,7 @@ class WideKernelMachine(KernelMachine):
         self, address: Num, barrier: Num, op: str, type_: str, value: Num
     ) -> None:  # fmt: skip
         """Emit atomics on the cluster's shared memory, after a look at the mbarriers."""
-        self._only_unobserved("an observed atomic on the cluster")
+        self._only_unobserved("what observers want to know of the cluster")
         self._library.load("cluster", barrier, 8, False)
         self._accesses.atomic("cluster", op, type_, address, [value])
         self._count_down(barrier, 8 if type_ in ("U64", "S64") else 4)

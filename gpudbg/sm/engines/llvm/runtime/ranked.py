@@ -37,7 +37,7 @@ def ranked_functions() -> list[str]:
         found.append(_cluster(name, bits // 8, _OPERANDS, results))
         for threads in (False, True) if what not in layout.SHARED_ATOMICS else ():
             for kind in ("ranked", "generic"):
-                found.append(_generic(name, _OPERANDS, results, kind, threads))
+                found.append(_generic(name, bits // 8, _OPERANDS, results, kind, threads))
     return [*found, _note()]
 
 
@@ -45,7 +45,7 @@ _OPERANDS = ", ptr %d0, ptr %d1"
 
 
 def _both(name: str, size: int, rows: str, results: Results = NOTHING) -> list[str]:
-    return [_cluster(name, size, rows, results), _generic(name, rows, results, "ranked")]
+    return [_cluster(name, size, rows, results), _generic(name, size, rows, results, "ranked")]
 
 
 # ---- the cluster -----------------------------------------------------------------------------
@@ -87,12 +87,7 @@ def _cluster(name: str, size: int, rows: str, results: Results) -> str:
         tail = f", ptr {out}" if results.rows else ""
         done = ir.op(f"call i1 @{layout.symbol(name.format('shared'))}({head}{rows}{tail})")
         _refuse(b, f"xor i1 {done}, true")
-        lanes = ir.op(f"bitcast i32 {part} to <32 x i1>")
-        for n in range(results.rows):
-            at = n * 4 * results.bits
-            new, old = ir.get(results.kind, out, at, 64), ir.get(results.kind, "%out", at, 64)
-            chosen = f"select <32 x i1> {lanes}, {results.kind} {new}, {results.kind} {old}"
-            ir.put(results.kind, ir.op(chosen), "%out", at, 64)
+        _merge(b, out, part, results)
     ir.line("ret i1 true")
     symbol = layout.symbol(name.format("cluster"))
     return b.close(f"define i1 @{symbol}({arguments('shared')}{rows}{given})")
@@ -142,17 +137,22 @@ def _block(b: Body, about: str, rank: str) -> str:
 # ---- generic addresses -----------------------------------------------------------------------
 
 
-def _generic(name: str, rows: str, results: Results, kind: str, threads: bool = False) -> str:
-    """Emit a generic access: to the space that all executing lanes point into, else refused.
+def _generic(
+    name: str, size: int, rows: str, results: Results, kind: str, threads: bool = False
+) -> str:  # fmt: skip
+    """Emit a generic access: to the space that all executing lanes point into, or to several, once
+    all lanes have been checked.
 
     Args:
+        name, size, rows, results: as of `_cluster`.
         kind: "ranked", or "generic": the windows of sets before sm_90.
         threads: other threads may be at global memory.
     """
     b = Body()
     ir, ints = b.ir, b.ints
     given = ", ptr %out" if results.rows else ""
-    if name.startswith("atomic"):
+    atomic, loads = name.startswith("atomic"), name.startswith("load")
+    if atomic:
         ir.put(results.kind, "zeroinitializer", "%out", 0, 64)
     nothing_to_do(b)
     whole = ints.wide(b.row(32, "%lo"), b.row(32, "%hi"))
@@ -169,27 +169,65 @@ def _generic(name: str, rows: str, results: Results, kind: str, threads: bool = 
         rank = Val(32, ir.get("i32", block, arena.RANK), UNIFORM)
         there = ints.eq(b.floats.and_(ints.lo(into), ~_INSIDE & 0xFFFF_FFFF), rank)
         own = ir.op(f"and i32 {shared}, {_lanes(b, there)}")
-    spaces = [
-        (ir.op(f"icmp eq i32 {ir.op(f'or i32 {shared}, {local}')}, 0"), "global", None),
-        (ir.op(f"icmp eq i32 {own}, %mask"), "shared", b.floats.and_(ints.lo(into), _INSIDE)),
+    windows = ir.op(f"or i32 {shared}, {local}")
+    parts = [
+        ("global", ir.op(f"xor i32 {windows}, %mask"), "ptr %lo, ptr %hi, i64 %add"),
+        ("shared", own, _row(b, b.floats.and_(ints.lo(into), _INSIDE))),
     ]
     if ranked:
-        spaces.append((ir.op(f"icmp eq i32 {shared}, %mask"), "cluster", ints.lo(into)))
-    if not name.startswith("atomic"):
-        spaces.append((ir.op(f"icmp eq i32 {local}, %mask"), "local", ints.lo(behind)))
-    offset = ir.op(f"alloca {I32}, align 64")
-    for condition, space, places in spaces:
-        with ir.returning(condition):
-            where = "ptr %lo, ptr %hi, i64 %add"
-            if places is not None:
-                ir.put(I32, b.values.bare(places, 32), offset, 0, 64)
-                where = f"ptr {offset}, i64 0"
+        others = ir.op(f"xor i32 {shared}, {own}")
+        parts.append(("cluster", others, _row(b, ints.lo(into))))
+    if not atomic:
+        parts.append(("local", local, _row(b, ints.lo(behind))))
+    for space, lanes, where in parts:
+        with ir.returning(ir.op(f"icmp eq i32 {lanes}, %mask")):
             called = layout.symbol(name.format(space), threads)
             about = f"ptr %env, ptr %rec, ptr %site, {where}, i32 %mask{rows}{given}"
             ir.line(f"ret i1 {ir.op(f'call i1 @{called}({about})')}")
-    ir.line("ret i1 false")
+    if atomic:
+        _refuse(b, f"icmp ne i32 {local}, 0")
+    out = ir.op("alloca [4 x <32 x i64>], align 128")
+    if not (loads or name.startswith("mark")):
+        # Nothing is done before all lanes are known to be good: a load would find what is not.
+        for space, lanes, where in parts:
+            _part(b, f"load.{space}.{size}", space, lanes, where, f", ptr {out}")
+    for space, lanes, where in parts:
+        tail = rows + (f", ptr {out}" if results.rows else "")
+        _part(b, name.format(space), space, lanes, where, tail, threads, (out, results))
+    ir.line("ret i1 true")
     symbol = layout.symbol(name.format(kind), threads)
     return b.close(f"define i1 @{symbol}({arguments('generic')}{rows}{given})")
+
+
+def _row(b: Body, places: Num) -> str:
+    """Offsets as arguments of an access function: a row, and a constant."""
+    row = b.ir.op(f"alloca {I32}, align 64")
+    b.ir.put(I32, b.values.bare(places, 32), row, 0, 64)
+    return f"ptr {row}, i64 0"
+
+
+def _part(
+    b: Body, name: str, space: str, lanes: str, where: str, tail: str, threads: bool = False,
+    made: tuple[str, Results] = ("", NOTHING),
+) -> None:  # fmt: skip
+    """Emit the access of the lanes that point into a space, if there are any."""
+    ir, (out, results) = b.ir, made
+    with ir.when(ir.op(f"icmp ne i32 {lanes}, 0")):
+        about = f"ptr %env, ptr %rec, ptr %site, {where}, i32 {lanes}{tail}"
+        done = ir.op(f"call i1 @{layout.symbol(name, threads)}({about})")
+        _refuse(b, f"xor i1 {done}, true")
+        _merge(b, out, lanes, results)
+
+
+def _merge(b: Body, out: str, lanes: str, results: Results) -> None:
+    """Emit: take some lanes of the rows at `out` for those of `%out`."""
+    ir = b.ir
+    chosen = ir.op(f"bitcast i32 {lanes} to <32 x i1>") if results.rows else ""
+    for n in range(results.rows):
+        at = n * 4 * results.bits
+        new, old = ir.get(results.kind, out, at, 64), ir.get(results.kind, "%out", at, 64)
+        both = f"{results.kind} {new}, {results.kind} {old}"
+        ir.put(results.kind, ir.op(f"select <32 x i1> {chosen}, {both}"), "%out", at, 64)
 
 
 def _lanes(b: Body, mask: Mask) -> str:
