@@ -291,7 +291,19 @@ def test_a_driver_program_in_c(tmp_path: Path) -> None:
         "200 801",
     ]
     (line,) = done.stderr.splitlines()
-    assert "cuMemExportToShareableHandle" in line
+    assert "cuMemGetHandleForAddressRange" in line
+
+
+@pytest.mark.full(instead="test_a_driver_program_in_c")
+def test_memory_that_processes_share_by_file_descriptors(tmp_path: Path) -> None:
+    """One writes what the other reads; memory that was not made for it and other files are
+    refused."""
+    out = tmp_path / "share"
+    folders = [word for folder in runtime_headers() for word in ("-I", folder)]
+    words = [require_compiler(), str(PROGRAMS / "share.c"), *folders, "-o", str(out)]
+    subprocess.run([*words, f"-L{built_library()}", "-lcuda"], check=True)
+    done = run_exec(out)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "5 42 1 1\n", "")
 
 
 @pytest.mark.full(instead="test_a_runtime_program_runs_as_it_is")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from typing import TYPE_CHECKING
 
 from gpudbg.dataclass import dataclass
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
 GRANULARITY = 2 << 20
 """Sizes and addresses are multiples of it (*documented* for all of these devices)."""
 READ_WRITE = 3
+HANDLE_TYPES = struct.Struct("<I")
+POSIX_FILE = 1
+"""CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, in `requestedHandleTypes` of the properties."""
 
 
 @dataclass(slots=True, eq=False)
@@ -31,14 +35,14 @@ class PhysicalMemory:
         content: them.
         properties: as it was asked for.
         mapped: how often it is mapped.
-        released: nobody has a handle any more.
+        handles: how many there are, of all processes.
     """
 
     size: int
     content: npt.NDArray[np.uint8]
     properties: bytes
     mapped: int = 0
-    released: bool = False
+    handles: int = 1
 
 
 @dataclass(slots=True, eq=False)
@@ -85,15 +89,34 @@ def create(process: HostProcess, size: int, properties: memoryview, flags: int) 
 
 
 def _drop(process: HostProcess, memory: PhysicalMemory) -> None:
-    if memory.released and not memory.mapped:
+    if not (memory.handles or memory.mapped):
         process.machine.used -= memory.size
 
 
 def release(process: HostProcess, handle: int) -> None:
     memory = process.get(handle, PhysicalMemory)
-    memory.released = True
+    memory.handles -= 1
     del process.objects[handle]
     _drop(process, memory)
+
+
+def export(process: HostProcess, handle: int) -> int:
+    """`cuMemExportToShareableHandle`: a number of the memory, which a file descriptor holds."""
+    memory = process.get(handle, PhysicalMemory)
+    (asked,) = HANDLE_TYPES.unpack_from(memory.properties, 4)
+    if not asked & POSIX_FILE:
+        raise CudaError(INVALID_VALUE)
+    return process.machine.exported.number(memory)
+
+
+def import_number(process: HostProcess, number: int) -> int:
+    """`cuMemImportFromShareableHandle`: a handle of the same memory."""
+    process.check()
+    memory = process.machine.exported.get(number)
+    if not isinstance(memory, PhysicalMemory) or not (memory.handles or memory.mapped):
+        raise CudaError(INVALID_VALUE)
+    memory.handles += 1
+    return process.keep(memory)
 
 
 def map_memory(
@@ -151,6 +174,6 @@ def properties(process: HostProcess, handle: int) -> bytes:
 def retain(process: HostProcess, address: int) -> int:
     found = _mapped(process, address)
     if found.handle not in process.objects:
-        found.memory.released = False
+        found.memory.handles += 1
         process.objects[found.handle] = found.memory
     return found.handle

@@ -1312,3 +1312,43 @@ EXPORT int cuIpcOpenEventHandle(uint64_t *event, struct ipc_handle handle)
 {
     return event == NULL ? STATUS_INVALID_VALUE : host_ipc_event(event, &handle);
 }
+
+/* ---- memory that processes share by file descriptors --------------------------------------- */
+
+#define POSIX_FILE 1
+static const uint64_t shared_mark = 0x6d656d2d67646270;
+
+/* The descriptor goes wherever the program sends it; what it stands for is the device's to know. */
+EXPORT int cuMemExportToShareableHandle(void *out, uint64_t memory, int type, uint64_t flags)
+{
+    uint64_t words[2] = {shared_mark, 0};
+    if (out == NULL || flags)
+        return STATUS_INVALID_VALUE;
+    if (type != POSIX_FILE)
+        return STATUS_NOT_SUPPORTED;
+    int status = host_export_memory(&words[1], memory);
+    if (status)
+        return status;
+    int file = memfd_create("gpudbg-memory", MFD_CLOEXEC);
+    if (file < 0)
+        return STATUS_MEMORY;
+    if (write(file, words, sizeof words) != sizeof words) {
+        close(file);
+        return STATUS_MEMORY;
+    }
+    memcpy(out, &file, sizeof file);
+    return STATUS_OK;
+}
+
+EXPORT int cuMemImportFromShareableHandle(uint64_t *memory, void *handle, int type)
+{
+    uint64_t words[2] = {0, 0};
+    if (memory == NULL)
+        return STATUS_INVALID_VALUE;
+    if (type != POSIX_FILE)
+        return STATUS_NOT_SUPPORTED;
+    ssize_t held = pread((int)(intptr_t)handle, words, sizeof words, 0);
+    if (held != sizeof words || words[0] != shared_mark)
+        return STATUS_INVALID_VALUE;
+    return host_import_memory(memory, words[1]);
+}

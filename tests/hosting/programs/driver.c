@@ -25,6 +25,6 @@ int main(void)
     printf("%d\n", cuMemsetD32(at + 1, 0, 1));
     status = cuMemFree(at);
     printf("%d %d\n", status, cuMemFree(at));
-    printf("%d %d\n", cuModuleLoadData(&module, "no code"), cuMemExportToShareableHandle(&handle, 0, 1, 0));
+    printf("%d %d\n", cuModuleLoadData(&module, "no code"), cuMemGetHandleForAddressRange(&handle, 0, 0, 1, 0));
     return 0;
 }
