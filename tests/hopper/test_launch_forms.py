@@ -108,3 +108,15 @@ def test_what_does_not_fit_is_refused_by_name(arg: str, message: str) -> None:
     with pytest.raises(UsageError) as error:
         prepare(program, table)
     assert message in str(error.value)
+
+
+def test_special_registers_are_read_by_the_names_that_listings_print() -> None:
+    """Those of a later architecture, too: the rank of a block in its cluster."""
+    session = gpudbg.assemble_program(".arch sm_90\n.kernel k\nS2R R0, SR_CgaCtaId\nEXIT\n").launch(
+        "k", grid=2, block=32, args=[], cluster=2
+    )
+    session.command("sm 1")
+    assert session.command("print SR_CgaCtaId").text.endswith("= 1")
+    assert session.command("print SR_TID.X").text.endswith("= 0")
+    with pytest.raises(gpudbg.CommandError, match="No symbol"):
+        session.command("print SR_CgaSize")

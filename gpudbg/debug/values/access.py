@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from gpudbg.architectures import is_wide
 from gpudbg.errors import CommandError, UsageError
 from gpudbg.expr.evaluation import LANES, SPECIAL, Place, Result, per_lane
 from gpudbg.expr.types import U32
@@ -171,7 +172,7 @@ def special(inferior: Inferior, warp: WarpState, text: str) -> Result | None:
     """A special register (SR_TID.X, SR_LaneId) or PTX register (%tid.x) in 32 lanes."""
     if text.startswith("%"):
         return _ptx(inferior, warp, text)
-    number = _number(text)
+    number = _number(text, inferior.program.arch)
     if number is None:
         return None
     return per_lane(special_value(inferior, warp, number), U32, Place(SPECIAL, number))
@@ -189,11 +190,20 @@ def special_value(
     return np.broadcast_to(values, LANES).copy()
 
 
-def _number(text: str) -> int | None:
+def _number(text: str, arch: str) -> int | None:
+    """The number of a register by a name that listings of the architecture print, or earlier
+    architectures have."""
     from gpudbg.regs.special import find_special
 
     if not re.match(r"(?i)sr_?[a-z0-9]", text):
         return None
+    if is_wide(arch):
+        from gpudbg.isa.volta import ARCHS
+        from gpudbg.isa.volta.sregs import special_number
+
+        own = special_number(text, ARCHS[arch])
+        if own is not None:
+            return own
     row = find_special(text)
     return None if row is None else row.number
 
