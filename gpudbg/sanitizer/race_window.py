@@ -8,9 +8,9 @@ highest addresses (`RaceWindow.cut`), which a later pass of the same launch exam
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -21,7 +21,6 @@ from gpudbg.sm.trace import KINDS, SPACES, WORDS
 
 if TYPE_CHECKING:
     from gpudbg.sanitizer.monitor import Touch
-    from gpudbg.sanitizer.race_cells import Cells
 
 RATIO: Final = 6
 """Bytes of records for each byte of memory that is touched, at most."""
@@ -36,6 +35,22 @@ _SHARED_END: Final = 1 << 30
 
 _Bits = npt.NDArray[np.uint8]
 _Numbers = npt.NDArray[np.int64]
+
+
+class BoundRecords(Protocol):
+    """Records of accesses to one memory, whose own memory is bounded."""
+
+    shared: bool
+    """Whether it is shared memory."""
+
+    def sizes(self) -> Iterator[tuple[int, int]]:
+        """(number, bytes of memory) of granules."""
+
+    def keep_below(self, limit: int) -> None:
+        """Drop the records of granules from a number on."""
+
+    def clear(self) -> None:
+        """Drop all records."""
 
 
 class Suspects:
@@ -109,7 +124,7 @@ class RaceWindow:
         self.low, self.high, self.first = 0, None, True  # type: tuple[int, int | None, bool]
         self.bytes = self.opened = self._least = 0
         self._bounded = bounded
-        self._kept: list[Cells] = []
+        self._kept: list[BoundRecords] = []
         self._granules = 0
         self._counted: dict[tuple[Hashable, int], list[int]] = {}
 
@@ -182,11 +197,11 @@ class RaceWindow:
         return True
 
     # ---- memory ------------------------------------------------------------------------
-    def add(self, cells: Cells) -> None:
+    def add(self, cells: BoundRecords) -> None:
         """Bound the memory of the records of one memory, too."""
         self._kept.append(cells)
 
-    def drop(self, cells: Cells) -> None:
+    def drop(self, cells: BoundRecords) -> None:
         """Those records are no longer kept."""
         self._kept.remove(cells)
         cells.clear()
