@@ -50,6 +50,9 @@ FIXED = {
     "tensors": "scratch rows",
     "sparse": "rows that are passed, scratch rows",
     "ranked": "rows that are passed, descriptors of CTAs; memory by the functions with cases",
+    "screening": "what is kept of memory whose access is good, rows that code has written",
+    "screening_lanes": "the same",
+    "screening_near": "the same",
     "copies": "what `resolve` found and a block's shared memory, once all of a copy is inside",
     "flow": "the head of the record, the divergence stack below its capacity",
     "special": "the head of the record, fields of the environment",
@@ -90,6 +93,10 @@ FIXED_FUNCTIONS = {
     "_resolve": "the table of allocations, by halves; a site",
 }
 """The same in other modules."""
+
+SPACES = frozenset(("global", "shared", "local", "const"))
+LATER = ("F16x2", "ARRIVE.U64", "MBARRIER.U64", "MBARRIER_DROP.U64")
+"""Ends of the names of functions that only later sets need."""
 
 Row = tuple[str, str, str]
 
@@ -165,7 +172,8 @@ def with_cases() -> tuple[set[Row], set[str]]:
         for number in range(hostile.BATCHES):
             batch = hostile.Batch(1000 + number, wanted=hostile.wanted_of(number))
             for full in (True, False):
-                batch.emitter(full, tuned=False).text("warp")
+                for wide in (False, True):
+                    batch.emitter(full, tuned=False, wide=wide).text("warp")
             calls |= {name for name in batch.calls if is_access(name)}
         for wide_vectors in (False, True):
             hostile.access_library(wide_vectors)
@@ -217,8 +225,14 @@ def _emits(function: ast.FunctionDef) -> bool:
 
 
 def never_called(calls: set[str]) -> list[str]:
-    """Access functions that no case calls."""
-    return sorted(name for name in layout.FUNCTION_INDEX if is_access(name) and name not in calls)
+    """Access functions that no case calls, of those that the first sets' instructions need:
+    `hostile_modern` has clusters, generic pointers, barriers and packed sums."""
+    wanted = (
+        name
+        for name in layout.FUNCTION_INDEX
+        if is_access(name) and name.split(".")[1] in SPACES and not name.endswith(LATER)
+    )
+    return sorted(name for name in wanted if name not in calls)
 
 
 def listed() -> set[Row]:

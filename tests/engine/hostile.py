@@ -283,8 +283,13 @@ class Batch:
             self.ends.append(pc)
         return listing
 
-    def emitter(self, full: bool, tuned: bool = True) -> Emitter:
-        """An emitter for the batch; its text is the code."""
+    def emitter(self, full: bool, tuned: bool = True, wide: bool = False) -> Emitter:
+        """An emitter for the batch; its text is the code.
+
+        Args:
+            tuned: for this host.
+            wide: for one with AVX-512, whatever this one has.
+        """
         banks = {0: 0x400, 1: 0x400, 2: 20, 3: 64}
         host = build.host()
         patterns = {}
@@ -300,7 +305,7 @@ class Batch:
             banks,
             COMPILED_SREGS,
             self.run_length,
-            wide_vectors=tuned and host.wide_vectors,
+            wide_vectors=wide or (tuned and host.wide_vectors),
             start=host.start if tuned else "divide",
             patterns=patterns,
             first_site=0 if full else len(self.listing.code),

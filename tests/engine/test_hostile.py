@@ -120,7 +120,9 @@ def test_entries_for_accesses_do_not_outnumber_instructions() -> None:
         options = EmitterOptions(whole, made.registers, made.banks, made.sregs)
         emitter = Emitter(made.listing, options)
         text = emitter.text("warp")
-        assert text.count("masked") + text.count("<16 x i32>, ptr") > made.sites
+        # Code for any lanes calls the library, once for each copy.
+        copies = text.count("masked") + text.count("<16 x i32>, ptr") + text.count("call i1")
+        assert copies > made.sites // 2
         assert 0 < len(emitter.sites.numbers) <= made.sites // 2
 
 
