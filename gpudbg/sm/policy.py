@@ -78,6 +78,14 @@ POLICIES: tuple[Policy, ...] = (
         "Hardware hangs until a watchdog ends the launch.",
     ),
     Policy(
+        "hang-clocks",
+        "modelled",
+        "A wait loop that reads a clock is a hang if no value of the clock leaves it: branches "
+        "that the clock decides are followed both ways, by all lanes together.  A wait that gives "
+        "up after some time goes on, and so does one that counts its turns without end.",
+        "Libraries wait with a back-off by the global timer; time alone ends none of these waits.",
+    ),
+    Policy(
         "barrier-exited",
         "documented",
         "Threads that have exited no longer count towards a barrier.",

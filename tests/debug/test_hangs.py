@@ -132,6 +132,16 @@ def test_the_command_line_says_so(capsys: pytest.CaptureFixture[str]) -> None:
     assert out.count("until another thread changes lock[0]") >= 2, "the stop, and `info warps`"
 
 
+@pytest.mark.parametrize("name", ["CLOCKLO", "GLOBALTIMERLO"])
+def test_a_back_off_by_a_clock_keeps_nothing_from_being_a_hang(name: str) -> None:
+    """What the clock decides is only how the loop goes round."""
+    read = f"S2R R8, SR_{name}; ISETP.GT.U32.AND P1, PT, R8, R9, PT; @P1 SHR.U32 R10, R8, 0x2;"
+    body = "MOV32I R9, 0x5000; W: " + read + "@P1 BRA `(L); MOV R11, R8; L: LDG.E.CV R0, [R2];"
+    s = session(body + "ISETP.EQ.AND P0, PT, R0, RZ, PT; @P0 BRA `(W); EXIT", "run")
+    text = "\n".join(s.run().detail)
+    assert "until another thread changes arg0[0] (now 0), at any time" in text
+
+
 # ---- no hangs --------------------------------------------------------------------------
 TIMEOUT = """
 T: S2R R8, SR_{}
@@ -150,6 +160,24 @@ def test_a_loop_that_a_clock_ends(name: str) -> None:
     stop = s.run()
     assert stop.kind == "exited"
     assert stop.instructions > 10 * hang_checks.FIRST
+
+
+@pytest.mark.parametrize(
+    "way",
+    [
+        "@P1 EXIT;",  # Ends when the time has come,
+        "@P1 STG.E [R2], R8;",  # ends itself,
+        "VOTE.ANY R10, P2, P1; @P2 EXIT;",  # asks all lanes,
+        "@P1 MOV R2, R3; LDG.E.CV R11, [R2];",  # and reads elsewhere.
+    ],
+)
+def test_what_a_clock_could_end_is_no_hang(way: str) -> None:
+    read = "S2R R8, SR_CLOCKLO; ISETP.GT.U32.AND P1, PT, R8, R9, PT;"
+    body = "MOV32I R9, 0x4000; W: " + read + way + "LDG.E.CV R0, [R2];"
+    s = session(body + "ISETP.EQ.AND P0, PT, R0, RZ, PT; @P0 BRA `(W); EXIT", "run")
+    stop = s.run()
+    assert not stop.hang
+    assert stop.instructions > hang_checks.FIRST
 
 
 @pytest.mark.in_turn(2)

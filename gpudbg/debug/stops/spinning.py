@@ -2,9 +2,10 @@
 
 A ready warp runs on, on its own record, for some instructions; everything is then put back.  It
 *repeats itself* when its whole state comes back while memory stays as it is: without somebody
-else's store it does the same for ever.  It *goes round* when it only returns to a place several
-times and writes no memory.  Neither is said of a warp that reads a clock, waits at a barrier,
-calls the driver, or stores something new on the way.
+else's store it does the same for ever.  Where it reads a clock, every way that any time could send
+it is followed (`timed_loops`).  It *goes round* when it only returns to a place several times and
+writes no memory.  Neither is said of a warp that waits at a barrier, calls the driver, or stores
+something new on the way.
 """
 
 from __future__ import annotations
@@ -17,13 +18,13 @@ import numpy as np
 
 from gpudbg.dataclass import dataclass
 from gpudbg.debug.stops.stop import CUT_SHORT
+from gpudbg.debug.stops.timed_loops import Walk, reads_changing
 from gpudbg.debug.values.mbarriers import holding, mbarrier_name, state_at
 from gpudbg.debug.values.operands import instruction_at
 from gpudbg.errors import GpudbgError
 from gpudbg.sm import record as rec
 from gpudbg.sm.engines.values import lanes32, lanes64
 from gpudbg.sm.observer import Observer
-from gpudbg.sm.sregs import LASTING
 
 if TYPE_CHECKING:
     from gpudbg.debug.inferior import Inferior
@@ -71,7 +72,7 @@ class Spin:
 
     `repeats`: its state comes back exactly; `inside`: it is there now, not only on its way there;
     `tried` instructions were looked at; `dropped`: offsets of those whose accesses are left out,
-    since memory refuses them (`Observer.refused`).
+    since memory refuses them (`Observer.refused`); `timed`: it reads a clock, which cannot end it.
     """
 
     sm: int
@@ -84,6 +85,7 @@ class Spin:
     tried: int
     polls: tuple[Poll, ...]
     dropped: tuple[int, ...] = ()
+    timed: bool = False
 
     @property
     def words(self) -> str:
@@ -93,7 +95,7 @@ class Spin:
         what = " or ".join(map(str, self.polls))
         if self.repeats:
             wait = f"until another thread changes {what}" if what else "for ever, reading no memory"
-            return f"repeats {place} {many} {wait}"
+            return f"repeats {place} {many} {wait}" + ", at any time" * self.timed
         reads = f", reads {what.replace(' or ', ', ')}" if what else ""
         return f"goes round {place} {many}{reads}; the next {self.tried:,} write no memory"
 
@@ -200,26 +202,20 @@ def spin_of(inferior: Inferior, warp: WarpState, budget: int = TRIED) -> Spin | 
 
 def _try_ahead(inferior: Inferior, warp: WarpState, probe: _Probe, budget: int) -> Spin | None:
     """Brent's cycle search over the warp's states; counts returns to each place besides."""
-    engine, sm = inferior.grid.engine, inferior.grid.sms[warp.sm]
     path: list[int] = []
     laps: dict[int, int] = {}
     mark, mark_at, power = _state(warp), 0, 1
     gone = warp.exited
     while len(path) < budget:
+        insn = _triable(inferior, warp)
+        if insn is None:
+            return None
+        if reads_changing(insn):
+            return _timed(inferior, warp, path, probe)
         pc = inferior.symbols.layout.first(warp.pc)
-        insn = instruction_at(inferior, pc)
-        if insn is None or insn.op.startswith(NEVER) or _changes_by_itself(insn):
-            return None
-        if warp.has_groups and insn.op in ENDS and _executing(warp, insn):
-            return None
         path.append(pc)
         laps[pc] = laps.get(pc, 0) + 1
-        probe.pc = pc
-        outcome = engine.run(warp, sm, 1)
-        if probe.put_back(warp) or probe.unknown or outcome in ("fault", "trap", "blocked"):
-            return None
-        if warp.exited != gone:
-            # An exiting lane may release a barrier: undecided.
+        if not _step(inferior, warp, probe, gone):
             return None
         now = _state(warp)
         if now == mark:
@@ -234,11 +230,39 @@ def _try_ahead(inferior: Inferior, warp: WarpState, probe: _Probe, budget: int) 
     return _spin(inferior, warp, path, path[back:-1], probe, False)
 
 
-def _changes_by_itself(insn: Instruction) -> bool:
-    """Whether an instruction reads a clock, timer or counter, which change by themselves."""
-    if insn.op not in ("S2R", "S2UR", "CS2R", "CS2UR"):
+def _timed(inferior: Inferior, warp: WarpState, path: list[int], probe: _Probe) -> Spin | None:
+    """The loop round a clock that no time ends, which the warp has come to by a path."""
+    place = inferior.symbols.layout.first
+    gone = warp.exited
+    path.append(place(warp.pc))
+    loop = Walk(
+        warp,
+        lambda: _triable(inferior, warp),
+        lambda: _step(inferior, warp, probe, gone),
+        lambda: _state(warp),
+        lambda: place(warp.pc),
+    ).loop()
+    return None if loop is None else _spin(inferior, warp, path, loop, probe, True, timed=True)
+
+
+def _triable(inferior: Inferior, warp: WarpState) -> Instruction | None:
+    """The instruction that a warp executes next, None where it must not be tried."""
+    insn = instruction_at(inferior, inferior.symbols.layout.first(warp.pc))
+    if insn is None or insn.op.startswith(NEVER):
+        return None
+    ends = warp.has_groups and insn.op in ENDS and _executing(warp, insn)
+    return None if ends else insn
+
+
+def _step(inferior: Inferior, warp: WarpState, probe: _Probe, gone: int) -> bool:
+    """Execute one instruction on trial. Returns whether memory is as it was, and all lanes go on:
+    an exiting one may release a barrier.
+    """
+    probe.pc = inferior.symbols.layout.first(warp.pc)
+    outcome = inferior.grid.engine.run(warp, inferior.grid.sms[warp.sm], 1)
+    if probe.put_back(warp) or probe.unknown or outcome in ("fault", "trap", "blocked"):
         return False
-    return getattr(insn.o["sr"], "index", -1) not in LASTING
+    return warp.exited == gone
 
 
 def _executing(warp: WarpState, insn: Instruction) -> int:
@@ -264,6 +288,7 @@ def _spin(
     lap: list[int],
     probe: _Probe,
     repeats: bool,
+    timed: bool = False,
 ) -> Spin:
     pcs = sorted(set(lap))
     offsets = [inferior.symbols.offset(pc) for pc in pcs]
@@ -273,7 +298,7 @@ def _spin(
     low, high = offsets[0], offsets[-1]
     dropped = tuple(inferior.symbols.offset(pc) for pc in pcs if pc in probe.dropped)
     count, tried = len(pcs), len(path)
-    return Spin(warp.sm, warp.slot, low, high, count, repeats, inside, tried, polls, dropped)
+    return Spin(warp.sm, warp.slot, low, high, count, repeats, inside, tried, polls, dropped, timed)
 
 
 def _poll(inferior: Inferior, warp: WarpState, probe: _Probe, pc: int) -> Poll:
