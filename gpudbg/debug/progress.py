@@ -9,7 +9,7 @@ from __future__ import annotations
 import shutil
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TextIO
 
@@ -18,6 +18,7 @@ from gpudbg.dataclass import dataclass
 if TYPE_CHECKING:
     from gpudbg.debug.inferior import Inferior
     from gpudbg.debug.session import DebugSession
+    from gpudbg.sm.gpu import Gpu
     from gpudbg.sm.grid import Grid
 
 FIRST_SECONDS = 1.0
@@ -131,7 +132,15 @@ class ProgressLine:
 
 
 class Log(ProgressLine):
-    """Lines of a log."""
+    """Lines of a log.
+
+    Attributes:
+        what: what goes on, in words, asked for when a line is written.
+    """
+
+    def __init__(self, stream: TextIO, what: Callable[[], str] = lambda: "the run goes on") -> None:
+        super().__init__(stream)
+        self.what = what
 
     def tell(self, grid: Grid) -> None:
         """Write a line of the log if the interval has passed."""
@@ -140,7 +149,27 @@ class Log(ProgressLine):
         seconds = time.monotonic() - self._meter.began
         if seconds >= self._at:
             self._at = 2 * seconds
-            self._write(f"gpudbg: the run goes on: {self._meter.now(grid).line()}\n")
+            self._write(f"gpudbg: {self.what()}: {self._meter.now(grid).line()}\n")
+
+
+@contextmanager
+def progress_logged(
+    gpu: Gpu, what: Callable[[], str], stream: TextIO | None = None
+) -> Iterator[None]:
+    """Context: runs on a device report their progress in lines of a log, for they share the stream
+    with another program's words, unless an outer context reports it.
+
+    Args:
+        what: says what goes on when a line is written.
+    """
+    if gpu.on_progress is not None:
+        yield
+        return
+    gpu.on_progress = Log(sys.stderr if stream is None else stream, what).tell
+    try:
+        yield
+    finally:
+        gpu.on_progress = None
 
 
 @contextmanager

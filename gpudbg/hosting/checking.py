@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from gpudbg.debug.progress import progress_logged
 from gpudbg.errors import EXIT_CLEAN, EXIT_FAULT, EXIT_FINDINGS, EXIT_GAP, GpudbgError
+from gpudbg.formats.names import plain_name
 from gpudbg.hosting.cuda_errors import CudaError
 from gpudbg.hosting.launching import (
     FAILED,
@@ -36,43 +39,44 @@ class CheckedRuns:
 
     Attributes:
         settings: what is looked for.
+        seconds: how long the check of one launch may take; None: as long as it takes.
         reports: of launches that have findings, or could not be judged.
         checked: launches so far.
     """
 
-    def __init__(self, settings: CheckSettings | None = None) -> None:
+    def __init__(self, settings: CheckSettings | None = None, seconds: float | None = None) -> None:
         """Begin without a launch.
 
         Raises:
             UsageError: suppressions or a baseline that do not parse; at a launch it would look like
                 a failure of the program's.
         """
-        self.settings = settings or CheckSettings()
+        self.settings = (settings or CheckSettings()).validated()
+        self.seconds = seconds
         Suppressions.read(self.settings.suppressions, self.settings.baseline)
         self.reports: list[CheckReport] = []
         self.checked = 0
+        self._clean = CheckReport(checks=tuple(self.settings.checks))
+        self._clean_launches: list[str] = []
         self._known: set[str] = set()
 
     def __call__(self, process: HostProcess, request: LaunchRequest) -> None:
         """Run and check a kernel; a fault is what later calls of the process get."""
-        loaded = request.function.module.loaded
         require_possible(request)
         made: list[DebugSession] = []
-
-        def session(_: LoadedProgram) -> DebugSession:
-            made.append(session_of(HostLaunch(process, request)))
-            return made[-1]
-
         self.checked += 1
         try:
-            report = check_plan(LaunchPlan(loaded, [session]), self.settings)
+            report = self._report(process, request, made)
+            stop = made[0].stop
         except GpudbgError as error:
             process.sticky = FAILED
             raise CudaError(FAILED, f"{request.function.kernel.name}: {error}") from error
-        stop = made[0].stop
+        finally:
+            for session in made:
+                session.close()
         if stop is not None and stop.failed:
             process.sticky = code_of(stop, is_assert(stop))
-        elif report.gap:
+        elif report.gap and not report.launches_run:
             # It did not come to its end, whatever was found on the way.
             process.sticky = FAILED
         elif not process.machine.device.gpu.on_fault.goes_on:
@@ -83,6 +87,44 @@ class CheckedRuns:
         if new or report.exit_code in (EXIT_GAP, EXIT_FAULT):
             self.reports.append(report)
             self._known |= new
+        elif report.status == "clean":
+            self._add_clean(report)
+
+    def _report(
+        self, process: HostProcess, request: LaunchRequest, made: list[DebugSession]
+    ) -> CheckReport:
+        """Check a launch; `made` gets its session, which stands at the launch's end."""
+
+        def session(_: LoadedProgram) -> DebugSession:
+            made.append(session_of(HostLaunch(process, request)))
+            return made[-1]
+
+        loaded = request.function.module.loaded
+        plan = LaunchPlan(loaded, [session], owned=False)
+        kernel = plain_name(request.function.kernel.name)
+
+        def said() -> str:
+            how = "" if plan.stopper.trial else ", one instruction at a time"
+            return f"launch {request.number} ({kernel}) is checked{how}"
+
+        with progress_logged(loaded.device.gpu, said), plan.stopper.limited(self.seconds):
+            report = check_plan(plan, self.settings)
+        why = plan.stopper.why
+        return _to_its_end(made[0], report, why) if why else report
+
+    def _add_clean(self, report: CheckReport) -> None:
+        """Count a launch that has nothing in it."""
+        held = self._clean
+        self._clean_launches += report.launches
+        first = not held.launches_run or held.program == report.program
+        self._clean = replace(
+            held,
+            launches_run=held.launches_run + 1,
+            launches_asked=held.launches_run + 1,
+            instructions=held.instructions + report.instructions,
+            # Several modules have no name in common.
+            program=report.program if first else {"file": "several modules", "arch": ""},
+        )
 
     @property
     def code(self) -> int:
@@ -92,9 +134,11 @@ class CheckedRuns:
             return EXIT_FINDINGS
         return EXIT_GAP if EXIT_GAP in codes else EXIT_CLEAN
 
-    def clean(self) -> CheckReport:
-        """The report where no launch has anything in it."""
-        return CheckReport(launches_run=self.checked, schedules_run=1)
+    def all_reports(self) -> list[CheckReport]:
+        """`reports`, and one of all launches that have nothing in them."""
+        if self.reports and not self._clean.launches_run:
+            return self.reports
+        return [*self.reports, replace(self._clean, launches=tuple(self._clean_launches))]
 
     @property
     def count(self) -> str:
@@ -102,8 +146,11 @@ class CheckedRuns:
         return f"{self.checked} launch" + ("es" if self.checked != 1 else "")
 
     def all_well(self) -> str:
-        """What is said where nothing else is: something was looked for; "" without a launch."""
-        return f"{self.count} checked, nothing found" if self.checked else ""
+        """What is said where nothing else is: what was looked for; "" without a launch."""
+        if not self.checked:
+            return ""
+        looked = f"{self._clean.instructions:,} instructions ({', '.join(self.settings.checks)})"
+        return f"{self.count} checked, {looked}: nothing found"
 
     def summary(self) -> str:
         """What was found, in one line; "" where all is well."""
@@ -115,3 +162,25 @@ class CheckedRuns:
             first, kernel = found[0], found[0].function
             return f"{words}: {first.explain()[0]}{', in ' if kernel else ''}{kernel}"
         return f"a launch of {count} cannot be judged: {gaps[0]}" if gaps else ""
+
+
+def _to_its_end(session: DebugSession, report: CheckReport, why: str) -> CheckReport:
+    """Run a launch whose check had no time left again, unchecked: the program needs its results.
+
+    Returns the report of what was found, as one that cannot judge the rest.
+    """
+    gpu = session.grid.gpu
+    own, gpu.marking = gpu.marking, True
+    try:
+        session.restart()
+        session.forget_interrupt()
+        stop = session.run()
+    finally:
+        gpu.marking = own
+    return replace(
+        report,
+        faults=tuple(fault for fault in report.faults if fault != why),
+        gap=report.gap or f"{session.symbols.kernel_name} was checked in part: {why}",
+        launches_run=1,
+        instructions=max(report.instructions, stop.instructions),
+    )

@@ -27,11 +27,11 @@ def _postponed(process: HostProcess, request: LaunchRequest) -> None:
     raise Postponed(request)
 
 
-def _checked_runs(settings: CheckSettings) -> CheckedRuns:
+def _checked_runs(settings: CheckSettings, seconds: float | None) -> CheckedRuns:
     """Carries launches out with checks; these are loaded where somebody asks for them."""
     from gpudbg.hosting.checking import CheckedRuns
 
-    return CheckedRuns(settings)
+    return CheckedRuns(settings, seconds)
 
 
 class Execution:
@@ -55,6 +55,7 @@ class Execution:
         on_fault: str = "stop",
         debug: bool = False,
         check: CheckSettings | None = None,
+        check_seconds: float | None = None,
         captured: bool = False,
         recording: str = "",
         called: str = "",
@@ -67,6 +68,7 @@ class Execution:
             arch, sms, engine, on_fault: of the device.
             debug: launches wait for a debugger (`gpudbg.hosting.debugging`).
             check: launches run with these checks (`gpudbg.hosting.checking`).
+            check_seconds: how long each may take for that.
             captured: what the program prints goes where the device's output goes, and it has no
                 standard input: a front end has both.
             recording: file for a recording of the first launch that fails.
@@ -83,7 +85,7 @@ class Execution:
         marking = device.gpu.marking or check is not None
         self.machine = HostDevice(device, marking=marking)
         self.runs = Runs(recording)
-        self.checks = None if check is None else _checked_runs(check)
+        self.checks = None if check is None else _checked_runs(check, check_seconds)
         self.notices: list[str] = []
         self.no_code: list[str] = []
         self.server = HostServer(

@@ -99,6 +99,11 @@ FLAGS_OF_RUNS = (
     _flag("exec", "checks", TEXT, "those of --check, as for `check`", metavar="A,B"),
     _flag("exec", "suppressions", TEXT, "of --check: rules of what counts not", metavar="FILE"),
     _flag(
+        "exec", "timeout", WHOLE,
+        "of --check: of one launch; it runs on unchecked, and what was found until then stays",
+        least=1, metavar="SECONDS",
+    ),
+    _flag(
         "exec", "report", TEXT, "write what --check finds there",
         spelled=("--report", "-o"), metavar="FILE",
     ),

@@ -13,6 +13,7 @@ from gpudbg.bits import lanes_of
 from gpudbg.dataclass import dataclass
 from gpudbg.isa.operands import Imm, Pred, Reg
 from gpudbg.mem.lanes import FULL, WARP_SIZE
+from gpudbg.sanitizer.facts import name_parts
 from gpudbg.sanitizer.findings import CheckFinding, Severity
 from gpudbg.sanitizer.monitor import ExecutedInstruction, RunCheck
 from gpudbg.sanitizer.passing_by import PassingBy
@@ -188,7 +189,7 @@ class BarrierCheck(RunCheck):
     # ---- shuffles ----------------------------------------------------------------------
     def before(self, warp: WarpState, pc: int, insn: Any, lanes: int) -> None:
         if insn.op == "WARPSYNC":
-            if "COLLECTIVE" not in insn.text():
+            if "COLLECTIVE" not in name_parts(insn):
                 self._gathered[warp.cta.number, warp.index] = pc, lanes
                 self._lanes_named(warp, pc, insn, lanes)
             self._masked(warp, pc, insn, lanes)
@@ -262,7 +263,7 @@ class BarrierCheck(RunCheck):
 
 def shuffle_sources(warp: WarpState, insn: Any) -> npt.NDArray[np.int64] | None:
     """The lane each lane reads from; its own where the operand is out of range."""
-    mode = next((m for m in ("IDX", "UP", "DOWN", "BFLY") if m in _words(insn)), None)
+    mode = next((m for m in ("IDX", "UP", "DOWN", "BFLY") if m in name_parts(insn)), None)
     sources = [o for o in insn.operands if not isinstance(o, Pred)]
     if mode is None or len(sources) < 4:
         return None
@@ -285,17 +286,10 @@ def shuffle_sources(warp: WarpState, insn: Any) -> npt.NDArray[np.int64] | None:
 
 def sync_masks(warp: WarpState, insn: Any) -> list[int] | None:
     """The mask of a WARPSYNC in each lane; None for other instructions, or where unknown."""
-    if insn.op != "WARPSYNC" or "COLLECTIVE" in insn.text():
+    if insn.op != "WARPSYNC" or "COLLECTIVE" in name_parts(insn):
         return None
     found = _values(warp, insn.o.get("a"))
     return None if found is None else found.tolist()
-
-
-def _words(insn: Any) -> list[str]:
-    """The parts of an instruction's name."""
-    words = insn.text().split()
-    name: str = words[1] if words[0].startswith("@") else words[0]
-    return name.split(".")
 
 
 def _values(warp: WarpState, operand: Any) -> npt.NDArray[np.int64] | None:

@@ -42,16 +42,19 @@ class Facts:
     read_only: bool = False
 
 
+@lru_cache(maxsize=1 << 14)
 def facts_of(insn: Any) -> Facts:
-    """The facts of a decoded instruction of either family."""
-    return _facts(insn.op, _suffixes(insn))
+    """The facts of a decoded instruction of either family; these are shared, one for each word."""
+    return _facts(insn.op, name_parts(insn)[1:])
 
 
-def _suffixes(insn: Any) -> tuple[str, ...]:
+@lru_cache(maxsize=1 << 14)
+def name_parts(insn: Any) -> tuple[str, ...]:
+    """The parts of an instruction's name as it prints: `SHFL`, `UP`, `PT`."""
     text: str = insn.text()
     words = text.split()
     name = words[1] if words[0].startswith("@") and len(words) > 1 else words[0]
-    return tuple(name.split(".")[1:])
+    return tuple(name.split("."))
 
 
 @lru_cache(maxsize=4096)

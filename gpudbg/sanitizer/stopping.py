@@ -30,6 +30,11 @@ class CheckStopper:
         self.why = self.why or why
         self._interrupt()
 
+    @property
+    def trial(self) -> bool:
+        """Whether the present run is a screening pass."""
+        return self._trial
+
     def end_trial(self) -> None:
         """End the present run if it is only a screening pass."""
         if self._trial:

@@ -13,6 +13,8 @@ from contextlib import suppress
 from pathlib import Path
 from weakref import WeakKeyDictionary
 
+import numpy as np
+
 from gpudbg.dataclass import dataclass
 from gpudbg.errors import LoadError
 from gpudbg.expr.types import TYPE_WORDS, TYPES
@@ -63,6 +65,12 @@ class Parameter:
         if found is not None and found.kind == "b":
             return "u8"
         return f"{found.kind}{found.size * 8}" if found is not None and found.kind in "iuf" else ""
+
+    @property
+    def element(self) -> np.dtype[np.generic] | None:
+        """Of what a pointer points at, where it is a number; None: that is not known."""
+        short = self.short if self.pointer else ""
+        return np.dtype(f"{short[0]}{int(short[1:]) // 8}") if short else None
 
 
 def parameters(program: Program, kernel: Kernel, sources: Sequence[Path] = ()) -> list[Parameter]:

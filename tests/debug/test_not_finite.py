@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import pytest
 import gpudbg
 from gpudbg.analysis.contents import not_finite
 from gpudbg.analysis.lane_shape import as_kind, guess_kind, shape
-from gpudbg.debug.pictures import OutputTaker
+from gpudbg.debug.pictures import MemoryTaker, OutputTaker
 from gpudbg.debug.views.text import array_words, shape_words
 from tests.variants import rows
 
@@ -99,6 +100,20 @@ def test_buffers_are_looked_at_whole(dtype: type) -> None:
     }
     assert "(2 NaN, first 100,000  1 inf, first 1,048,583)" in array_words(values)
     assert not not_finite(np.zeros(4, np.int32))
+
+
+def test_panes_agree_on_what_a_buffer_holds() -> None:
+    """The elements are the parameter's: the launch gave words without a sign for `int *`."""
+    program = gpudbg.load("sessions/first_steps/first_steps.cubin", num_sms=1)
+    values = np.full(256, -5, np.int32).view(np.uint32)
+    session = program.launch(
+        "block_max", grid=4, block=64, args=[values, np.zeros(4, np.int32), np.int32(250)]
+    )
+    row = next(r for r in OutputTaker(session).take() if r.values.size == 256)
+    window = SimpleNamespace(space="global", bank=0, address=row.address, page_rows=1)
+    page = MemoryTaker(session, window).page()
+    assert (row.dtype, row.values[0], page.element) == ("i32", -5, "i32")
+    assert f"i32[{row.count}]" in page.label
 
 
 @pytest.mark.parametrize("elements", [1 << 17, 9 << 20])

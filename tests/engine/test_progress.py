@@ -62,6 +62,24 @@ def test_a_log_has_a_line_when_twice_the_time_is_over(monkeypatch: pytest.Monkey
     assert err.getvalue().startswith("gpudbg: the run goes on: 10.0 s  0 of ")
 
 
+def test_a_log_says_what_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The words are of the moment the line is written at; an outer report keeps its own."""
+    session, err, now, what = _session("step"), io.StringIO(), [100.0], ["a first look"]
+    grid = session.grid
+    gpu = grid.gpu
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    with progress.progress_logged(gpu, lambda: what[0], err):
+        told = gpu.on_progress
+        assert told is not None
+        told(grid)
+        what[0], now[0] = "launch 2 is checked", 111.0
+        with progress.progress_logged(gpu, lambda: "inner", err):
+            assert gpu.on_progress is told
+        told(grid)
+    assert gpu.on_progress is None
+    assert err.getvalue().startswith("gpudbg: launch 2 is checked: 11.0 s  0 of ")
+
+
 def test_time_left_goes_by_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     session = _session("step")
     grid, now = session.grid, [100.0]

@@ -235,7 +235,11 @@ def test_the_doctor_says_what_is_here(capsys: pytest.CaptureFixture[str]) -> Non
 def test_checks_of_launches_are_one_line_a_report_and_the_exit_code(tmp_path: Path) -> None:
     program = host_program("checked.cu", tmp_path / "checked")
     clean = run_exec("--check", program)
-    assert (clean.returncode, clean.stderr) == (0, "gpudbg: 1 launch checked, nothing found\n")
+    said = (
+        r"gpudbg: 1 launch checked, [\d,]+ instructions \(memory, race, .*, leak\): nothing found\n"
+    )
+    assert clean.returncode == 0
+    assert re.fullmatch(said, clean.stderr)
     assert clean.stdout == "block 0 says 3\nblock 1 says 3\n"
     report = tmp_path / "report.txt"
     found = run_exec("--check", "--report", report, program, "race")
@@ -243,10 +247,30 @@ def test_checks_of_launches_are_one_line_a_report_and_the_exit_code(tmp_path: Pa
     assert found.stdout == clean.stdout
     (line,) = found.stderr.splitlines()
     assert "3 findings in 2 launches" in line
-    assert "data race" in report.read_text()
+    text = report.read_text()
+    assert "data race" in text
+    # The launch that has nothing in it is counted, too.
+    assert re.search(r"clean \(memory, race, .*\); 1 launch, [1-9][\d,]* instructions", text)
+    assert "2 launches of 1 program, 1 clean, 1 with findings" in text
     if full():
         assert run_exec("--check", "--checks", "memory", program, "race").returncode == 0
         assert run_exec("--check", program, "race", "7").returncode == 7
+
+
+@pytest.mark.full(instead="test_checks_of_launches_are_one_line_a_report_and_the_exit_code")
+def test_a_check_that_lasts_is_ended_and_the_program_goes_on(tmp_path: Path) -> None:
+    """What was found stays, and the launch's results are there."""
+    program = host_program("compacts.cu", tmp_path / "compacts")
+    short = run_exec("--check", program)
+    assert (short.returncode, short.stdout) == (1, "256 of 512 kept, 256 right\n")
+    assert "(mask)" in short.stderr
+    report = tmp_path / "report.txt"
+    ended = run_exec("--check", "--timeout", "2", "--report", report, program, "4000")
+    assert (ended.returncode, ended.stdout) == (1, "512000 of 1024000 kept, 512000 right\n")
+    text = report.read_text()
+    assert "in the mask 0xffffffff of this __syncwarp, shuffle or vote" in text
+    assert "could not judge: compact was checked in part: stopped after 2 seconds" in text
+    assert "nobody has written" not in text
 
 
 def test_a_program_has_a_terminal_of_its_own(tmp_path: Path) -> None:

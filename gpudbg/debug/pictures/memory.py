@@ -16,8 +16,8 @@ from gpudbg.debug.values import (
     read_global,
     shared_extent,
 )
+from gpudbg.debug.values.elements import element_name, shown_buffer
 from gpudbg.errors import CommandError
-from gpudbg.toolchain import known
 
 if TYPE_CHECKING:
     from gpudbg.debug.session import DebugSession
@@ -170,19 +170,9 @@ class MemoryTaker:
         return "global", f"{owner}  0x{found.base:x}  {found.size:,} B", found.base, found.size
 
     def _elements(self, base: int) -> tuple[str, int]:
-        """Type (`f32`) and number of a buffer's elements; ("", 0) of other memory.
-
-        The type is the parameter's in the source, else as the launch has it.
-        """
-        s = self.session
-        declared = known(s.program, s.kernel)
-        for number, argument in enumerate(s.launch.arguments):
-            if argument.buffer is None or argument.buffer.address != base:
-                continue
-            dtype, size = argument.buffer.dtype, argument.buffer.nbytes
-            parameter = declared[number] if number < len(declared) else None
-            if parameter is not None and parameter.pointer and parameter.short:
-                short = parameter.short
-                return short, size * 8 // int(short[1:])
-            return f"{dtype.kind}{dtype.itemsize * 8}", size // dtype.itemsize
+        """Type (`f32`) and number of a buffer's elements; ("", 0) of other memory."""
+        for number, argument in enumerate(self.session.launch.arguments):
+            if argument.buffer is not None and argument.buffer.address == base:
+                buffer = shown_buffer(self.session, number)
+                return element_name(buffer.dtype), buffer.nbytes // buffer.dtype.itemsize
         return "", 0

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from gpudbg.analysis import means, not_finite
 from gpudbg.dataclass import dataclass
 from gpudbg.debug.values.changes import ChangeMark
+from gpudbg.debug.values.elements import element_name, shown_buffer
 from gpudbg.debug.values.unwritten import buffer_words, elements_never_written
 
 if TYPE_CHECKING:
@@ -69,8 +70,8 @@ class OutputTaker:
         """A row for each buffer, those the launch table marks first."""
         written = False
         rows: dict[str, tuple[Any, OutputRow]] = {}
-        for argument in self._session.launch.arguments:
-            buffer = argument.buffer
+        for number, argument in enumerate(self._session.launch.arguments):
+            buffer = shown_buffer(self._session, number)
             if buffer is None or argument.name in rows or buffer.allocation.freed:
                 continue
             old = self._rows.get(argument.name)
@@ -84,28 +85,29 @@ class OutputTaker:
             if old is not None and same and before is not None and not before.touched(buffer):
                 row = replace(old[1], changed=0)
             else:
-                row = self._row(argument, before.changed(buffer) if before is not None else 0)
+                row = self._row(
+                    argument, buffer, before.changed(buffer) if before is not None else 0
+                )
             rows[argument.name] = (buffer.allocation, row)
         self._rows = rows
         if self._mark is None or written:
             self._mark = ChangeMark(self._session)
         return tuple(sorted((row for _, row in rows.values()), key=lambda r: not r.marked))
 
-    def _row(self, argument: Any, changed: int) -> OutputRow:
-        flat = _values(argument.buffer)
-        kind = f"{flat.dtype.kind}{flat.dtype.itemsize * 8}"
-        never = elements_never_written(argument.buffer, SHOWN)
+    def _row(self, argument: Any, buffer: Any, changed: int) -> OutputRow:
+        flat = _values(buffer)
+        never = elements_never_written(buffer, SHOWN)
         return OutputRow(
             name=argument.name,
-            dtype=kind,
+            dtype=element_name(flat.dtype),
             count=flat.size,
-            address=argument.buffer.address,
+            address=buffer.address,
             marked=argument.output,
             values=flat[:SHOWN].copy(),
             changed=changed,
             strange=str(not_finite(flat)),
             means=means(flat, PLOT),
-            unwritten=buffer_words(argument.buffer),
+            unwritten=buffer_words(buffer),
             never=frozenset(never.nonzero()[0].tolist() if never is not None else ()),
         )
 

@@ -204,26 +204,33 @@ def _text(reports: Sequence[CheckReport]) -> str:
         return "\n".join(reports[0].lines()) + "\n"
     # Each under its program's name, so that a reader knows whose findings they are.
     files = [r.program["file"] for r in reports]
-    several = len(set(files)) < len(files)
+    count, total = len(set(files)), sum(map(_launches, reports))
+    several = count < total
     names = [named(r.program["file"], r.program.get("launch"), several) for r in reports]
     blocks = [
         "\n".join((f"{name}:", *r.lines(), "")) for name, r in zip(names, reports, strict=True)
     ]
-    what = f"{len(reports)} launches of " if several else ""
-    count = len(set(files))
+    what = f"{total} launches of " if several else ""
     blocks.append(f"{what}{count} program{'s' * (count > 1)}, {_how_many(reports, names)}")
     return "\n".join(blocks) + "\n"
 
 
 def _how_many(reports: Sequence[CheckReport], names: Sequence[str]) -> str:
     """`3 clean, 2 with findings, 1 not judged (c.cu)`: who is to be looked at, named if few."""
-    parts = [f"{sum(r.status == 'clean' for r in reports)} clean"]
+    parts = [f"{sum(_launches(r) for r in reports if r.status == 'clean')} clean"]
     for status, words in _NOT_CLEAN.items():
+        count = sum(_launches(r) for r in reports if r.status == status)
         which = [name for name, r in zip(names, reports, strict=True) if r.status == status]
         if which:
+            which = list(dict.fromkeys(which))
             named_ = f" ({', '.join(which)})" if len(which) <= _NAMED else ""
-            parts.append(f"{len(which)} {words}{named_}")
+            parts.append(f"{count} {words}{named_}")
     return ", ".join(parts)
+
+
+def _launches(report: CheckReport) -> int:
+    """How many launches a report is of: one that did not end is one, too."""
+    return max(report.launches_run, 1)
 
 
 def _json(reports: Sequence[CheckReport]) -> str:

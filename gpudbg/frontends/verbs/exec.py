@@ -49,7 +49,7 @@ def main(argv: list[str]) -> int:
         raise UsageError(
             "--check goes on behind faults", "--record-on-fault without it records one"
         )
-    for flag in ("report", "checks", "suppressions"):
+    for flag in ("report", "checks", "suppressions", "timeout"):
         if getattr(args, flag) and not args.check:
             raise UsageError(f"--{flag} is of --check", "add --check")
     if is_program_source(words[0]):
@@ -77,6 +77,7 @@ def _executed(args: argparse.Namespace, words: list[str], debug: bool, called: s
         engine=args.engine,
         debug=debug,
         check=_settings(args) if args.check else None,
+        check_seconds=args.timeout,
         captured=screen,
         recording="" if args.check else args.record_on_fault or "",
         called=called,
@@ -109,7 +110,7 @@ def _report(checks: CheckedRuns, args: argparse.Namespace) -> None:
     if args.report:
         from gpudbg.frontends.verbs.check import FORMATS, write_report
 
-        write_report(args.report, FORMATS[args.format](checks.reports or [checks.clean()]))
+        write_report(args.report, FORMATS[args.format](checks.all_reports()))
 
 
 def _said(execution: Execution, args: argparse.Namespace) -> str:
