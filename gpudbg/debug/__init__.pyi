@@ -22,6 +22,7 @@ from .line_calls import step_into as step_into
 from .line_calls import step_targets as step_targets
 from .progress import Progress as Progress
 from .progress import SessionMeter as SessionMeter
+from .progress import progress_logged as progress_logged
 from .progress import progress_shown as progress_shown
 from .registry import Command as Command
 from .registry import CommandTable as CommandTable

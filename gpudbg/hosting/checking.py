@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from gpudbg.debug.progress import progress_logged
@@ -102,11 +103,7 @@ class CheckedRuns:
         loaded = request.function.module.loaded
         plan = LaunchPlan(loaded, [session], owned=False)
         kernel = plain_name(request.function.kernel.name)
-
-        def said() -> str:
-            how = "" if plan.stopper.trial else ", one instruction at a time"
-            return f"launch {request.number} ({kernel}) is checked{how}"
-
+        said = partial(plan.stopper.checking, f"launch {request.number} ({kernel})")
         with progress_logged(loaded.device.gpu, said), plan.stopper.limited(self.seconds):
             report = check_plan(plan, self.settings)
         why = plan.stopper.why

@@ -30,10 +30,11 @@ class CheckStopper:
         self.why = self.why or why
         self._interrupt()
 
-    @property
-    def trial(self) -> bool:
-        """Whether the present run is a screening pass."""
-        return self._trial
+    def checking(self, what: str) -> str:
+        """What a run of the check does, for reports of progress: it is looked at as a whole on
+        compiled code, then, if anything may be wrong, exactly.
+        """
+        return f"{what} is checked{'' if self._trial else ', one instruction at a time'}"
 
     def end_trial(self) -> None:
         """End the present run if it is only a screening pass."""

@@ -8,14 +8,16 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import fields, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 from xml.etree import ElementTree as Xml
 
 from gpudbg.api import add_launch_flags, device_for, open_program
 from gpudbg.arguments import Parser
+from gpudbg.debug import progress_logged
 from gpudbg.errors import LoadError, UsageError
 from gpudbg.frontends.verbs.check_units import STOPPED, Unit, named, stopped_report, units_of
 from gpudbg.launch import Opening
@@ -159,7 +161,10 @@ def _checked(path: str, args: argparse.Namespace) -> CheckReport:
     loaded = device_for(program, table).adopt(program)
     stopper = CheckStopper()
     launches = LaunchPlan(loaded, [lambda given: given.launch_table(table)], stopper=stopper)
-    with stopper.limited(args.timeout), _stopped_by_hand(stopper):
+    said = partial(stopper.checking, path)
+    # Processes side by side would tell of themselves in turn.
+    alone = progress_logged(loaded.device.gpu, said) if args.jobs < 2 else nullcontext()
+    with stopper.limited(args.timeout), _stopped_by_hand(stopper), alone:
         first = getattr(args, "first_schedule", None)
         if first is None:
             return check_in_jobs(launches, _settings(args), args.jobs)
