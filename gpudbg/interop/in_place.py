@@ -193,6 +193,10 @@ def merged(arrays: Sequence[Array]) -> list[HostRange]:
     return found
 
 
+_NUMBERS = (np.generic, int, float)
+"""Values that stay what they are; most arguments are these."""
+
+
 def host_arrays(values: Sequence[object], what: Sequence[str]) -> list[object]:
     """Arguments with NumPy arrays, on the same memory, in place of arrays of other libraries.
 
@@ -203,12 +207,14 @@ def host_arrays(values: Sequence[object], what: Sequence[str]) -> list[object]:
 
     made: list[object] = []
     for n, value in enumerate(values):
+        if isinstance(value, _NUMBERS) or (
+            type(value) is np.ndarray and not value.dtype.hasobject
+        ):
+            made.append(value)
+            continue
         name = (what[n] if n < len(what) else "") or f"argument {n}"
         if isinstance(value, tuple):
             made.append(tuple(host_arrays(value, [name] * len(value))))
-            continue
-        if type(value) is np.ndarray and not value.dtype.hasobject:
-            made.append(value)
             continue
         here = value if isinstance(value, np.ndarray) else _tensor(value)
         found = host_value(value if here is None else here, name)

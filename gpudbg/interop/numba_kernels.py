@@ -54,10 +54,11 @@ class NumbaKernel(KernelLauncher):
             raise UsageError(said, f"its parameters are {', '.join(names) or 'none'}")
         values = host_arrays(args, names)
         program, types = self.program(values)
+        known_types = library("numba", "numba").types
         given: list[object] = []
         called: list[str] = []
         for name, kind, value in zip(names, types, values, strict=True):
-            for word, part in words(kind, value):
+            for word, part in words(known_types, kind, value):
                 given.append(word)
                 called.append(name + part)
         kernel = next(iter(program.kernels.values()))
@@ -131,22 +132,31 @@ def compiled(text: str, arch: str) -> Any:
     return program_of(PTX_NAME, compile_ptx(text.rstrip("\0"), PTX_NAME, CompileOptions(arch=arch)))
 
 
-def words(kind: Any, value: Any) -> Iterator[tuple[object, str]]:
+_NONE = ((np.uint64(0), ".meminfo"), (np.uint64(0), ".parent"))
+
+
+def words(types: Any, kind: Any, value: Any) -> Iterator[tuple[object, str]]:
     """The parameters that one argument becomes, and what each is called behind its name.
+
+    Args:
+        types: Numba's module of types.
+        kind: the argument's.
+        value: the argument.
 
     Raises:
         UsageError: a type that is not passed here.
     """
-    types = library("numba", "numba").types
     if isinstance(kind, types.Array):
-        yield from ((np.uint64(0), ".meminfo"), (np.uint64(0), ".parent"))
-        yield from ((np.int64(value.size), ".size"), (np.int64(value.itemsize), ".itemsize"))
+        yield from _NONE
+        yield np.int64(value.size), ".size"
+        yield np.int64(value.itemsize), ".itemsize"
         yield value, ""
         for row, word in ((value.shape, ".shape"), (value.strides, ".strides")):
-            yield from ((np.int64(length), f"{word}{axis}") for axis, length in enumerate(row))
+            for axis, length in enumerate(row):
+                yield np.int64(length), f"{word}{axis}"
     elif isinstance(kind, types.BaseTuple):
         for n, (one, part) in enumerate(zip(kind, value, strict=True)):
-            yield from ((word, f".{n}{more}") for word, more in words(one, part))
+            yield from ((word, f".{n}{more}") for word, more in words(types, one, part))
     elif isinstance(kind, types.Complex):
         half = np.float32 if kind.bitwidth == 64 else np.float64
         yield from ((half(value.real), ".real"), (half(value.imag), ".imag"))
@@ -155,7 +165,7 @@ def words(kind: Any, value: Any) -> Iterator[tuple[object, str]]:
     elif isinstance(kind, types.Integer | types.Float):
         yield np.dtype(str(kind)).type(value), ""
     elif isinstance(kind, types.EnumMember):
-        yield from words(kind.dtype, value.value)
+        yield from words(types, kind.dtype, value.value)
     else:
         raise UsageError(f"an argument of Numba's type {kind} cannot be passed here")
 
