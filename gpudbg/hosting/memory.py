@@ -347,8 +347,3 @@ class HostDevice:
         if held.kind != "registered":
             arena.give_back(held.offset, held.size)
         return held
-
-
-def host_memory() -> int:
-    """Bytes of the host's memory."""
-    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")

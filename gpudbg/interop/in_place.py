@@ -207,9 +207,7 @@ def host_arrays(values: Sequence[object], what: Sequence[str]) -> list[object]:
 
     made: list[object] = []
     for n, value in enumerate(values):
-        if isinstance(value, _NUMBERS) or (
-            type(value) is np.ndarray and not value.dtype.hasobject
-        ):
+        if isinstance(value, _NUMBERS) or (type(value) is np.ndarray and not value.dtype.hasobject):
             made.append(value)
             continue
         name = (what[n] if n < len(what) else "") or f"argument {n}"

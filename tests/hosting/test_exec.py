@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import pty
 import re
+import struct
 import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import gpudbg
@@ -17,6 +19,7 @@ from gpudbg.cli import main
 from gpudbg.debug.recording.taking import take
 from gpudbg.errors import UsageError
 from gpudbg.formats.recording import decode, encode
+from gpudbg.hosting.arguments import arguments_of
 from gpudbg.hosting.build import built_library
 from gpudbg.hosting.checking import CheckedRuns
 from gpudbg.hosting.execution import Execution
@@ -160,6 +163,18 @@ def test_launches_are_places_to_stop_and_recorded(runtime: Path, tmp_path: Path)
     (line,) = done.stderr.splitlines()[-1:]
     assert f"(recorded in {fault}: " in line
     assert fault.exists()
+
+
+def test_buffers_have_the_elements_of_their_parameters() -> None:
+    """The program only said how many bytes it wants; `float` where nothing tells."""
+    loaded = gpudbg.load("sessions/first_steps/first_steps.cubin", num_sms=1)
+    whole, odd = (loaded.device.buffer(np.zeros(size, np.uint8)) for size in (1024, 6))
+    kernel = loaded.kernels["block_max"]
+    for one, kind in (whole, np.int32), (odd, np.uint8):
+        params = struct.pack("<QQi", one.address, whole.address, 250).ljust(64, b"\0")
+        first = arguments_of(loaded, kernel, params)[0].buffer
+        assert first is not None
+        assert (first.dtype, first.nbytes) == (kind, one.nbytes)
 
 
 def test_a_program_s_fault_is_recorded(runtime: Path, tmp_path: Path) -> None:
