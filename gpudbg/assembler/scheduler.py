@@ -87,11 +87,18 @@ class _Schedule:
             self._enter(p, control)
             self.controls.append(control)
             self._now += control.stall
-        most = self._timing.plain_stall
-        pairs = zip(self.controls, self._given, strict=True)
         return [
-            replace(c, yield_=True) if given is None and c.stall > most else c for c, given in pairs
+            control if given is not None else self._final(p, control)
+            for p, control, given in zip(self._plans, self.controls, self._given, strict=True)
         ]
+
+    def _final(self, p: Plan | None, control: Control) -> Control:
+        """A chosen group as the instruction takes it."""
+        if p is not None and self._timing.takes_no_control(p.insn):
+            return Control()
+        if control.stall > self._timing.plain_stall:
+            return replace(control, yield_=True)
+        return control
 
     # ---- waiting -----------------------------------------------------------------------
     def _hold(self, p: Plan) -> None:

@@ -117,18 +117,11 @@ class SessionTraps(Attached["Inferior"]):
 
         Raises:
             LoadError, AssembleError: the file is no handler.
-            UsageError: no such function, code for another architecture, or sm_70 or later, for
-                which none can be installed.
+            UsageError: no such function, or code for another architecture.
             CommandError: a warp is inside the present handler.
         """
         inferior = self._inferior
         gpu = inferior.grid.gpu
-        if is_wide(gpu.arch):
-            raise UsageError(
-                f"{gpu.arch} takes no trap handler: how one returns there is not public",
-                "errors and traps stop with their registers all the same (`info esr`; "
-                "`info policy trap-handlers-from-sm_70`)",
-            )
         if any(w.in_trap for w in inferior.grid.warps()):
             raise CommandError("a warp is inside the trap handler", "let it return first")
         found = choose(read_handler(source, gpu.arch), entry, gpu.arch)
@@ -198,15 +191,19 @@ def _assembled(path: Path, arch: str) -> Program:
 
 
 def _words(words: list[int], arch: str) -> Program:
-    """Bare instruction words, packed into bundles with neutral control words."""
+    """Bare instruction words: those of 64 bits in bundles with neutral control words."""
     import struct
 
     from gpudbg.formats.raw import read_raw
     from gpudbg.isa.spa5.decode import NOP_WORD
     from gpudbg.isa.spa5.sched import NEUTRAL_GROUP, pack
 
-    if not words or not all(0 <= word < 1 << 64 for word in words):
-        raise UsageError("a handler is one or more 64-bit instruction words")
+    bits = 128 if is_wide(arch) else 64
+    if not words or not all(0 <= word < 1 << bits for word in words):
+        raise UsageError(f"a handler is one or more {bits}-bit instruction words")
+    if is_wide(arch):
+        data = b"".join(word.to_bytes(16, "little") for word in words)
+        return read_raw(data, "trap_handler", Table(kernel="trap_handler"), arch)
     padded = words + [NOP_WORD] * (-len(words) % 3)
     control = pack(NEUTRAL_GROUP, NEUTRAL_GROUP, NEUTRAL_GROUP)
     data = b"".join(

@@ -18,7 +18,15 @@ from .timing import Timing
 if TYPE_CHECKING:
     from . import volta
 
-__all__ = ["Instruction", "decode", "destination_bit", "has_modifier", "patterns", "timing_of"]
+__all__ = [
+    "Instruction",
+    "decode",
+    "destination_bit",
+    "has_modifier",
+    "hidden_return",
+    "patterns",
+    "timing_of",
+]
 
 Instruction: TypeAlias = "spa5.Instruction | volta.WideInstruction"
 
@@ -34,6 +42,17 @@ def decode(word: int, arch: str) -> Instruction:
 
         return volta.decode(word, arch)
     return spa5.decode(word, arch)
+
+
+def hidden_return(word: int, arch: str) -> Instruction | None:
+    """The return from a trap handler, where it is an instruction that `decode` refuses because
+    public tools print nothing for it (sm_89 and later); None for any other word.
+    """
+    if not is_wide(arch):
+        return None
+    from .volta.decode import hidden_return
+
+    return hidden_return(word, arch)
 
 
 def timing_of(arch: str) -> Timing:

@@ -52,6 +52,9 @@ class Timing(Protocol):
     def accepts_barriers(self, insn: Any) -> bool:
         """Whether its scheduling bits may name a write or read barrier."""
 
+    def takes_no_control(self, insn: Any) -> bool:
+        """Whether it takes no stall count, no barriers and no waits."""
+
     def is_flow(self, insn: Any) -> bool:
         """Whether control may go elsewhere after it."""
 

@@ -37,7 +37,7 @@ from gpudbg.sm.reports import fault_of, merged
 from gpudbg.sm.schedule.step import Schedule
 from gpudbg.sm.state import Cta, WarpState
 from gpudbg.sm.trace import BATCHED, Trace
-from gpudbg.sm.trap.flow import TrapFlow, following
+from gpudbg.sm.trap.flow import TrapFlow
 from gpudbg.sm.trap.handler import Handler
 from gpudbg.sm.trap.handler import install as place_handler
 
@@ -981,7 +981,7 @@ class Grid:
         """An imprecise error: the access counts as done without effect, and the warp goes on."""
         warp.quads[rec.EXECUTED] += 1
         self.count_issued(warp)
-        warp.pc = following(warp.pc)
+        warp.pc = self.flow.following(warp)
         for _ in range(self.traps.options.skid):
             if self.engine.mnemonic(warp.pc) in _NO_SKID:
                 break

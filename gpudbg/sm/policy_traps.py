@@ -23,16 +23,22 @@ TRAP_POLICIES: tuple[Policy, ...] = (
     Policy(
         "trap-handlers-from-sm_70",
         "modelled",
-        "No trap handler can be installed on sm_70 and later. Errors, BPT.TRAP and stops go to the "
-        "debugger as without a handler, with the error registers and the port's words.",
-        "Public tools name an RTT on sm_70 to sm_86 alone, without operands, and no BPT.PAUSE; "
-        "which lanes enter, and what RTT restores of their groups, is not public.",
+        "On sm_70 and later the group of lanes that trapped enters the handler; the warp's other "
+        "groups stand where they are until it returns, with their convergence barriers. The "
+        "handler's own BSSY barriers begin empty. RTT sends all lanes that entered, but those that "
+        "ended, to the record's pc; where they waited at a barrier they wait on. A record that "
+        "names other lanes is STACK_ERROR. When the handler's last lanes EXIT, the others go on. "
+        "On sm_89 and later RTT is the word 0x...94f, given as .word.",
+        "Public tools print RTT on sm_70 to sm_86, without operands, accept its word without a "
+        "text on sm_89 and later, and know BPT.PAUSE on sm_70 and sm_75 alone; which lanes enter, "
+        "and what RTT restores of their groups, is not public.",
     ),
     Policy(
         "trap-entry",
         "inferred",
-        "A warp that enters the handler has all its live lanes active, a TRAP token closes off "
-        "its divergence stack, and its local addresses 0 to 0xfff are the handler's own.",
+        "A warp that enters the handler has all its live lanes active (from sm_70 on: those of a "
+        "group), a TRAP token closes off its divergence stack, and its local addresses 0 to 0xfff "
+        "are the handler's own.",
         "Patent US 8,522,000 gives halting, the error status and the new pc. Where state is "
         "saved is not public; STL [n] is the only store that needs no free register.",
     ),

@@ -256,6 +256,8 @@ ROWS_WIDE: dict[int, Read] = {
     46: lambda m, w, s: m.layout.local_window >> 32,
     47: lambda m, w, s: m.layout.shared_window >> 32,
     62: lambda m, w, s: m.barriers,
+    64: ROWS[64],
+    66: ROWS[66],
     67: lambda m, w, s: s.index,
     136: lambda m, w, s: w.cta.rank,
 }

@@ -17,6 +17,7 @@ from gpudbg.regs.port import DbgrControl0
 from gpudbg.sm import record as rec
 
 if TYPE_CHECKING:
+    from gpudbg.sm.convergence.groups import Groups
     from gpudbg.sm.grid import Grid
     from gpudbg.sm.state import Cta, WarpState
     from gpudbg.sm.trap.handler import Installed
@@ -111,6 +112,12 @@ def _warp(warp: WarpState) -> Iterator[tuple[str, Any]]:
 
 def _groups(warp: WarpState) -> Any:
     groups = warp.shown_groups
+    if groups.interrupted is not None:
+        return _state_of(groups), groups.inside, _state_of(groups.interrupted)
+    return _state_of(groups)
+
+
+def _state_of(groups: Groups) -> Any:
     held = sorted((n, lanes, a.members, a.waiting) for n, lanes, a in groups.activations())
     parked = [
         (g.state, g.pc, g.lanes, g.place, g.exclusive, g.passes, g.waited) for g in groups.parked

@@ -26,7 +26,7 @@ NOT_HASHED = {
     "sizes and places that the launch gave, or that follow from what is hashed": """
         Barriers.allocated Barriers.used ByteStore.size Cta.place Cta.slot Cta.sm LocalMemory.high
         LocalMemory.low LocalMemory.start Residency.entry Residency.placed Sm.index
-        TrapUnit.errors_in_trap TrapUnit.pascal TrapUnit.stack_bit Grid._started""",
+        TrapUnit.errors_in_trap TrapUnit.pascal TrapUnit.stack_bit Grid._started Groups.inside""",
     "settings of the launch": """
         Heap.limit Launched.jobs Launched.marking Schedule.quantum Schedule.seed
         TrapFlow.stop_on_entry""",

@@ -65,7 +65,11 @@ def warp_state(warp: Any) -> dict[str, Any]:
 
 def groups_state(warp: Any) -> dict[str, Any]:
     """The groups of a warp's lanes, wherever they are."""
-    groups = warp.shown_groups
+    return groups_words(warp.shown_groups)
+
+
+def groups_words(groups: Any) -> dict[str, Any]:
+    """The same, with those that a trap handler interrupts."""
     held = [(n, lanes, a.members, a.waiting) for n, lanes, a in groups.activations()]
     return {
         "parked": [(g.state, g.pc, g.lanes, g.place, g.exclusive, g.waited) for g in groups.parked],
@@ -74,6 +78,7 @@ def groups_state(warp: Any) -> dict[str, Any]:
         "exclusive": groups.exclusive,
         "backward": groups.backward_count if groups.parked else 0,
         "saves": groups.saves,
+        "interrupted": groups.interrupted and groups_words(groups.interrupted),
     }
 
 

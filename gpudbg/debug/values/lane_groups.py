@@ -20,7 +20,7 @@ from gpudbg.sm.convergence import groups as machine
 
 if TYPE_CHECKING:
     from gpudbg.debug.inferior import Inferior
-    from gpudbg.sm.convergence.groups import Group
+    from gpudbg.sm.convergence.groups import Group, Groups
     from gpudbg.sm.state import WarpState
 
 RUNNING = "running"
@@ -126,6 +126,8 @@ def group_rows(inferior: Inferior, warp: WarpState) -> tuple[GroupRow, ...]:
 
 _RUNNING = {"ready": "next to run", "trap": "trapped", "error": "stopped by an error"}
 """What the running group does, by the warp's state."""
+HELD = "stands until the trap handler returns"
+"""Added to what a group does whose warp is in the trap handler without it."""
 
 
 def lane_groups(warp: WarpState) -> tuple[LaneGroup, ...]:
@@ -137,10 +139,22 @@ def lane_groups(warp: WarpState) -> tuple[LaneGroup, ...]:
     if groups.running and warp.active:
         word = _RUNNING.get(warp.status, "")
         out.append(LaneGroup(warp.active, warp.pc, RUNNING, exclusive=groups.exclusive, words=word))
-    parked = _together([_parked(group, live, warp) for group in groups.parked])
+    parked = _together([_parked(group, live, warp, groups) for group in groups.parked])
     # The one that the warp's own pc and mask show comes first where none runs.
     parked.sort(key=lambda g: bool(out) or g.mask != warp.active)
-    return (*out, *parked)
+    return (*out, *parked, *_interrupted(groups, live, warp))
+
+
+def _interrupted(groups: Groups, live: int, warp: WarpState) -> list[LaneGroup]:
+    """The groups that stand while others of the warp are in the trap handler."""
+    if groups.interrupted is None:
+        return []
+    found = [_parked(g, live, warp, groups.interrupted) for g in groups.interrupted.parked]
+    return [
+        replace(g, mask=rest, words=f"{g.words}; {HELD}")
+        for g in _together(found)
+        if (rest := g.mask & ~groups.inside)
+    ]
 
 
 def _together(parked: list[LaneGroup]) -> list[LaneGroup]:
@@ -153,7 +167,7 @@ def _together(parked: list[LaneGroup]) -> list[LaneGroup]:
     return list(out.values())
 
 
-def _parked(group: Group, live: int, warp: WarpState) -> LaneGroup:
+def _parked(group: Group, live: int, warp: WarpState, groups: Groups) -> LaneGroup:
     state = STATES[group.state]
     base = LaneGroup(group.lanes, group.pc, state, exclusive=group.exclusive)
     if state == "converging":
@@ -162,9 +176,7 @@ def _parked(group: Group, live: int, warp: WarpState) -> LaneGroup:
         missing = members & ~(held.waiting if held is not None else 0)
         return _waits(base, f"B{group.place}", group.place, members, missing)
     if state == "syncing":
-        same = [
-            g for g in warp.shown_groups.parked if g.state == group.state and g.place == group.place
-        ]
+        same = [g for g in groups.parked if g.state == group.state and g.place == group.place]
         there = 0
         for one in same:
             there |= one.lanes

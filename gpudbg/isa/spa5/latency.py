@@ -146,6 +146,10 @@ class NarrowTiming:
         """Whether the control word may name a barrier."""
         return accepts_barriers(insn)
 
+    def takes_no_control(self, insn: Instruction) -> bool:
+        """No: all take a stall count."""
+        return False
+
     def is_flow(self, insn: Instruction) -> bool:
         """Whether control may go elsewhere after it."""
         return UNIT_OF[insn.op] == "flow"

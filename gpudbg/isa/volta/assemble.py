@@ -31,6 +31,8 @@ _ALIASES = {"IMAD": (".MOV", ".IADD", ".SHL")}
 """What nvdisasm adds to a mnemonic for some operands, without bits of its own."""
 NEUTRAL = WideControl(stall=1, yield_=False)
 """One cycle, no barriers, no waits: accepted with every instruction."""
+UNSCHEDULED = WideControl(stall=0, yield_=True)
+"""The only bits that some instructions take (RTT from sm_80 on)."""
 _GUARD_MASK = 15 << 12
 _OPTIONAL_LIMIT = 4
 """Operands of a form that may be left out, at most."""
@@ -92,8 +94,8 @@ def assemble(
         text: e.g. "@!P0 IADD3 R2, R3, 0x10, RZ", notes such as `&37:32=4` behind it.
         pc: byte address of the instruction, for relative targets.
         arch: "sm_70" .. "sm_121".
-        control: scheduling bits; one cycle and no barriers where there are none.  Reuse marks of
-            the text are added.
+        control: scheduling bits; one cycle and no barriers where there are none, none at all
+            where an instruction takes no others.  Reuse marks of the text are added.
         like: a word of the same form gives the bits that the text does not show.
 
     Raises:
@@ -120,7 +122,9 @@ def assemble(
         like = like & ~CONTROL_MASK | control.bits
     if like is not None and not notes.mask and _reads_as(like, body, pc, arch):
         return like
-    made = _Maker(source, op, pc, arch, _guard_bits(guard), control or NEUTRAL, notes, like)
+    if control is None:
+        control = UNSCHEDULED if all(form.unscheduled for form in forms) else NEUTRAL
+    made = _Maker(source, op, pc, arch, _guard_bits(guard), control, notes, like)
     for form in forms:
         word = made.word(form)
         if word is not None:

@@ -72,6 +72,23 @@ def _refusals(form: WideForm, tables: str) -> tuple[tuple[int, frozenset[int]], 
     return tuple(out)
 
 
+_RTT_CODE = 0x94F
+_RTT_TABLES = "86"
+"""The last tables in which nvdisasm prints RTT."""
+
+
+def hidden_return(word: int, arch: str) -> WideInstruction | None:
+    """RTT on the architectures where nvdisasm accepts its word and prints nothing (sm_89 and
+    later), for which `decode` refuses it; None for any other word.
+    """
+    if word & 0xFFF != _RTT_CODE or any(f.op == "RTT" for f in candidates_of(ARCHS[arch])):
+        return None
+    try:
+        return decode(word, f"sm_{_RTT_TABLES}")
+    except DecodeError:
+        return None
+
+
 def decode(word: int, arch: str) -> WideInstruction:
     """The instruction that a 128-bit word encodes.
 

@@ -92,6 +92,10 @@ class WideTiming:
         """Yes: nvdisasm takes them in forms of fixed latency, too, and compilers set some."""
         return True
 
+    def takes_no_control(self, insn: WideInstruction) -> bool:
+        """RTT and BPT.DRAIN from sm_80 on."""
+        return insn.form.unscheduled
+
     def is_flow(self, insn: WideInstruction) -> bool:
         """Whether control may go elsewhere after it."""
         return _UNIT_OF.get(insn.op) == "flow"

@@ -345,6 +345,11 @@ class WideForm:
         out |= {code | int(x) << 5 for x in early for code in range(1, 16)}
         return frozenset(out | {0})
 
+    @property
+    def unscheduled(self) -> bool:
+        """Whether it takes no issue code and no marks of reuse."""
+        return self.controls == {0}
+
     @cached_property
     def barriers(self) -> tuple[int, int]:
         """Bits of the barriers that must hold a value, and the value."""

@@ -73,11 +73,27 @@ class Groups:
         exclusive: of the running group.
         backward_count: backward branches while others wait, since lanes have yielded.
         passed: lanes that have gone on although others wait for them in a WARPSYNC.
+        interrupted: while some lanes are in the trap handler, all groups of the code it interrupts,
+            those of these lanes included: they stand until it returns.
+        inside: the lanes that entered the handler, where there are interrupted groups.
     """
 
-    __slots__ = ("_now", "_saved", "backward_count", "exclusive", "parked", "passed", "running")
+    __slots__ = (
+        "_now",
+        "_saved",
+        "backward_count",
+        "exclusive",
+        "inside",
+        "interrupted",
+        "parked",
+        "passed",
+        "running",
+    )
 
-    def __init__(self) -> None:
+    def __init__(self, interrupted: Groups | None = None, inside: int = 0) -> None:
+        """Groups of a warp none of whose lanes wait, or of the lanes inside a trap handler."""
+        self.interrupted = interrupted
+        self.inside = inside
         self.parked: list[Group] = []
         self.running = True
         self.exclusive = False
@@ -88,7 +104,7 @@ class Groups:
 
     def copy(self) -> Groups:
         """A deep copy."""
-        made = Groups()
+        made = Groups(None if self.interrupted is None else self.interrupted.copy(), self.inside)
         twins: dict[int, Activation] = {}
 
         def copied(a: Activation) -> Activation:
@@ -180,6 +196,8 @@ class Groups:
 
     def mask_of_lane(self, number: int, lane: int) -> int:
         """What Bn reads as in one lane."""
+        if self.interrupted is not None and not self.inside >> lane & 1:
+            return self.interrupted.mask_of_lane(number, lane)
         held = self._now[number][lane]
         return held.members if held is not None else 0
 
@@ -274,6 +292,8 @@ class Groups:
     def released(self, number: int) -> None:
         """Make the lanes ready that waited at a CTA barrier."""
         self._release(lambda g: g.state == AT_BARRIER and g.place == number)
+        if self.interrupted is not None:
+            self.interrupted.released(number)
 
     def wait_for_cluster(self, lanes: int, pc: int) -> None:
         """UCGABAR_WAIT: make the lanes wait for the cluster."""
@@ -282,10 +302,12 @@ class Groups:
     def cluster_complete(self) -> None:
         """Make the lanes ready that waited for the cluster's barrier."""
         self._release(lambda g: g.state == AT_CLUSTER)
+        if self.interrupted is not None:
+            self.interrupted.cluster_complete()
 
     def at_barrier(self, number: int) -> int:
         """Lanes that wait at a CTA barrier."""
-        found = 0
+        found = 0 if self.interrupted is None else self.interrupted.at_barrier(number)
         for group in self.parked:
             if group.state == AT_BARRIER and group.place == number:
                 found |= group.lanes
@@ -293,6 +315,8 @@ class Groups:
 
     def end(self, lanes: int, live: int) -> None:
         """Remove ended lanes from everything that waits for them; `live` are the remaining ones."""
+        if self.interrupted is not None:
+            self.interrupted.end(lanes, live)
         rows: list[Sequence[Activation | None]] = [*self._now, *self._saved.values()]
         rows.append([g.activation for g in self.parked])
         for held in {id(a): a for row in rows for a in row if a is not None}.values():

@@ -5,8 +5,8 @@ yielded, as entries of the stack, the one that has waited longest first; and the
 convergence barriers; a WARPSYNC that lanes wait in has a row among these, too, whose members are
 its mask.  What lanes have saved has rows, too, in the order in which they did.  Anything else
 (exclusive groups beside others, parts of a warp at a CTA barrier, barriers that some lanes have
-saved and others hold) is a `Groups` object alone: the record then says `apart`, and compiled code
-leaves control flow of the warp to the step engine.
+saved and others hold, a warp in the trap handler) is a `Groups` object alone: the record then says
+`apart`, and compiled code leaves control flow of the warp to the step engine.
 
 The kind of an entry: its state, from bit 8 on the number of the activation it waits for, from bit
 16 on the rounds without a ready group meanwhile.
@@ -100,6 +100,8 @@ def _rows(warp: WarpState, groups: Groups) -> tuple[list[Group], list[_HeldRow],
     not fit.
     """
     words, parked = warp.words, groups.parked
+    if groups.interrupted is not None and words[rec.STATUS] != rec.DONE:
+        return None
     alone = len(parked) == 1 and not groups.running
     if alone and parked[0].state == _WHOLE.get(words[rec.STATUS], ""):
         # The whole warp: its pc, lanes and barrier are in the header.

@@ -7,6 +7,7 @@ Functions take the pc after the instruction and return the pc to continue at, as
 from __future__ import annotations
 
 from gpudbg.bits import lanes_of
+from gpudbg.errors import ModelGap
 from gpudbg.sm import record as rec
 from gpudbg.sm.convergence.groups import AT_BARRIER, AT_CLUSTER, YIELDED, Groups
 from gpudbg.sm.divergence.step import CODE_MASK
@@ -74,6 +75,49 @@ def resume(warp: WarpState, next_pc: int) -> int:
     return shown.pc
 
 
+# ---- the trap handler -------------------------------------------------------------------
+def enter_handler(warp: WarpState) -> int:
+    """The active lanes begin as the only group of a trap handler; all others stand.
+
+    Returns:
+        The number of groups that wait or could run besides theirs.
+    """
+    interrupted, lanes = warp.groups, warp.words[ACTIVE]
+    warp.groups = Groups(interrupted, lanes)
+    return sum(1 for group in interrupted.parked if group.lanes & ~lanes)
+
+
+def handler_lanes(warp: WarpState) -> int:
+    """The lanes that a trap handler was entered with and that have not ended."""
+    return warp.groups.inside & warp.words[VALID] & ~warp.words[EXITED]
+
+
+def interrupts_waiting(warp: WarpState) -> bool:
+    """Whether the lanes in the trap handler were taken from a place where they wait."""
+    interrupted = warp.groups.interrupted
+    return interrupted is not None and not interrupted.running
+
+
+def leave_handler(warp: WarpState, pc: int) -> None:
+    """The trap handler's lanes go on at `pc`, or wait on where they waited; other groups are what
+    they were."""
+    words, interrupted = warp.words, warp.groups.interrupted
+    assert interrupted is not None
+    lanes = handler_lanes(warp)
+    warp.groups = interrupted
+    if interrupted.running and lanes:
+        words[ACTIVE], warp.pc = lanes, pc
+    else:
+        # They wait, and may have been released meanwhile; or they have ended.
+        warp.pc = resume(warp, warp.pc)
+
+
+def end_warp(warp: WarpState) -> None:
+    """Forget all groups: the warp ends."""
+    warp.groups = Groups()
+    warp.groups.running = False
+
+
 def leave(warp: WarpState, next_pc: int, lanes: int) -> int:
     """Continue after parking `lanes`: with the remaining active lanes, or another group."""
     rest = warp.words[ACTIVE] & ~lanes
@@ -85,10 +129,19 @@ def leave(warp: WarpState, next_pc: int, lanes: int) -> int:
 
 
 def exit_lanes(warp: WarpState, next_pc: int, lanes: int) -> int:
-    """End lanes."""
+    """End lanes.
+
+    Raises:
+        ModelGap: lanes in the trap handler that wait at a barrier of the code it interrupts.
+    """
+    if interrupts_waiting(warp):
+        raise ModelGap("lanes that wait at a barrier end in the trap handler")
     words = warp.words
     words[EXITED] |= lanes
     warp.groups.end(lanes, words[VALID] & ~words[EXITED])
+    if warp.groups.interrupted is not None and not handler_lanes(warp):
+        leave_handler(warp, next_pc)
+        return warp.pc
     return leave(warp, next_pc, lanes)
 
 

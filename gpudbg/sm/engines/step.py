@@ -20,7 +20,7 @@ from gpudbg.code_layout import BUNDLES, layout_of
 from gpudbg.dataclass import dataclass
 from gpudbg.errors import DecodeError, ModelGap
 from gpudbg.formats.program import CodeImage
-from gpudbg.isa.family import Instruction, decode
+from gpudbg.isa.family import Instruction, decode, hidden_return
 from gpudbg.isa.operands import Access
 from gpudbg.mem.constant import ConstantBanks
 from gpudbg.mem.device import DeviceMemory
@@ -374,8 +374,11 @@ class StepEngine(ValueOps, AsyncOps):
         try:
             insn = decode(word, arch)
         except DecodeError as error:
-            text = f"word 0x{word:0{2 * layout.word_bytes}x}: {error.reason}"
-            raise WarpErrorRaised("ILLEGAL_INSTR_ENCODING", 0, text) from None
+            hidden = self._hidden(word)
+            if hidden is None:
+                text = f"word 0x{word:0{2 * layout.word_bytes}x}: {error.reason}"
+                raise WarpErrorRaised("ILLEGAL_INSTR_ENCODING", 0, text) from None
+            insn = hidden
         function = self._functions.get(insn.op)
         if function is None:
             raise ModelGap(f"{insn.op} has no semantics")
@@ -397,6 +400,11 @@ class StepEngine(ValueOps, AsyncOps):
         found = Bound(place, layout.next(place), guard, negated, insn, function, flow)
         self._bound[pc] = found
         return found
+
+    def _hidden(self, word: int) -> Instruction | None:
+        """The return from a trap handler where public tools print nothing for its word."""
+        inside = self.warp.has_groups and self.warp.in_trap
+        return hidden_return(word, self.code.program.arch) if inside else None
 
     def _decoded(self, pc: int) -> Instruction | None:
         """The instruction at a pc; None where there is none."""
@@ -632,6 +640,9 @@ class StepEngine(ValueOps, AsyncOps):
     def exit(self, mask: Mask) -> None:
         if mask and self.warp.has_groups:
             self._next = convergence.exit_lanes(self.warp, self._next, mask)
+            if self.warp.in_trap and self.traps.lanes_exited(self.warp):
+                # Constants are others now: they are chosen before a run.
+                self.turn_over = True
             warp_exited(self.warp.cta)
         elif mask:
             self._next = divergence.exit_lanes(self.warp, self._next, mask)

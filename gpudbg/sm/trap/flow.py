@@ -5,11 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from gpudbg.bits import lanes_of
+from gpudbg.errors import ModelGap
 from gpudbg.regs.global_errors import GlobalEsr
 from gpudbg.sm import record as rec
 from gpudbg.sm.divergence import step as divergence
 from gpudbg.sm.events import StopEvent, WarpFault
 from gpudbg.sm.faults import AssertRaised, DeferredRaised, ReturnRaised, TrapRaised, WarpErrorRaised
+from gpudbg.sm.syscalls import RETURN_ADDRESS
 from gpudbg.sm.trap.state import Cause
 from gpudbg.sm.trap.unit import TrapUnit
 
@@ -19,12 +22,6 @@ if TYPE_CHECKING:
 
 IMPRECISE = frozenset(("MMU_FAULT", "OOR_ADDR"))
 """Errors that memory reports, which the option `precision` can make late."""
-
-
-def following(pc: int) -> int:
-    """The pc of the instruction after `pc`."""
-    after = pc + 8
-    return after if after & 31 else after + 8
 
 
 class TrapFlow:
@@ -39,6 +36,10 @@ class TrapFlow:
         self.unit = unit
         self.stop_on_entry = True
         self._grid = grid
+
+    def following(self, warp: WarpState) -> int:
+        """The pc of the instruction after a warp's."""
+        return self._grid.code.program.layout.next(warp.pc)
 
     # ---- errors ------------------------------------------------------------------------
 
@@ -78,7 +79,7 @@ class TrapFlow:
             return self._to_handler(warp, trap, before)
         if trap.mode == "PAUSE_QUIET":
             self._issued(warp)
-            warp.pc = following(warp.pc)
+            warp.pc = self.following(warp)
             self._grid.halt(warp, rec.TRAPPED)
             return None
         return self._grid.trap_stop(warp, trap, before)
@@ -88,9 +89,9 @@ class TrapFlow:
         text = f"{trap} at {self._grid.code.describe(at)}"
         if isinstance(trap, AssertRaised):
             # The trap is inside a driver function: the warp continues where that returns.
-            goal = divergence.pop(warp, at, "RET", warp.active)
+            goal = self._behind_call(warp, at)
         else:
-            goal = following(at)
+            goal = self.following(warp)
         self._issued(warp)
         cause = Cause.BPT_CAL if trap.mode == "CAL" else Cause.BPT_TRAP
         self.unit.enter(warp, goal, cause)
@@ -99,13 +100,27 @@ class TrapFlow:
         self._grid.tell_trap(warp, trap)
         return self.entered(warp, before, text)
 
+    def _behind_call(self, warp: WarpState, at: int) -> int:
+        """Where a driver's function that the active lanes are in returns to, as if it had.
+
+        Raises:
+            ModelGap: from sm_70 on, lanes that called it from several places.
+        """
+        if not warp.has_groups:
+            return divergence.pop(warp, at, "RET", warp.active)
+        low, high = warp.R[RETURN_ADDRESS], warp.R[RETURN_ADDRESS + 1]
+        found = {int(low[n]) | int(high[n]) << 32 for n in lanes_of(warp.active)}
+        if len(found) > 1:
+            raise ModelGap("lanes in the trap handler return from a driver's function apart")
+        return found.pop()
+
     def _deferred(self, warp: WarpState, before: int) -> StopEvent | None:
         """Let IDE.EN take effect, then enter the handler for the cause that waited."""
         self._issued(warp)
         warp.words[rec.FLAGS] &= ~(rec.FLAG_IDE | rec.FLAG_DEFERRED)
         trap = self._grid.sms[warp.sm].trap
         cause = Cause.SINGLE_STEP if trap.stepping else Cause.STOP_REQUEST
-        warp.pc = following(warp.pc)
+        warp.pc = self.following(warp)
         if self.unit.may_enter(warp):
             self.unit.enter(warp, warp.pc, cause)
             return self.entered(warp, before, f"{cause.words}, held back until IDE.EN")
@@ -113,7 +128,7 @@ class TrapFlow:
 
     def _returned(self, warp: WarpState, mode: str, before: int) -> StopEvent | None:
         try:
-            self.unit.leave(warp, mode, following(warp.pc))
+            self.unit.leave(warp, mode, self.following(warp))
         except WarpErrorRaised as error:
             return self._grid.fault_stop(warp, error, before)
         self._issued(warp)

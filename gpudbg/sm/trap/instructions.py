@@ -14,6 +14,7 @@ from gpudbg.errors import ModelGap
 from gpudbg.mem.lanes import first_lane, pack
 from gpudbg.mem.local import STACK_REACH
 from gpudbg.sm import record as rec
+from gpudbg.sm.convergence import step as convergence
 from gpudbg.sm.faults import DeferredRaised, ReturnRaised, TrapRaised, WarpErrorRaised
 from gpudbg.sm.state import WarpState
 
@@ -85,10 +86,15 @@ class TrapPolicy:
         if not warp.in_trap:
             text = f"RTT{'.' + mode if mode else ''} outside the trap handler"
             raise WarpErrorRaised("ILLEGAL_INSTR_PARAM", 0, text)
-        live = _live(warp)
+        live = convergence.handler_lanes(warp) if warp.has_groups else _live(warp)
         if self.lanes & live != live:
-            raise WarpErrorRaised("DIVERGENT", 0, "RTT by some of the warp's lanes")
+            whose = "the lanes that entered the handler" if warp.has_groups else "the warp's lanes"
+            raise WarpErrorRaised("DIVERGENT", 0, f"RTT by some of {whose}")
         raise ReturnRaised(mode)
+
+    def lanes_exited(self, warp: WarpState) -> bool:
+        """Lanes in the trap handler have ended. Returns whether the warp left it thereby."""
+        return False
 
     def ide(self, warp: WarpState, enable: bool, imm: int) -> None:
         """Note that the warp holds interrupts off (`IDE`) or no longer does (`IDE.EN`)."""

@@ -2,6 +2,7 @@
 
 On entry a warp's pc, masks and cause go to the record and to the handler's save area, a TRAP token
 closes off its divergence stack, all its live lanes become active, and its pc is the handler's.
+From sm_70 on only the group of lanes that runs enters; the warp's other groups stand meanwhile.
 RTT undoes that.  Which of this is documented and which modelled is in `gpudbg.sm.policy`.
 """
 
@@ -18,6 +19,7 @@ from gpudbg.regs.families import port_layout, report_masks
 from gpudbg.regs.port import DbgrControl0, TpcException
 from gpudbg.regs.warp_errors import warp_error
 from gpudbg.sm import record as rec
+from gpudbg.sm.convergence import step as convergence
 from gpudbg.sm.divergence import step as divergence
 from gpudbg.sm.faults import WarpErrorRaised
 from gpudbg.sm.state import Sm, WarpState
@@ -226,11 +228,14 @@ class TrapUnit(TrapPolicy):
         words[rec.TRAP_CAUSE] = cause
         quads[rec.TRAP_PC] = pc
         words[rec.TRAP_ACTIVE] = words[rec.ACTIVE]
-        divergence.close_for_trap(warp, pc)
+        if warp.has_groups:
+            words[rec.TRAP_DEPTH] = convergence.enter_handler(warp)
+        else:
+            divergence.close_for_trap(warp, pc)
+            words[rec.ACTIVE] = words[rec.VALID] & ~words[rec.EXITED]
         words[rec.TRAP_QUAD] = words[rec.QUAD]
         words[rec.QUAD] = 0
         words[rec.STATUS] = rec.READY
-        words[rec.ACTIVE] = words[rec.VALID] & ~words[rec.EXITED]
         quads[rec.PC] = self.handler.entry
         quads[rec.TRAP_SEEN] = 0
         warp.outer, warp.local = warp.local, LocalMemory(0, SCRATCH_BYTES)
@@ -273,11 +278,17 @@ class TrapUnit(TrapPolicy):
         if mode == "TERMINATE":
             words[rec.EXITED] |= live
             words[rec.STATUS] = rec.DONE
-            divergence.clear(warp)
+            if warp.has_groups:
+                convergence.end_warp(warp)
+            else:
+                divergence.clear(warp)
             words[rec.ACTIVE] = 0
             self._forget(warp, "ends in")
             return
         active = self.handler.read(warp.sm, warp.slot, "active") & live
+        if warp.has_groups:
+            self._leave_group(warp, active)
+            return
         if not active:
             raise WarpErrorRaised("STACK_ERROR", live, "RTT with no lane to go on with")
         words[rec.ACTIVE] = active
@@ -293,6 +304,31 @@ class TrapUnit(TrapPolicy):
         if waits and warp.index in warp.cta.barriers.slots[number].waiting:
             words[rec.STATUS] = rec.AT_BARRIER
         self._forget(warp, "returns from")
+
+    def _leave_group(self, warp: WarpState, active: int) -> None:
+        """RTT from sm_70 on: the lanes that entered go on, all of them.
+
+        Raises:
+            WarpErrorRaised: the record's active mask says that other lanes should.
+        """
+        assert self.handler is not None
+        lanes = convergence.handler_lanes(warp)
+        if active != lanes:
+            text = (
+                f"RTT with lanes 0x{active:08x} in the record; those in the handler, "
+                f"0x{lanes:08x}, go on"
+            )
+            raise WarpErrorRaised("STACK_ERROR", lanes, text)
+        warp.words[rec.QUAD] = warp.words[rec.TRAP_QUAD]
+        convergence.leave_handler(warp, self.handler.read(warp.sm, warp.slot, "pc"))
+        self._forget(warp, "returns from")
+
+    def lanes_exited(self, warp: WarpState) -> bool:
+        """EXIT in the handler: when its last lanes have ended, the warp's others go on."""
+        if warp.groups.interrupted is not None:
+            return False
+        self._forget(warp, "has lanes end in")
+        return True
 
     def _forget(self, warp: WarpState, how: str) -> None:
         """Clear the status words and bits of a warp that has left the handler."""

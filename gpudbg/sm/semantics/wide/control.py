@@ -222,6 +222,12 @@ def b2r(m: WideMachine, i: WideInsn) -> None:
     write_predicate(m, i, "p", truth)
 
 
+@register_wide("RTT")
+def rtt(m: WideMachine, i: WideInsn) -> None:
+    """Return from the trap handler; it has no other forms (`trap-handlers-from-sm_70`)."""
+    m.system("RTT", mode="")
+
+
 @register_wide("BPT")
 def bpt(m: WideMachine, i: WideInsn) -> None:
     """A trap."""
