@@ -14,6 +14,7 @@ from gpudbg.sm.engines.llvm.ir.floats import F32, F64, I32, ROUND, Floats, Outli
 from gpudbg.sm.engines.llvm.ir.integers import Integers
 from gpudbg.sm.engines.llvm.ir.values import Num, Val, Values
 from gpudbg.sm.engines.llvm.kernel.doubles import DIRECTIONS, PART, Doubles
+from gpudbg.sm.engines.llvm.kernel.half_arithmetic import HalfArithmetic, half_bits_to_f64
 
 F16 = "<32 x half>"
 
@@ -37,10 +38,11 @@ class Conversions:
         ints: Integers,
         floats: Floats,
         doubles: Doubles,
+        halves: HalfArithmetic,
         runtime: Outlining,
     ) -> None:
         self.ir, self.values, self.ints, self.floats = ir, values, ints, floats
-        self.doubles, self.runtime = doubles, runtime
+        self.doubles, self.halves, self.runtime = doubles, halves, runtime
         self._narrow: dict[Val, Num] = {}
         """64-bit value -> an f32 of the same value (or NaN)."""
 
@@ -117,6 +119,9 @@ class Conversions:
 
     def f16_to_f64(self, a: Num) -> Num:
         ir = self.ir
+        known = half_bits_to_f64(a) if isinstance(a, int) else None
+        if known is not None:
+            return known
         if isinstance(a, int) or not self.floats.wide_vectors:
             return self.runtime.outlined("f16_to_f64", (a,))
         short = ir.op(f"trunc {self.values.whole(a, 32)} to {I16}")
@@ -125,6 +130,7 @@ class Conversions:
         wide = Val(64, "")
         self._narrow[wide] = self.floats.bits32(single)
         self._later(wide, lambda: ir.op(f"fpext {F32} {single} to {F64}"))
+        self.halves.note(wide, single)
         return wide
 
     def f64_to_f16(self, a: Num, rnd: str) -> Num:
@@ -134,7 +140,8 @@ class Conversions:
         narrow = self._narrow.get(a)
         if narrow is not None:
             return self.f32_to_f16(self.floats.f32(narrow))
-        return self._by_odd(a)
+        single = self.halves.to_round(a)
+        return self._by_odd(a) if single is None else self.f32_to_f16(single)
 
     def _by_odd(self, a: Val) -> Num:
         """Round by way of an f32 rounded to odd, which makes the second rounding exact."""

@@ -38,6 +38,7 @@ from gpudbg.sm.engines.llvm.kernel.edges import Edges, Fallthrough
 from gpudbg.sm.engines.llvm.kernel.exits import BUDGET, Exits
 from gpudbg.sm.engines.llvm.kernel.flow import ACTIVE, CAME_FROM, KernelFlow
 from gpudbg.sm.engines.llvm.kernel.group_flow import GroupFlow
+from gpudbg.sm.engines.llvm.kernel.half_arithmetic import HalfArithmetic
 from gpudbg.sm.engines.llvm.kernel.instruments import Instrument, Instruments
 from gpudbg.sm.engines.llvm.kernel.library_access import LibraryAccess
 from gpudbg.sm.engines.llvm.kernel.listing import KernelListing
@@ -204,6 +205,7 @@ class Emitter:
         ir, values, ints, cursor = self.ir, self.values, self.ints, self.cursor
         floats, exits, runtime, sites = self.floats, self.exits, self.runtime, self.sites
         doubles = Doubles(ir, floats, runtime)
+        halves = HalfArithmetic(ir, floats, doubles)
         moves = Moves(ir, values, cursor, self.marks)
         windows = layout_for(self.listing.arch)
         rank = ClusterRank(ir, values, options.clustered)
@@ -238,7 +240,7 @@ class Emitter:
             ints,
             floats,
             doubles,
-            Conversions(ir, values, ints, floats, doubles, runtime),
+            Conversions(ir, values, ints, floats, doubles, halves, runtime),
             Reciprocals(ir, floats, runtime, options.start),
             Shuffles(ir, values, ints, self.registers, runtime, options.wide_vectors),
             Accesses(ir, patterned, regular, sums, library, self.instruments, self._calls),

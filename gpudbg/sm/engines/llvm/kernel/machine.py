@@ -84,7 +84,8 @@ class KernelMachine:
         )
         self.flt, self.feq, self.fnan = floats.flt, floats.feq, floats.fnan
         self.fround, self.mufu = floats.fround, reciprocals.mufu
-        self.dadd, self.dmul, self.dfma = doubles.dadd, doubles.dmul, doubles.dfma
+        halves = conversions.halves
+        self.dadd, self.dmul, self.dfma = halves.dadd, halves.dmul, doubles.dfma
         self.dlt, self.deq, self.dnan = floats.dlt, floats.deq, floats.dnan
         self.dround = conversions.dround
         self.f32_to_f64, self.f64_to_f32 = conversions.f32_to_f64, conversions.f64_to_f32

@@ -1,0 +1,91 @@
+"""Arithmetic on f16 numbers, in compiled code, beside exact results."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+import gpudbg
+from gpudbg.assembler import assemble_file
+from gpudbg.sm.engines.llvm.kernel.half_arithmetic import half_bits_to_f64
+from tests.variants import number
+
+U16s = npt.NDArray[np.uint16]
+TEXT = """\
+.kernel halves
+.param 8, 8
+S2R R0, SR_TID.X
+S2R R1, SR_CTAID.X
+SHL R1, R1, 0x6
+IADD R0, R0, R1
+SHL R1, R0, 0x4
+SHR R9, R0, 0x1c
+IADD R2.CC, R1, c[0x0][0x140]
+IADD.X R3, R9, c[0x0][0x144]
+LDG.E.128 R4, [R2]
+HFMA2 R8, R4, R5, R6
+HADD2 R9, R4, R6
+HMUL2 R10, R4, R5
+MOV32I R11, 0x0
+SHR R13, R0, 0x1c
+IADD R12.CC, R1, c[0x0][0x148]
+IADD.X R13, R13, c[0x0][0x14c]
+STG.E.128 [R12], R8
+EXIT
+"""
+SPECIAL = np.array(
+    [0, 1, 0x3FF, 0x400, 0x7BFF, 0x7C00, 0x7E00, 0x7D01, 0x3C00, 0x3C01, 0x3BFF, 0x1400], np.uint16
+)
+
+
+def _rounded(exact: npt.NDArray[np.float64]) -> U16s:
+    """f16 results; NaN is 0x7fff."""
+    with np.errstate(all="ignore"):
+        bits = exact.astype(np.float16).view(np.uint16).copy()
+    bits[np.isnan(exact)] = 0x7FFF
+    return bits
+
+
+def _factors(seed: int, count: int) -> tuple[U16s, U16s, U16s]:
+    """Numbers, a third of them special, and sums that cancel out or lie between two results."""
+    rng = np.random.default_rng(seed)
+    a, b, c = rng.integers(0, 1 << 16, (3, count), np.uint16)
+    for row in (a, b, c):
+        some = rng.random(count) < 1 / 3
+        row[some] = rng.choice(SPECIAL, int(some.sum())) | rng.choice([0, 0x8000], int(some.sum()))
+    near = rng.random(count) < 1 / 3
+    with np.errstate(all="ignore"):
+        product = a.view(np.float16).astype(np.float64) * b.view(np.float16)
+        beside = (-product).astype(np.float16).view(np.uint16)
+    c[near] = beside[near] + rng.integers(-2, 3, int(near.sum())).astype(np.uint16)
+    return a, b, c
+
+
+@pytest.mark.parametrize("arch", ["sm_53", "sm_60"])
+def test_results_are_rounded_once(arch: str) -> None:
+    count = number(1 << 14, 1 << 20)
+    a, b, c = _factors(1, 2 * count)
+    words = np.zeros((count, 4), np.uint32)
+    for n, row in enumerate((a, b, c)):
+        words[:, n] = row.view(np.uint32)
+    program = gpudbg.load(assemble_file(TEXT, arch=arch).cubin(), engine="run")
+    given, out = program.device.buffer(words), program.device.buffer(np.zeros_like(words))
+    session = program.launch(grid=count // 64, block=64, args=[given, out])
+    assert session.run().kind == "exited"
+    with np.errstate(all="ignore"):
+        x, y, z = (row.view(np.float16).astype(np.float64) for row in (a, b, c))
+        exact = x * y + z, x + z, x * y
+    found = out.array()
+    for n, result in enumerate(exact):
+        column = np.ascontiguousarray(found[:, n]).view(np.uint16)
+        assert np.array_equal(column, _rounded(result))
+
+
+def test_numbers_that_are_known() -> None:
+    for bits in range(0, 1 << 16, 7):
+        number_ = np.array([bits], np.uint16).view(np.float16)
+        known = half_bits_to_f64(bits)
+        assert (known is None) == bool(np.isnan(number_[0]))
+        if known is not None:
+            assert known == int(number_.astype(np.float64).view(np.uint64)[0])
