@@ -16,6 +16,7 @@ from gpudbg.debug.values.lane_groups import lane_groups
 from gpudbg.debug.values.trap_words import trap_state
 from gpudbg.errors import AssembleError, ModelGap
 from gpudbg.formats.cubin import read_cubin
+from gpudbg.frontends.tui.trap_texts import take
 from gpudbg.sm.state_hash import state_hash
 from tests.engine import machines
 from tests.trap.kit import data, handle, launch, port, program, word
@@ -134,6 +135,7 @@ def test_a_group_enters_and_the_others_stand(arch: str) -> None:
     view = trap_state(session).warp
     assert view is not None
     assert (view.depth, view.active, view.cause) == (1, 0xFFFF, "BPT_TRAP")
+    assert ("Groups", "1", "others of the warp, which stand") in take(session).saved
     assert shown(session) == [
         (0xFFFF, "next to run"),
         (0xFFFF0000, "ready to run; stands until the trap handler returns"),
@@ -153,8 +155,9 @@ def test_a_group_enters_and_the_others_stand(arch: str) -> None:
 
 
 def test_rtt_is_a_word_where_tools_print_nothing() -> None:
-    with pytest.raises(AssembleError):
+    with pytest.raises(AssembleError, match="no instruction RTT on sm_90") as raised:
         handle(launch(PARTED, arch="sm_90"), EMPTY)
+    assert HIDDEN in str(raised.value)
     session = launch(PARTED, arch="sm_90")
     session.install_trap_handler([0x000FC00000000000000000000000794F])
     assert session.run().kind == "exited"
@@ -337,6 +340,40 @@ def test_pause_and_errors_inside_the_handler() -> None:
     handled(session, "LDS R0, [0x4000] ;\n RTT ;")
     session.execute("set trap-entry run")
     assert session.cont().kind == "exited"
+
+
+def test_several_warps_trap_and_immediates_show() -> None:
+    for immediate in (0, 1, 7):
+        text = PARTED.replace("BPT.TRAP 0x3", f"BPT.TRAP 0x{immediate:x}")
+        session = handled(launch(text, arch="sm_80", block=96), EMPTY)
+        session.execute("set trap-entry run")
+        for _ in range(6):
+            session.step(scope="sm")
+        assert [w.in_trap for w in session.grid.warps()] == [True] * 3
+        assert port(session, "BPT_TRAP_MASK_LO") == 0b111
+        assert (word(session, "SR66"), word(session, "SR64")) == (immediate << 24, 1 << 11)
+        assert session.cont().kind == "exited"
+        assert session.grid.sms[0].trap.returns == 3
+
+
+def test_nested_traps_preemption_and_a_handler_without_an_end() -> None:
+    session = handled(launch(PARTED, arch="sm_80"), "BPT.TRAP 0x2 ;\n RTT ;")
+    session.execute("set trap-entry run")
+    stop = session.cont()
+    assert (stop.kind, stop.detail) == ("trap", ("BPT.TRAP 0x2",))
+    assert port(session, "HWW_GLOBAL_ESR") & 1 << 8
+    assert session.cont().kind == "exited"
+    session = handled(launch(PARTED, arch="sm_80"), EMPTY)
+    assert session.execute("trap preempt save")["entered"] == 1
+    assert word(session, "SR64") >> 1 & 3 == 1
+    session.execute("trap preempt off")
+    assert session.run().kind == "exited"
+    session = handled(launch(PARTED, arch="sm_80"), "again: NOP ;\n BRA again ;\n RTT ;")
+    session.execute("set trap-entry run")
+    assert session.run(max_instructions=5000).kind == "limit"
+    assert shown(session)[1] == (
+        0xFFFF0000, "ready to run; stands until the trap handler returns",
+    )  # fmt: skip
 
 
 def test_back_into_the_handler_and_out_again(tmp_path: Path) -> None:

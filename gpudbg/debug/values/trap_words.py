@@ -64,7 +64,8 @@ class WarpTrap:
         cause: why it is inside, a name of `gpudbg.sm.trap.state.Cause`; `cause_words` says it.
         pc: a code address.
         active, exited: lane masks.
-        depth: tokens on the divergence stack at entry, or None outside.
+        depth: tokens on the divergence stack at entry, or None outside; from sm_70 on the groups
+            of lanes that did not enter.
         record: address of the warp's part of the save area, or None outside.
         paused, trapped, critical: its place in the trap protocol.
     """

@@ -91,7 +91,10 @@ def _saved(session: DebugSession, warp: WarpTrap) -> list[tuple[str, str, str]]:
     if warp.exited:
         rows.append(("Exited", f"{warp.exited:08x}", f"lanes {lane_list(warp.exited)}"))
     if warp.depth is not None:
-        rows.append(("Stack", str(warp.depth), "tokens at entry"))
+        if symbols.layout.has_control_words:
+            rows.append(("Stack", str(warp.depth), "tokens at entry"))
+        else:
+            rows.append(("Groups", str(warp.depth), "others of the warp, which stand"))
         rows.append(("Record", f"0x{warp.record:x}", "the warp's part of the save area"))
     notes = [word for word in STATES if getattr(warp, word)]
     if notes:

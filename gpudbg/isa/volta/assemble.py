@@ -18,7 +18,7 @@ from itertools import compress, product
 from ...errors import AssembleError, DecodeError
 from ..bitsets import Bits
 from ..operands import PT
-from .decode import ARCHS, candidates_of, decode
+from .decode import ARCHS, RTT_WORD, candidates_of, decode
 from .insn import CONTROL_MASK, WideControl
 from .parts import Part, Reading
 from .spec import WideForm
@@ -112,7 +112,9 @@ def assemble(
     op = found[0].upper()
     forms = _forms_of(op, tables)
     if not forms:
-        raise AssembleError(f"no instruction {op} on {arch}", column=start + 1, expected="mnemonic")
+        # Where tools print nothing for RTT, its word is all there is to write.
+        wanted = f".word 0x{RTT_WORD:032x}" if op == "RTT" else "mnemonic"
+        raise AssembleError(f"no instruction {op} on {arch}", column=start + 1, expected=wanted)
     forms = tuple(f for f in forms if guard is None or f.uniform_guard == (guard[2] == "UP"))
     if not forms:
         wanted = "@P0" if guard is not None and guard[2] == "UP" else "@UP0"

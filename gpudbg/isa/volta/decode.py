@@ -72,7 +72,8 @@ def _refusals(form: WideForm, tables: str) -> tuple[tuple[int, frozenset[int]], 
     return tuple(out)
 
 
-_RTT_CODE = 0x94F
+RTT_WORD = 0x000FC00000000000_000000000000794F
+"""RTT of every lane, as sm_80 takes it."""
 _RTT_TABLES = "86"
 """The last tables in which nvdisasm prints RTT."""
 
@@ -81,7 +82,7 @@ def hidden_return(word: int, arch: str) -> WideInstruction | None:
     """RTT on the architectures where nvdisasm accepts its word and prints nothing (sm_89 and
     later), for which `decode` refuses it; None for any other word.
     """
-    if word & 0xFFF != _RTT_CODE or any(f.op == "RTT" for f in candidates_of(ARCHS[arch])):
+    if (word ^ RTT_WORD) & 0xFFF or any(f.op == "RTT" for f in candidates_of(ARCHS[arch])):
         return None
     try:
         return decode(word, f"sm_{_RTT_TABLES}")

@@ -12,7 +12,8 @@ c[0x11], which tells it where its memory is (*modelled*: a driver binds a bank o
 
 A warp's record is at (SM * slots + slot) * bytes.  The machine writes its first words (`ENTRY`) at
 entry and reads pc and active mask back at RTT, so a handler can change where its warp goes on;
-the rest, from `SAVED`, is the handler's.
+the rest, from `SAVED`, is the handler's.  From sm_70 on they are a group's: `depth` is the number
+of the warp's other groups, and the mask has to stay that of the lanes inside.
 """
 
 from __future__ import annotations
