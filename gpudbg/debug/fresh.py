@@ -25,6 +25,7 @@ from gpudbg.validation import maybe_whole
 
 if TYPE_CHECKING:
     from gpudbg.debug.session import Commands
+    from gpudbg.debug.stops.repeating import HangSearch
     from gpudbg.launch.prepare import ProgramLaunch
     from gpudbg.sm.grid import Grid
     from gpudbg.sm.state import WarpState
@@ -101,19 +102,12 @@ class FreshSession(DebugSession):
     def _run_first(self) -> Stop:
         """The first run, which alone needs no parts where it comes to the launch's end."""
         self._past.resume()
-        event = self.grid.run(hang_check=self._hangs)
+        event = self.grid.run(hang_check=_HangCheck(self))
         if event.kind != "exited" or type(self) is not FreshSession:
             _complete(self)
             return self.runner.end_run(event)
         self.stop = exit_stop(self.program, self.kernel, event)
         return self.stop
-
-    def _hangs(self, times: int) -> tuple[WarpState, tuple[str, ...]] | None:
-        """Whether the launch hangs; few runs last until somebody asks."""
-        from gpudbg.debug.stops.hanging import hang_of
-
-        _complete(self)
-        return hang_of(self, times)
 
     def close(self) -> None:
         """See `DebugSession.close`."""
@@ -127,6 +121,22 @@ class FreshSession(DebugSession):
         )
         self.__dict__ = {"_past": past, "_stop": stop, "kernel": kernel, "program": program}
         self.__class__ = ClosedFreshSession  # type: ignore[assignment]
+
+
+class _HangCheck:
+    """Whether the launch hangs, for `Grid.run`; few runs last until somebody asks."""
+
+    def __init__(self, session: DebugSession) -> None:
+        self._session = session
+        self._search: HangSearch | None = None
+
+    def __call__(self, times: int) -> tuple[WarpState, tuple[str, ...]] | None:
+        if self._search is None:
+            from gpudbg.debug.stops.repeating import HangSearch
+
+            _complete(self._session)
+            self._search = HangSearch(self._session)
+        return self._search(times)
 
 
 def _complete(session: DebugSession | None) -> None:

@@ -149,9 +149,9 @@ class Runner(Attached["Inferior"]):
         if inferior.settings.shown("stop-on-hang") == "off":
             return None
         # Imported late: few runs last until the first look for a hang.
-        from gpudbg.debug.stops.hanging import hang_of
+        from gpudbg.debug.stops.repeating import HangSearch
 
-        return lambda times: hang_of(inferior, times)
+        return HangSearch(inferior)
 
     def untold(self) -> Stop | None:
         """The stop for an event that ended a gathering and is still to be reported, before all

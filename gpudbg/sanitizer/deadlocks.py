@@ -55,6 +55,9 @@ class DeadlockFindings:
 
     def add(self, stop: DeadlockStop) -> None:
         """Make the finding of a deadlock stop."""
+        if stop.livelock:
+            self._add_livelock(stop)
+            return
         waits = self._waits()
         first = (stop.pc or 0) + self._places.base
         sides = [self._side(wait, warps) for wait, warps in waits.items()]
@@ -73,6 +76,22 @@ class DeadlockFindings:
             "sync", "error", "deadlock", None, None, tuple(sides[:MOST_SIDES]), where=text
         )
         self._findings.add(("sync", "deadlock", first), lambda: found)
+
+    def _add_livelock(self, stop: DeadlockStop) -> None:
+        """Make the finding of warps that change memory for each other and come to no end: a side
+        for each place where they are.
+        """
+        at: dict[int, list[WarpState]] = {}
+        for warp in self._inferior.grid.warps():
+            at.setdefault(standing_pc(self._inferior, warp), []).append(warp)
+        sides = tuple(
+            self._side(_Wait(self._places.base + pc, "wait", "goes round"), warps)
+            for pc, warps in list(at.items())[:MOST_SIDES]
+        )
+        text = "; ".join(line.strip() for line in stop.detail)
+        found = CheckFinding("sync", "error", "livelock", None, None, sides, where=text)
+        first = (stop.pc or 0) + self._places.base
+        self._findings.add(("sync", "livelock", first), lambda: found)
 
     def _waits(self) -> Mapping[_Wait, list[WarpState]]:
         """Warps that wait, by what they wait for."""

@@ -17,6 +17,8 @@ _UNORDERED: Final = ("pending", "read_write", "write_write", "atomic_plain", "sa
 """Causes of races whose accesses are unordered in either direction."""
 _REFUSED: Final = ("out_of_bounds", "misaligned", "use_after_free")
 """Kinds of findings about accesses that are left out."""
+ENDLESS: Final = ("deadlock", "livelock")
+"""Causes of findings about threads that come to no end."""
 _LOOP: Final = 0x80
 """Most bytes of code of a loop around a test of an mbarrier."""
 
@@ -74,7 +76,7 @@ def one_per_defect(found: Sequence[CheckFinding]) -> tuple[CheckFinding, ...]:
         if finding.relation == "blocks" or any(a.agent != "thread" for a in finding.accesses)
         for access in finding.accesses
     }
-    hangs = [f for f in found if f.kind == "sync" and f.cause == "deadlock"]
+    hangs = [f for f in found if f.kind == "sync" and f.cause in ENDLESS]
     endless = [hang for hang in hangs if _follows_from_access(hang, found)]
     left = [
         _without_end(_with_cause(f, found), endless)
@@ -105,7 +107,7 @@ def _follows_from_race(finding: CheckFinding, found: Sequence[CheckFinding]) -> 
 
 def _follows_from_access(finding: CheckFinding, found: Sequence[CheckFinding]) -> bool:
     """Whether a deadlock consists of loops around refused accesses that are already reported."""
-    if finding.cause != "deadlock":
+    if finding.cause not in ENDLESS:
         return False
     refused = {f.accesses[0].pc for f in found if f.kind in _REFUSED}
     going = [side for side in finding.accesses if side.kind != "barrier"]
@@ -124,7 +126,7 @@ def _without_end(finding: CheckFinding, endless: Sequence[CheckFinding]) -> Chec
 
 def _with_cause(finding: CheckFinding, found: Sequence[CheckFinding]) -> CheckFinding:
     """A deadlock, with the earlier mistake at its mbarrier added where one is known."""
-    if finding.cause != "deadlock":
+    if finding.cause not in ENDLESS:
         return finding
     tests = [f for f in found if _explains(f, finding)]
     if not tests:

@@ -661,7 +661,11 @@ class _Run:
         elif any(error.detail.startswith("tensor map at") for error in stop.errors):
             self.gap = stop.errors[0].detail
         elif not [e for e in stop.errors if add_error(self.findings, e, places, checks)]:
-            self.faults.append(self.launches.stopper.why or stop.message)
+            why = self.launches.stopper.why
+            if why and isinstance(stop, InterruptStop):
+                # Where it was, as for a limit of instructions.
+                why += stop.message.removeprefix("interrupted")
+            self.faults.append(why or stop.message)
         return False
 
     def close(self) -> None:

@@ -353,6 +353,10 @@ class Grid:
         """Have runs check early and often for a hang."""
         self._hang_checks.sooner()
 
+    def follow(self) -> None:
+        """For a hang check: have it called at the end of the next turn, too."""
+        self._hang_checks.follow(self.total)
+
     @_advances
     def run(
         self,
@@ -425,7 +429,8 @@ class Grid:
                 and self.total >= self._hang_checks.at
                 and self.schedule.between
             ):
-                due = self._hang_checks.due(self.total, self.ctas_done)
+                looks = self._hang_checks
+                due = looks.followed() or looks.due(self.total, self.ctas_done)
                 found = hang_check(self._hang_checks.times) if due else None
                 if found is not None:
                     return replace(self.event("deadlock", found[0], before, found[1]), hang=True)

@@ -22,15 +22,17 @@ class HangChecks:
 
     Attributes:
         at: total at which the next is due.
+        following: a look at the next turn's end was asked for, beside those.
         times: how many there were.
         polls: turns in a row that ended because their warps poll.
         patience: as many of them bring the next look forward.
     """
 
-    __slots__ = ("_done", "_idle", "at", "patience", "polls", "times")
+    __slots__ = ("_done", "_idle", "_later", "at", "following", "patience", "polls", "times")
 
     def __init__(self) -> None:
         self.at, self.times, self._done = FIRST, 0, 0
+        self.following, self._later = False, 0
         self._idle = AFTER_CHECK
         self.polls, self.patience = 0, FIRST_POLLS
 
@@ -45,6 +47,19 @@ class HangChecks:
         if self.polls >= self.patience:
             self.polls, self.patience = 0, self.patience * AFTER_PROGRESS
             self.at = min(self.at, total)
+
+    def follow(self, total: int) -> None:
+        """Look at the end of the next turn, too."""
+        if not self.following:
+            self.following, self._later = True, self.at
+        self.at = total + 1
+
+    def followed(self) -> bool:
+        """Whether this is such a look; the next is due as it was."""
+        was, self.following = self.following, False
+        if was:
+            self.at = self._later
+        return was
 
     def due(self, total: int, ctas_done: int) -> bool:
         """Whether it is worth looking, now that the total has been reached: no CTA has ended since

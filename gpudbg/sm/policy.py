@@ -86,6 +86,14 @@ POLICIES: tuple[Policy, ...] = (
         "Libraries wait with a back-off by the global timer; time alone ends none of these waits.",
     ),
     Policy(
+        "livelock",
+        "modelled",
+        "A launch whose whole state (registers, memory, barriers, whose turn it is) comes back "
+        "repeats itself for ever under this schedule: a livelock.  It is looked for in launches "
+        "of millions of instructions that read no clock and have at most 64 MiB of memory.",
+        "On hardware times vary, and such threads may part; nothing promises it.",
+    ),
+    Policy(
         "barrier-exited",
         "documented",
         "Threads that have exited no longer count towards a barrier.",

@@ -31,7 +31,13 @@ RUN_CONTROL: Final = int(
     DbgrControl0.STOP_TRIGGER | DbgrControl0.RUN_TRIGGER | DbgrControl0.SINGLE_STEP_MODE
 )
 """Bits of DBGR_CONTROL0 that a driver's sequence around a stop sets and clears."""
+_COUNTING: Final = frozenset(("total", "issued", "counters"))
+"""Parts that count instructions."""
+_COUNTED: Final = (rec.FIELDS["executed"], rec.FIELDS["came_from"])
+"""Fields of a record that do, and one that nothing depends on."""
 _FIELDS: Final = tuple(slot for name, slot in rec.FIELDS.items() if name not in _HOST)
+
+_FIELDS_LASTING: Final = tuple(slot for slot in _FIELDS if slot not in _COUNTED)
 
 
 def state_hash(grid: Grid) -> str:
@@ -59,6 +65,33 @@ def parts(grid: Grid) -> Iterator[tuple[str, Any]]:
         yield f"bank {number}", store.data.tobytes()
     for allocation in grid.gpu.memory.allocations():
         yield f"memory 0x{allocation.base:x}", allocation.data.data
+
+
+def lasting_parts(grid: Grid) -> Iterator[tuple[str, Any]]:
+    """The parts without what counts instructions: a launch in which all of these come back goes
+    on as before, unless it reads clocks or counters.
+    """
+    for name, content in parts(grid):
+        if name in _COUNTING:
+            continue
+        yield name, content if not name.endswith(" header") else _uncounted(content)
+
+
+def warp_header(warp: WarpState) -> bytes:
+    """A warp's place, masks, predicates and registers: equal wherever `lasting_parts` are."""
+    header = [warp.record[s.offset : s.offset + s.width * s.length] for s in _FIELDS_LASTING]
+    return b"".join(part.tobytes() for part in header) + warp.R.tobytes()
+
+
+def _uncounted(header: bytes) -> bytes:
+    """A warp's header without its instructions so far."""
+    out, at = bytearray(header), 0
+    for slot in _FIELDS:
+        size = slot.width * slot.length
+        if slot in _COUNTED:
+            out[at : at + size] = bytes(size)
+        at += size
+    return bytes(out)
 
 
 def _port(grid: Grid) -> Any:

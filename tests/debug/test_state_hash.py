@@ -36,7 +36,7 @@ NOT_HASHED = {
         Schedule.executed Schedule.turns Schedule.left Schedule.polls""",
     "when a hang is looked for": """
         HangChecks._done HangChecks._idle HangChecks.at HangChecks.patience HangChecks.polls
-        HangChecks.times Residency._issued_at""",
+        HangChecks.times HangChecks.following HangChecks._later Residency._issued_at""",
     "what a driver's sequence around a stop writes": "SmTrap.frozen SmTrap.pause",
     "what is shown: breakpoints that were met, bytes that were written": """
         WarpState.shown ByteStore.marks""",

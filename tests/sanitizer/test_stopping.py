@@ -39,7 +39,8 @@ def test_time_that_is_over_ends_all_passes(capsys: pytest.CaptureFixture[str]) -
     )
     text = capsys.readouterr().out
     assert code == 3
-    assert "stopped after 1 seconds (--timeout)" in text
+    assert "stopped after 1 seconds (--timeout) at endless+0x" in text
+    assert text.count("stopped after") == 1
 
 
 def test_what_was_found_before_the_end_stays() -> None:

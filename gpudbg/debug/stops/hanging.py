@@ -32,7 +32,7 @@ def hang_of(inferior: Inferior, times: int) -> tuple[WarpState, tuple[str, ...]]
     Args:
         times: how often it was asked before, from 1.
     """
-    if _others_act(inferior):
+    if others_act(inferior):
         return None
     tried = min(TRIED, FIRST_TRIED << min(times - 1, 8))
     found: list[tuple[WarpState, Spin]] = []
@@ -51,7 +51,7 @@ def hang_of(inferior: Inferior, times: int) -> tuple[WarpState, tuple[str, ...]]
     return inside, tuple(_lines(inferior, found))
 
 
-def _others_act(inferior: Inferior) -> bool:
+def others_act(inferior: Inferior) -> bool:
     """Whether anything other than the warps could change memory."""
     grid = inferior.grid
     if grid.traps.handler is not None or any(sm.trap.stepping for sm in grid.sms):

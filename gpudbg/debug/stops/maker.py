@@ -13,6 +13,7 @@ from gpudbg.debug.stops.records import ErrorRecord
 from gpudbg.debug.stops.standing import standing_pc
 from gpudbg.debug.stops.stop import (
     AT_ENTRY,
+    LIVELOCK,
     BreakpointStop,
     DeadlockStop,
     EntryStop,
@@ -193,6 +194,8 @@ def _message(
         more = f"; {len(errors) - 1} more" if len(errors) > 1 else ""
         near = f", {e.nearest}" if e.nearest and e.nearest not in e.detail else ""
         return f"{e.name} at {where}, {who}: {e.detail or e.name}{near}{more}"
+    if event.hang and event.detail[0].startswith(LIVELOCK):
+        return f"livelock: the launch repeats itself for ever; {where}, {who}"
     if event.hang:
         return f"deadlock: no warp will ever go on; {where}, {who} repeats itself"
     words: dict[type[Stop], str] = {

@@ -29,6 +29,9 @@ to ("step"), met a warp error ("warp_error"), a trap instruction or a gap of the
 never go on ("deadlock"), reached a limit of instructions ("limit"), was interrupted
 ("interrupted"), or has not begun ("opened")."""
 
+LIVELOCK: Final = "  livelock"
+"""What the first line about a livelock begins with."""
+
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Stop:
@@ -208,6 +211,11 @@ class DeadlockStop(Stop):
     """No warp will ever go on; `hang`: because they run in circles."""
 
     kind: Literal["deadlock"] = field(default="deadlock", init=False)
+
+    @property
+    def livelock(self) -> bool:
+        """Whether the warps change memory for each other, and all comes back again and again."""
+        return bool(self.detail) and self.detail[0].startswith(LIVELOCK)
 
     @property
     def finished(self) -> bool:

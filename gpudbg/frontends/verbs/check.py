@@ -92,7 +92,7 @@ def _all(units: Sequence[Unit]) -> list[CheckReport]:
         task = progress.add_task("checking", total=len(units))
         for path, args in units:
             progress.update(task, description=Path(path).name)
-            by_hand = any(STOPPED in report.faults for report in reports)
+            by_hand = any(f.startswith(STOPPED) for report in reports for f in report.faults)
             report = stopped_report(path) if by_hand else _judged(path, args)
             reports.append(replace(report, program={**report.program, "launch": args.launch or ""}))
             progress.advance(task)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from gpudbg.sm import record as rec
 from gpudbg.sm.schedule.plan import PATIENCE, SchedulePlan
@@ -60,7 +60,7 @@ class Schedule:
     def turn(self, kept: tuple[WarpState | None, int, int, int, bool]) -> None:
         self.warp, self.left, self.position, self.stay, self.polls = kept
 
-    def following(self, ring: Sequence[WarpState]) -> tuple[object, ...]:
+    def following(self, ring: Sequence[WarpState]) -> tuple[Any, ...]:
         """What decides who runs next and after that, whether or not that turn has begun: the warp's
         SM and slot, instructions of its turn, the place in the order, the number that warps are
         drawn from, and how far a plan is.  Nothing changes."""
