@@ -12,9 +12,13 @@ from collections.abc import Callable
 from gpudbg.sm.engines.llvm.ir.builder import Builder
 from gpudbg.sm.engines.llvm.ir.floats import F32, F64, I32, ROUND, Floats, Outlining, places
 from gpudbg.sm.engines.llvm.ir.integers import Integers
-from gpudbg.sm.engines.llvm.ir.values import Num, Val, Values
+from gpudbg.sm.engines.llvm.ir.values import Mask, Num, Val, Values
 from gpudbg.sm.engines.llvm.kernel.doubles import DIRECTIONS, PART, Doubles
-from gpudbg.sm.engines.llvm.kernel.half_arithmetic import HalfArithmetic, half_bits_to_f64
+from gpudbg.sm.engines.llvm.kernel.half_arithmetic import (
+    HalfArithmetic,
+    half_bits_to_f64,
+    is_half,
+)
 
 F16 = "<32 x half>"
 
@@ -116,6 +120,31 @@ class Conversions:
         if rnd != "RN" or flush:
             return self.runtime.outlined(f"f64_to_f32.{rnd}{'.FTZ' if flush else ''}", (a,))
         return floats.canonical(self.ir.op(f"fptrunc {F64} {floats.f64(a)} to {F32}"))
+
+    def _as_singles(self, *operands: Num) -> list[str] | None:
+        """Floats of the same values as doubles; None where there are none of one of them."""
+        found = []
+        for a in operands:
+            narrow = None if isinstance(a, int) else self._narrow.get(a)
+            if isinstance(a, int) and is_half(a):
+                found.append(f"splat (float {a:#018x})")
+            elif narrow is not None:
+                found.append(self.floats.f32(narrow))
+            else:
+                return None
+        return found
+
+    def dlt(self, a: Num, b: Num) -> Mask:
+        single = self._as_singles(a, b)
+        return self.floats.test("olt", F32, *single) if single else self.floats.dlt(a, b)
+
+    def deq(self, a: Num, b: Num) -> Mask:
+        single = self._as_singles(a, b)
+        return self.floats.test("oeq", F32, *single) if single else self.floats.deq(a, b)
+
+    def dnan(self, a: Num) -> Mask:
+        single = self._as_singles(a, a)
+        return self.floats.test("uno", F32, *single) if single else self.floats.dnan(a)
 
     def f16_to_f64(self, a: Num) -> Num:
         ir = self.ir

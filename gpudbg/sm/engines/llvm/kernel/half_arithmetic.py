@@ -32,7 +32,7 @@ def _bits_of(number: float) -> int:
     return int.from_bytes(struct.pack("<d", number), "little")
 
 
-def _is_half(bits: int) -> bool:
+def is_half(bits: int) -> bool:
     """Whether an f64 is an f16 number."""
     (number,) = struct.unpack("<d", bits.to_bytes(8, "little"))
     try:
@@ -66,7 +66,7 @@ class HalfArithmetic:
     def _single(self, a: Num) -> str | None:
         """An f16 number as floats."""
         if isinstance(a, int):
-            return f"splat (float {a:#018x})" if _is_half(a) else None
+            return f"splat (float {a:#018x})" if is_half(a) else None
         return self._singles.get(a)
 
     def dmul(self, a: Num, b: Num, rnd: str = "RN") -> Num:

@@ -86,7 +86,7 @@ class KernelMachine:
         self.fround, self.mufu = floats.fround, reciprocals.mufu
         halves = conversions.halves
         self.dadd, self.dmul, self.dfma = halves.dadd, halves.dmul, doubles.dfma
-        self.dlt, self.deq, self.dnan = floats.dlt, floats.deq, floats.dnan
+        self.dlt, self.deq, self.dnan = conversions.dlt, conversions.deq, conversions.dnan
         self.dround = conversions.dround
         self.f32_to_f64, self.f64_to_f32 = conversions.f32_to_f64, conversions.f64_to_f32
         self.f16_to_f64, self.f64_to_f16 = conversions.f16_to_f64, conversions.f64_to_f16
