@@ -488,10 +488,10 @@ class Parts:
 
 
 def ends(
-    cubin: bytes, arch: str, engine: str, handler: str, slice_: int
+    cubin: bytes, arch: str, engine: str, handler: str, slice_: int, asks: bool = False
 ) -> tuple[Any, int, list[Any]]:
     """Registers and predicates of each warp at its end, how often the handler was entered, and the
-    state at each stop on the way.
+    state at each stop on the way; `asks`: at stops, all warps are asked to enter the handler.
     """
     states = []
     device = gpudbg.Device(arch=arch, num_sms=1, engine=engine)
@@ -511,6 +511,8 @@ def ends(
         assert kind in ("limit", "trap", "exited"), kind
         if kind == "exited":
             break
+        if asks and kind == "limit":
+            session.execute("trap stop")
         if handler:
             states.append(machines.grid_state(session.grid))
     assert kind == "exited"
@@ -535,3 +537,20 @@ def test_an_empty_handler_changes_nothing(arch: str) -> None:
     assert entered
     assert len(plain) == 6
     assert np.frombuffer(plain[0, 0][0], np.uint32).any()
+
+
+@pytest.mark.full(instead="test_an_empty_handler_changes_nothing")
+@pytest.mark.parametrize("handler", [EMPTY, RECORDS], ids=["empty", "records"])
+@pytest.mark.parametrize("arch", ["sm_75", "sm_120"])
+def test_stop_requests_anywhere_change_nothing(arch: str, handler: str) -> None:
+    """Of lanes that run, wait for one another or at a barrier, also by a handler that parts its
+    lanes."""
+    for seed in (100, 101):
+        cubin = program(Parts(seed).text(), arch)
+        plain = ends(cubin, arch, "run", "", 1 << 30)[0]
+        met, one, steps = ends(cubin, arch, "step", handler, 307 + seed, asks=True)
+        also, two, runs = ends(cubin, arch, "run", handler, 307 + seed, asks=True)
+        assert met == also == plain, seed
+        assert one == two > 6
+        for state, other in zip(steps, runs, strict=True):
+            assert not machines.difference(state, other), seed
