@@ -5,6 +5,7 @@ Bit positions are inclusive (high, low) pairs, as the manuals write them.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import NamedTuple
 
 
@@ -44,6 +45,7 @@ def sign_extend(value: int, width: int) -> int:
     return value - (1 << width) if value >> (width - 1) & 1 else value
 
 
+@lru_cache(maxsize=1 << 12)
 def lanes_of(mask_word: int) -> tuple[int, ...]:
     """Indices of the set bits, ascending."""
     return tuple(i for i in range(mask_word.bit_length()) if mask_word >> i & 1)

@@ -317,16 +317,18 @@ class Groups:
         """Remove ended lanes from everything that waits for them; `live` are the remaining ones."""
         if self.interrupted is not None:
             self.interrupted.end(lanes, live)
-        rows: list[Sequence[Activation | None]] = [*self._now, *self._saved.values()]
+        rows: list[Sequence[Activation | None]] = [row for row in self._now if _holds(row)]
+        rows += self._saved.values()
         rows.append([g.activation for g in self.parked])
         for held in {id(a): a for row in rows for a in row if a is not None}.values():
             held.members &= ~lanes
+        gone = lanes_of(lanes)
         for row in self._now:
-            for lane in lanes_of(lanes):
-                row[lane] = None
-        for lane in lanes_of(lanes):
-            for number in range(BARRIERS):
-                self._saved.pop((number, lane), None)
+            if _holds(row):
+                for lane in gone:
+                    row[lane] = None
+        for key in [key for key in self._saved if lanes >> key[1] & 1]:
+            del self._saved[key]
         self._settle()
         for mask in {g.place for g in self.parked if g.state == SYNCING}:
             self._check_sync(mask, live)
@@ -460,3 +462,8 @@ class Groups:
 
 def _fits(held: Activation, mask: int) -> bool:
     return held.members & ~mask == 0
+
+
+def _holds(row: list[Activation | None]) -> bool:
+    """Whether a barrier register has anything in a lane: most have not."""
+    return row.count(None) < len(row)
