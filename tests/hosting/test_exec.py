@@ -286,6 +286,7 @@ def test_a_check_that_lasts_is_ended_and_the_program_goes_on(tmp_path: Path) -> 
     assert "in the mask 0xffffffff of this __syncwarp, shuffle or vote" in text
     assert "could not judge: compact was checked in part: stopped after 2 seconds" in text
     assert "nobody has written" not in text
+    assert "fault:" not in text
 
 
 def test_a_program_has_a_terminal_of_its_own(tmp_path: Path) -> None:
