@@ -10,6 +10,7 @@ from gpudbg.answers.words import dim, lane_list
 from gpudbg.dataclass import dataclass
 from gpudbg.debug.stops import spin_of
 from gpudbg.debug.stops.standing import standing_pc
+from gpudbg.debug.stops.stop import LIVELOCK
 from gpudbg.debug.values.lane_groups import lane_groups
 from gpudbg.sanitizer.findings import CheckFinding, FindingAccess
 
@@ -85,10 +86,11 @@ class DeadlockFindings:
         for warp in self._inferior.grid.warps():
             at.setdefault(standing_pc(self._inferior, warp), []).append(warp)
         sides = tuple(
-            self._side(_Wait(self._places.base + pc, "wait", "goes round"), warps)
+            self._side(_Wait(pc, "wait", "goes round"), warps)
             for pc, warps in list(at.items())[:MOST_SIDES]
         )
-        text = "; ".join(line.strip() for line in stop.detail)
+        lines = (line.strip().removeprefix(LIVELOCK.strip()) for line in stop.detail)
+        text = "; ".join(line.strip() for line in lines)
         found = CheckFinding("sync", "error", "livelock", None, None, sides, where=text)
         first = (stop.pc or 0) + self._places.base
         self._findings.add(("sync", "livelock", first), lambda: found)

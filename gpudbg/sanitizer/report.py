@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
@@ -109,7 +110,11 @@ def _figures(report: CheckReport, line: int | None) -> list[PerfSite]:
 
 
 def _fails(worst: Iterable[str]) -> None:
+    """Raise AssertionError with what is given; equal lines, of several instructions, are one."""
     __tracebackhide__ = True
-    text = "\n".join(worst)
+    lines = (
+        line + f" ({count} instructions)" * (count > 1) for line, count in Counter(worst).items()
+    )
+    text = "\n".join(lines)
     if text:
         raise AssertionError(text)

@@ -80,5 +80,6 @@ def test_it_is_a_finding() -> None:
     report = gpudbg.check(loaded, block=64, args=args, checks=("sync",))
     (found,) = report.findings
     assert (found.kind, found.cause, report.exit_code) == ("sync", "livelock", 1)
-    assert "in the state of" in found.where
+    assert found.where.startswith("the whole launch is in the state of")
+    assert {a.offset for a in found.accesses} <= {0x48, 0x50, 0x58, 0x68}
     assert {a.thread for a in found.accesses} <= {(0, 0, 0), (32, 0, 0)}

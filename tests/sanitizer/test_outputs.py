@@ -14,7 +14,7 @@ import pytest
 import gpudbg
 from gpudbg.cli import main
 from gpudbg.errors import UsageError
-from gpudbg.sanitizer.findings import CheckFinding
+from gpudbg.sanitizer.findings import CheckFinding, PerfSite
 from gpudbg.sanitizer.outputs import github
 from gpudbg.sanitizer.report import CheckReport
 from tests.sanitizer.cases import FOLDER, cases, prepare
@@ -218,3 +218,17 @@ def test_empty_memory_is_nobodys() -> None:
         assert np.flatnonzero(made.allocation.marked()).tolist() == [2, 3, 4, 5]
         with pytest.raises(UsageError):
             device.empty(-1)
+
+
+def test_assertions_of_costs_name_a_line_once() -> None:
+    """The instructions of an unrolled loop have the same line."""
+    sites = [PerfSite("bank_conflict", 16 * n, "k", "k.cu", 3, degree=8) for n in range(3)]
+    sites += [PerfSite("uncoalesced", 64, "k", "k.cu", 4, efficiency=0.25)]
+    report = CheckReport(performance=tuple(sites), counted_costs=True)
+    with pytest.raises(AssertionError) as raised:
+        report.assert_no_bank_conflicts()
+    assert str(raised.value) == "k.cu:3: 8-way bank conflict (3 instructions)"
+    with pytest.raises(AssertionError, match=r"^k.cu:4: 25% of what is fetched is asked for$"):
+        report.assert_coalesced(0.5)
+    report.assert_coalesced(0.25)
+    report.assert_no_bank_conflicts(line=4)
