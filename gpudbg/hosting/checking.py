@@ -167,8 +167,8 @@ def _to_its_end(session: DebugSession, report: CheckReport, why: str) -> CheckRe
     Returns the report of what was found, as one that cannot judge the rest.
     """
     # The fault that it is in the report names the place, too.
-    ended = [fault for fault in report.faults if fault.startswith(why)]
-    words = ended[0] if ended else why
+    known = [fault for fault in report.faults if fault.startswith(why)]
+    words = known[0] if known else why
     gpu = session.grid.gpu
     own, gpu.marking = gpu.marking, True
     try:
@@ -179,7 +179,7 @@ def _to_its_end(session: DebugSession, report: CheckReport, why: str) -> CheckRe
         gpu.marking = own
     return replace(
         report,
-        faults=tuple(fault for fault in report.faults if fault not in ended),
+        faults=tuple(fault for fault in report.faults if fault not in known),
         gap=report.gap or f"{session.symbols.kernel_name} was checked in part: {words}",
         launches_run=1,
         instructions=max(report.instructions, stop.instructions),
