@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from gpudbg.api.programs import LoadedProgram
     from gpudbg.debug.session import DebugSession
+    from gpudbg.debug.stops.repeating import HangSearch
     from gpudbg.debug.stops.stop import Stop
     from gpudbg.launch.prepare import ProgramLaunch
     from gpudbg.sm.grid import HangCheck
@@ -75,10 +76,15 @@ def hang_check(shown: Callable[[], DebugSession]) -> HangCheck:
         shown: gives the session of the launch.
     """
 
-    def check(times: int) -> tuple[WarpState, tuple[str, ...]] | None:
-        # Few runs last until somebody asks.
-        from gpudbg.debug.stops.hanging import hang_of
+    search: HangSearch | None = None
 
-        return hang_of(shown(), times)
+    def check(times: int) -> tuple[WarpState, tuple[str, ...]] | None:
+        nonlocal search
+        if search is None:
+            # Few runs last until somebody asks.
+            from gpudbg.debug.stops.repeating import HangSearch
+
+            search = HangSearch(shown())
+        return search(times)
 
     return check

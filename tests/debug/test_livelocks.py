@@ -8,7 +8,10 @@ import numpy as np
 import pytest
 
 import gpudbg
+from gpudbg.api.alone import run_alone
+from gpudbg.api.programs import prepared
 from gpudbg.assembler import assemble_file
+from gpudbg.debug.stops.stop import DeadlockStop
 from gpudbg.sm import hang_checks
 
 HEAD = """
@@ -72,6 +75,16 @@ def test_an_exchange_that_ends() -> None:
     stop = session(body + "ISETP.GT.AND P1, PT, R8, RZ, PT; @P1 BRA `(W); EXIT").run()
     assert stop.kind == "exited"
     assert stop.instructions > 500 * hang_checks.FIRST
+
+
+def test_a_run_without_a_session_says_so() -> None:
+    loaded = program(FLAG.format("") + "BRA `(W); EXIT")
+    args = [loaded.device.buffer(np.zeros(64, np.uint32))]
+    launch = prepared(loaded, None, (1, 1, 1), (64, 1, 1), args, 0, None)
+    stop, free = run_alone(loaded, launch)
+    free()
+    assert isinstance(stop, DeadlockStop)
+    assert stop.livelock
 
 
 def test_it_is_a_finding() -> None:
