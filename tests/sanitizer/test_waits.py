@@ -38,7 +38,7 @@ def launched(name: str, arch: str, engine: str) -> Any:
     return program.launch(name, block=64, args=[out])
 
 
-@pytest.mark.in_turn(2, each="name")
+@pytest.mark.in_turn(1, each="name")
 @pytest.mark.parametrize("name", HANGS)
 @pytest.mark.parametrize("arch", ARCHITECTURES)
 def test_a_wait_that_no_time_ends(name: str, arch: str) -> None:
@@ -48,7 +48,7 @@ def test_a_wait_that_no_time_ends(name: str, arch: str) -> None:
     assert HANGS[name] in "\n".join(stops[0].detail)
 
 
-@pytest.mark.in_turn(2, each="name")
+@pytest.mark.in_turn(1, each="name")
 @pytest.mark.parametrize("name", ["meets", "late", "gives_up"])
 @pytest.mark.parametrize("arch", ARCHITECTURES)
 def test_a_wait_that_ends(name: str, arch: str) -> None:
