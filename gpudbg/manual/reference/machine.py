@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from gpudbg.manual.markdown import code, label, plain, section, table
+from gpudbg.manual.markdown import anchor, code, label, plain, section, table
 from gpudbg.reference.coverage import SHOWN, coverage
 from gpudbg.regs.global_errors import GLOBAL_ERRORS
 from gpudbg.regs.port import ALL_WORDS
@@ -183,7 +183,7 @@ def policies() -> str:
         "policy WORDS` prints those that speak of something.\n",
         table(
             ("policy", "certainty"),
-            ([f"[{code(p.name)}](#policy-{p.name})", p.certainty] for p in POLICIES),
+            ([f"[{code(p.name)}](#{anchor('policy', p.name)})", p.certainty] for p in POLICIES),
         ),
     ]
     for p in POLICIES:
