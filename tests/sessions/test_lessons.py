@@ -63,7 +63,7 @@ def stack_overflow(session: gpudbg.DebugSession) -> None:
     left, right = session.buffer("left"), session.buffer("right")
     assert right[right[left[2]]] == 2, "the tree has a circle"
     session.restart()
-    session.buffer("right")[12] = -1
+    session.set_buffer("right", np.where(np.arange(right.size) == 12, -1, right))
     assert session.cont().kind == "exited", "without it the stack is large enough"
 
 
