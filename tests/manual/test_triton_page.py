@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -20,7 +21,12 @@ TEXT = PAGE.read_text(encoding="utf-8")
 def test_the_page_with_stored_kernels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Arguments, launches, lines and recordings go the way they go with Triton."""
     stand_in(monkeypatch)
-    assert refreshed(TEXT, PAGE.name, tmp_path) == TEXT
+    assert _placed(refreshed(TEXT, PAGE.name, tmp_path)) == _placed(TEXT)
+
+
+def _placed(text: str) -> str:
+    """The text without where arrays lie: that depends on what else is on this process's device."""
+    return re.sub(r"0x7fa[0-9a-f]{9}", "0x7fa……", text)
 
 
 def test_every_kernel_of_the_page_is_stored_and_no_other() -> None:
