@@ -8,6 +8,7 @@ fast-math flag takes part, so results do not depend on the host.
 from __future__ import annotations
 
 import struct
+from collections.abc import Callable
 from typing import Protocol
 
 from gpudbg.sm.engines.llvm.ir.builder import Builder
@@ -124,6 +125,18 @@ class Floats:
         if double is not None:
             return double
         return self.ir.op(f"bitcast {whole} to {F64}")
+
+    def later(self, emit: Callable[[], str]) -> Val:
+        """Doubles that are emitted when the 64 bits of the value are used."""
+        wide = Val(64, "")
+
+        def named() -> str:
+            made = self.bits64(emit())
+            self.ints.doubles[wide] = self.ints.doubles[made]
+            return made.ref
+
+        wide.late = named
+        return wide
 
     def wider(self, a: Num) -> str:
         """A Value as doubles."""

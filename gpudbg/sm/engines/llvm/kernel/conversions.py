@@ -7,8 +7,6 @@ only where it is used.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from gpudbg.sm.engines.llvm.ir.builder import Builder
 from gpudbg.sm.engines.llvm.ir.floats import F32, F64, I32, ROUND, Floats, Outlining, places
 from gpudbg.sm.engines.llvm.ir.integers import Integers
@@ -50,23 +48,12 @@ class Conversions:
         self._narrow: dict[Val, Num] = {}
         """64-bit value -> an f32 of the same value (or NaN)."""
 
-    def _later(self, wide: Val, emit: Callable[[], str]) -> None:
-        """Emit doubles only when the 64 bits of a value are used."""
-
-        def named() -> str:
-            made = self.floats.bits64(emit())
-            self.ints.doubles[wide] = self.ints.doubles[made]
-            return made.ref
-
-        wide.late = named
-
     def f32_to_f64(self, a: Num) -> Num:
         if isinstance(a, int):
             return self.runtime.outlined("f32_to_f64", (a,))
-        wide = Val(64, "")
-        self._narrow[wide] = a
         # The host keeps a NaN's payload and makes it quiet, as the definition does.
-        self._later(wide, lambda: self.ir.op(f"fpext {F32} {self.form(a)} to {F64}"))
+        wide = self.floats.later(lambda: self.ir.op(f"fpext {F32} {self.form(a)} to {F64}"))
+        self._narrow[wide] = a
         return wide
 
     def form(self, a: Num) -> str:
@@ -77,12 +64,11 @@ class Conversions:
         """Round to integral values; the host keeps a NaN's payload, as the definition does."""
         if isinstance(a, int):
             return self.runtime.outlined(f"dround.{mode}", (a,))
-        rounded = Val(64, "")
+        how, floats = f"@llvm.{ROUND[mode]}.v32f64", self.floats
+        rounded = floats.later(lambda: self.ir.op(f"call {F64} {how}({F64} {floats.f64(a)})"))
         narrow = self._narrow.get(a)
         if narrow is not None:
-            self._narrow[rounded] = self.floats.fround(narrow, mode)
-        how = f"@llvm.{ROUND[mode]}.v32f64"
-        self._later(rounded, lambda: self.ir.op(f"call {F64} {how}({F64} {self.floats.f64(a)})"))
+            self._narrow[rounded] = floats.fround(narrow, mode)
         return rounded
 
     def f64_to_int(self, a: Num, signed: bool, bits: int) -> Num:
@@ -156,9 +142,8 @@ class Conversions:
         short = ir.op(f"trunc {self.values.whole(a, 32)} to {I16}")
         half = ir.op(f"bitcast {I16} {short} to {F16}")
         single = ir.op(f"fpext {F16} {half} to {F32}")
-        wide = Val(64, "")
+        wide = self.floats.later(lambda: ir.op(f"fpext {F32} {single} to {F64}"))
         self._narrow[wide] = self.floats.bits32(single)
-        self._later(wide, lambda: ir.op(f"fpext {F32} {single} to {F64}"))
         self.halves.note(wide, single)
         return wide
 

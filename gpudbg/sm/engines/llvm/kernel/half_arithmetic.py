@@ -73,7 +73,7 @@ class HalfArithmetic:
         one, two = self._single(a), self._single(b)
         if rnd != "RN" or one is None or two is None or not self.floats.wide_vectors:
             return self.doubles.dmul(a, b, rnd)
-        product = self._later(lambda: self.doubles.dmul(a, b))
+        product = self.floats.later(lambda: self.floats.f64(self.doubles.dmul(a, b)))
         self._factors[product] = one, two
         self._rounding[product] = lambda: self.ir.op(f"fmul {F32} {one}, {two}")
         return product
@@ -82,7 +82,7 @@ class HalfArithmetic:
         emit = self._sum(a, b) if rnd == "RN" and self.floats.wide_vectors else None
         if emit is None:
             return self.doubles.dadd(a, b, rnd)
-        total = self._later(lambda: self.doubles.dadd(a, b))
+        total = self.floats.later(lambda: self.floats.f64(self.doubles.dadd(a, b)))
         self._rounding[total] = emit
         return total
 
@@ -117,17 +117,3 @@ class HalfArithmetic:
             chosen = ir.op(f"select <{_HALF} x i1> {lost}, {_WORDS} {odd}, {_WORDS} {bits}")
             parts.append(f"{_SINGLES} " + ir.op(f"bitcast {_WORDS} {chosen} to {_SINGLES}"))
         return ir.op(f"shufflevector {', '.join(parts)}, {places(0, 32)}")
-
-    def _later(self, emit: Callable[[], Num]) -> Val:
-        """A 64-bit value that is emitted when its bits are used."""
-        wide = Val(64, "")
-
-        def named() -> str:
-            made = emit()
-            assert isinstance(made, Val)
-            name = self.floats.f64(made)
-            self.floats.ints.doubles[wide] = name
-            return made.ref
-
-        wide.late = named
-        return wide
