@@ -80,6 +80,7 @@ FIELDS: Final[dict[str, Slot]] = {
     "held": Slot(0x2B0, 4, 16, "masks of the lanes that hold an activation, by barrier"),
     "activations": Slot(0x2F0, 4, 64, "number, holders, members, waiting lanes of each"),
     "came": Slot(0x3F0, 8, 1, "phase of its cluster's barrier it has arrived in, plus 1; 0: none"),
+    "pending": Slot(0x3F8, 4, 1, "exit whose registers compiled code has yet to make; 0: none"),
     "return_pc": Slot(0x400, 4, 64, "Rpc.LO[32], Rpc.HI[32], as RPCMOV left them"),
 }
 

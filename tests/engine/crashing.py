@@ -56,7 +56,8 @@ def broken(how: str) -> str:
     """A kernel's function that crashes."""
     return (
         f"declare void @llvm.trap()\n{DEEP}"
-        f"define i32 @warp(ptr %env, ptr %rec) {{\n{BROKEN[how]}\nret i32 0\n}}\n{builder.ODDS}"
+        f"define i32 @warp(ptr %env, ptr %rec) {{\n{BROKEN[how]}\nret i32 0\n}}\n"
+        f"define void @complete(ptr %rec) {{ ret void }}\n{builder.ODDS}"
     )
 
 

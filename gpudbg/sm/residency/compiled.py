@@ -7,7 +7,7 @@ from gpudbg.sm.clusters.cluster import COUNT
 from gpudbg.sm.engines.llvm import layout
 from gpudbg.sm.engines.llvm.ir.typed import FALSE, TRUE, Int, TypedPointer
 from gpudbg.sm.engines.llvm.layout import FIELD
-from gpudbg.sm.engines.llvm.runtime.control import ControlFunction
+from gpudbg.sm.engines.llvm.runtime.control import ControlFunction, Warp
 from gpudbg.sm.record import FIELDS
 from gpudbg.sm.residency import arena
 
@@ -32,6 +32,7 @@ _RESET = (
     "backward",
     "opened",
     "came",
+    "pending",
 )
 """Record fields that are zeroed when a warp begins."""
 
@@ -198,7 +199,15 @@ def _begin(f: ControlFunction, number: Int) -> None:
     f.ret("i1", TRUE)
 
 
+def complete(f: ControlFunction, warp: Warp) -> None:
+    """Emit: make the registers that code which ended a warp has left to be made."""
+    with f.when(warp["pending"].differs(0)):
+        f.ir.line(f"call void {f.env.follow(layout.COMPLETE).ref}(ptr {warp.ref})")
+
+
 def _vacate(f: ControlFunction) -> None:
-    """Leave the place free, and return."""
+    """Leave the place free, with what its warps held last, and return."""
+    with f.each_warp(f.cta) as warp:
+        complete(f, warp)
     f.ir.line("call void @remove(ptr %env, ptr %cta)")
     f.ret("i1", TRUE)

@@ -13,6 +13,7 @@ from gpudbg.sm.engines.llvm.ir.typed import Int, TypedPointer
 from gpudbg.sm.engines.llvm.layout import FIELD, GRID_LOOP, IDLE, LIMIT, Left
 from gpudbg.sm.engines.llvm.runtime.control import ControlFunction, Warp
 from gpudbg.sm.residency import arena
+from gpudbg.sm.residency.compiled import complete
 from gpudbg.sm.schedule.step import STAY
 
 
@@ -195,7 +196,37 @@ class _Turns:
         f.ir.br(run)
 
 
-def grid_loop() -> str:
+def grid_functions() -> list[str]:
+    """The grid loop, and what has it leave nothing undone."""
+    return [_turns(), _complete_ring(), _grid_loop()]
+
+
+def _grid_loop() -> str:
+    """What Python calls: turns, and then the registers that code left to be made."""
+    f = ControlFunction()
+    outcome = f.ir.op("call i32 @turns(ptr %env)")
+    function = f.env.follow(layout.COMPLETE)
+    with f.when(f.integer(1, f.ir.op(f"icmp ne ptr {function.ref}, null"))):
+        f.ir.line("call void @complete_ring(ptr %env)")
+    f.ret("i32", f.integer(32, outcome))
+    return f.close(f"define i32 @{GRID_LOOP}(ptr %env)")
+
+
+def _complete_ring() -> str:
+    """Make the registers of all resident warps that have ended."""
+    f = ControlFunction()
+    ring, count = f.env.follow(FIELD["ring"]), f.env["ring_count"]
+    n = f.variable(64, 0)
+    with f.loop() as end:
+        at = n.get()
+        f.leave(end, at >= count)
+        n.set(at + 1)
+        complete(f, f.element(ring, at))
+    f.ret_void()
+    return f.close("define private void @complete_ring(ptr %env)")
+
+
+def _turns() -> str:
     """The loop."""
     turns = _Turns()
     f = turns.f
@@ -230,7 +261,7 @@ def grid_loop() -> str:
     f.ir.label("leave")
     turns.flush()
     f.ret("i32", outcome)
-    return f.close(f"define i32 @{GRID_LOOP}(ptr %env)")
+    return f.close("define private i32 @turns(ptr %env)")
 
 
 def _next_warp(turns: _Turns) -> None:

@@ -65,6 +65,7 @@ class CompiledObject:
         writes: site cache entries of accesses that write, or that find places for one that does.
         before_stores: addresses of the loads among them.
         called: functions of the library that it calls.
+        completes: it has a function that makes final registers (`final_state`), too.
         patterns: that were guessed, if that was asked for.
         seconds: that it took.
     """
@@ -76,6 +77,7 @@ class CompiledObject:
     writes: frozenset[int]
     before_stores: frozenset[int]
     called: frozenset[str]
+    completes: bool
     patterns: dict[int, Pattern] | None
     seconds: float
 
@@ -154,6 +156,7 @@ def assemble(job: CompileJob, emitted: EmittedVersion) -> CompiledObject:
         frozenset(emitter.sites.writes),
         frozenset(emitter.sites.before_stores),
         frozenset(emitter.runtime.called),
+        bool(emitter.finals.functions),
         emitted.patterns,
         emitted.seconds + time.perf_counter() - start,
     )

@@ -12,7 +12,7 @@ from typing import Final
 
 from gpudbg.sm.engines.llvm.outlined import OUTLINED
 
-VERSION: Final = "5"
+VERSION: Final = "6"
 """Of generated code; part of the key of cached objects."""
 
 # ---- environment ---------------------------------------------------------------------------
@@ -61,6 +61,9 @@ DRAIN: Final = 0x2A0
 DRAIN_CONTEXT: Final = 0x2A8
 DRAIN_ROWS: Final = 0x2B0
 """ptr: the trace it reads."""
+COMPLETE: Final = 0x2C8
+"""ptr: makes the registers of a warp that has ended, where the code left that
+(`kernel.final_state`); null: it leaves nothing."""
 RUNNING: Final = 0x260
 """ptr: the record of the warp whose turn it is, or was; for `crash`."""
 SHARED_MARKS: Final = 0x270
@@ -135,8 +138,8 @@ _LOOP_NAMES = (
 FIELD: Final = {
     **{name: LOOP + 8 * n for n, name in enumerate(_LOOP_NAMES)},
     # `polls` and `patience` of `HangChecks`.
-    "idle": 0x2A0,
-    "patience": 0x2A8,
+    "idle": 0x2B8,
+    "patience": 0x2C0,
 }
 """Field of the grid loop -> offset in the environment."""
 

@@ -19,6 +19,7 @@ from gpudbg.formats.program import CodeImage
 from gpudbg.sm.conditions import Condition
 from gpudbg.sm.engines.llvm import RefusedModuleError, build, cache, compile_process, compiling
 from gpudbg.sm.engines.llvm.job import FUNCTION, CompiledObject, CompileJob, assemble, emit
+from gpudbg.sm.engines.llvm.kernel import final_state
 from gpudbg.sm.engines.llvm.kernel.listing import KernelListing
 from gpudbg.sm.engines.llvm.kernel.options import EmitterOptions
 from gpudbg.sm.engines.llvm.kernel.patterns import Pattern, row_of
@@ -55,6 +56,7 @@ class Version:
         writes: site cache entries of accesses that write, or that find places for one that does.
         before_stores: addresses of the loads among them.
         called: functions of the library that it calls.
+        complete: address of the function that makes final registers (`final_state`), or 0.
     """
 
     address: int
@@ -66,6 +68,7 @@ class Version:
     writes: frozenset[int] = frozenset()
     before_stores: frozenset[int] = frozenset()
     called: frozenset[str] = frozenset()
+    complete: int = 0
 
 
 class Beside(NamedTuple):
@@ -268,8 +271,9 @@ class CompiledProgram:
         start = time.perf_counter()
         code = build.Code(made.content)
         address = code.address(FUNCTION)
+        complete = code.address(final_state.FUNCTION) if made.completes else 0
         about = made.extents, made.slow, job.effort, refuted, code
-        version = Version(address, *about, made.writes, made.before_stores, made.called)
+        version = Version(address, *about, made.writes, made.before_stores, made.called, complete)
         with _KEEPING:
             self.listing.heads |= made.heads
             if self.patterns is None:

@@ -82,7 +82,7 @@ class RunEngine:
         self.entry = entry
         self.exits: Counter[int] = Counter()
         self._stops: frozenset[int] = frozenset()
-        self._code = (0, 0)
+        self._code = (0, 0, 0)
         self._entries = {entry}
         self._conditions: dict[int, Condition] = {}
         self._asked: Conditions | None = None
@@ -444,11 +444,13 @@ class RunEngine:
         self._code = self._addresses()
         self.workers.use(*self._code, self.program.writes(), self.program.called())
 
-    def _addresses(self) -> tuple[int, int]:
-        """Addresses of the best code, for full warps and for any mask; 0: there is none."""
+    def _addresses(self) -> tuple[int, int, int]:
+        """Addresses of the best code, for full warps, for any mask and for the final registers that
+        the former leaves to be made; 0: there is none."""
         program = self.program
         full, masked = program.full, program.masked
-        return 0 if full is None else full.address, 0 if masked is None else masked.address
+        whole = (0, 0) if full is None else (full.address, full.complete)
+        return whole[0], 0 if masked is None else masked.address, whole[1]
 
     # ---- before a run ----------------------------------------------------------------------
 

@@ -140,14 +140,26 @@ class Workers:
         for worker in self.made:
             self._equip(worker)
 
-    def use(self, full: int, masked: int, writes: frozenset[int], called: frozenset[str]) -> None:
+    def use(
+        self,
+        full: int,
+        masked: int,
+        complete: int,
+        writes: frozenset[int],
+        called: frozenset[str],
+    ) -> None:
         """Have workers run the code at these addresses, with these sites that write, and which
-        calls these functions of the library."""
+        calls these functions of the library.
+
+        Args:
+            complete: address of the function that makes final registers, or 0.
+        """
         self._called = called
         for worker in self.workers:
             worker.mark_writes(writes)
             worker.set(layout.FULL_CODE, full)
             worker.set(layout.MASKED_CODE, masked)
+            worker.set(layout.COMPLETE, complete)
             self._link(worker, len(self.workers) > 1)
 
     # ---- threads -----------------------------------------------------------------------

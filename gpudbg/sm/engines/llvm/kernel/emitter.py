@@ -36,6 +36,7 @@ from gpudbg.sm.engines.llvm.kernel.cursor import Cursor, Executing
 from gpudbg.sm.engines.llvm.kernel.doubles import Doubles
 from gpudbg.sm.engines.llvm.kernel.edges import Edges, Fallthrough
 from gpudbg.sm.engines.llvm.kernel.exits import BUDGET, Exits
+from gpudbg.sm.engines.llvm.kernel.final_state import CALL, FinalStates
 from gpudbg.sm.engines.llvm.kernel.flow import ACTIVE, CAME_FROM, KernelFlow
 from gpudbg.sm.engines.llvm.kernel.group_flow import GroupFlow
 from gpudbg.sm.engines.llvm.kernel.half_arithmetic import HalfArithmetic
@@ -129,6 +130,7 @@ class Emitter:
         blocks: what has been emitted.
         sites: cache entries of its accesses.
         runtime: its calls of the library.
+        finals: registers of warps that end.
         emitted: instructions, those in copies of blocks included.
     """
 
@@ -141,6 +143,7 @@ class Emitter:
         self.slow: dict[int, str] = {}
         self.emitted = 0
         self.blocks = Blocks()
+        self.finals = FinalStates()
         self._table = registry.table(listing.arch)
         self._wide = not listing.layout.has_control_words
         self._spare = 0
@@ -254,20 +257,19 @@ class Emitter:
 
     def text(self, name: str) -> str:
         """The text of the function."""
-        ir = self.ir
         heads = sorted(self.listing.heads)
         body: list[str] = []
         tail: list[str] = []
         entry = self.listing.entry
         if entry in self.listing.code:
             self._trace(entry, fresh=True)
-            body, tail = sink([*ir.lines, *self.loop.latches], ir.tail)
+            body, tail = self._sunk()
         for head in heads:
             if head in self.listing.code and head not in self.blocks.placed:
                 following_head = self._whole(head)
                 if following_head is not None:
                     heads.append(following_head)
-                lines, aside = sink([*ir.lines, *self.loop.latches], ir.tail)
+                lines, aside = self._sunk()
                 body += lines
                 tail += aside
         lines = [
@@ -299,7 +301,15 @@ class Emitter:
             *(f"    i64 {pc}, label %b{pc}" for pc in self.blocks.order),
             "  ]",
         ]
-        return "\n".join([*lines, *body, *tail, *self.edges.text(), "}", ODDS])
+        finals = [self.finals.text()] if self.finals.functions else []
+        if not finals:
+            body = [line for line in body if line != CALL]
+        return "\n".join([*lines, *body, *tail, *self.edges.text(), "}", *finals, ODDS])
+
+    def _sunk(self) -> tuple[list[str], list[str]]:
+        """The quick path and the blocks out of the way of the present trace."""
+        lines = self.finals.taken_out([*self.ir.lines, *self.loop.latches])
+        return sink(lines, self.ir.tail)
 
     def _switch(self) -> list[str]:
         """Emit the exit to the other version where the active lanes are not this one's; plain code

@@ -14,6 +14,7 @@ from dataclasses import field
 from gpudbg.dataclass import dataclass
 from gpudbg.sm.engines.llvm.ir.builder import Builder
 from gpudbg.sm.engines.llvm.kernel.cursor import Cursor
+from gpudbg.sm.engines.llvm.kernel.final_state import BEGIN, END
 from gpudbg.sm.engines.llvm.kernel.registers import NamedState, Registers
 from gpudbg.sm.engines.llvm.layout import PC_UNIT, Left
 from gpudbg.sm.record import FIELDS
@@ -170,6 +171,12 @@ class Exits:
         now = self.registers.now
         now.dirty_regs, now.dirty_preds, now.dirty_flags = set(), set(), set()
         self.new_point()
+
+    def settle_finally(self) -> None:
+        """As `settle`, for a warp that ends here and may be followed by another (`final_state`)."""
+        self.ir.lines.append(BEGIN)
+        self.settle()
+        self.ir.lines.append(END)
 
     def spend(self) -> None:
         """Emit the subtraction of executed instructions, with the present one, from the record's

@@ -140,9 +140,12 @@ class KernelFlow(FlowParts):
         lanes = self.values.mask_bits(mask)
         if not isinstance(mask, int):
             ir.unless(ir.op(f"icmp eq i32 {lanes}, 0"), edges.falls(True))
-        exits.settle()
         if function == "exit":
+            self._settle_at_end(mask)
             self._exit_whole(lanes)
+            self._complete_at_end(mask)
+        else:
+            exits.settle()
         target = self.runtime.function(function)
         goal = ir.op(f"call i64 {target}(ptr %rec, {first}i32 {lanes}, i64 {cursor.next_pc})")
         exits.bail_unless(ir.op(f"icmp ne i64 {goal}, -1"))

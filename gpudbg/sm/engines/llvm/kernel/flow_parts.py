@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from gpudbg.sm.engines.llvm.ir.builder import Builder
 from gpudbg.sm.engines.llvm.ir.integers import Integers
-from gpudbg.sm.engines.llvm.ir.values import Values
+from gpudbg.sm.engines.llvm.ir.values import FULL, Mask, Values
 from gpudbg.sm.engines.llvm.kernel.cursor import Cursor
 from gpudbg.sm.engines.llvm.kernel.edges import Edges
 from gpudbg.sm.engines.llvm.kernel.exits import Exits
+from gpudbg.sm.engines.llvm.kernel.final_state import CALL
 from gpudbg.sm.engines.llvm.kernel.runtime_calls import RuntimeCalls
 
 
@@ -32,6 +33,18 @@ class FlowParts:
         self.ir, self.values, self.ints, self.cursor = ir, values, ints, cursor
         self.exits, self.edges, self.runtime = exits, edges, runtime
         self.full = full
+
+    def _settle_at_end(self, mask: Mask) -> None:
+        """Bring the record up to date before an EXIT of these lanes."""
+        if self.full and mask == FULL:
+            self.exits.settle_finally()
+        else:
+            self.exits.settle()
+
+    def _complete_at_end(self, mask: Mask) -> None:
+        """Have all in the record where the warp does not end with these lanes after all."""
+        if self.full and mask == FULL:
+            self.ir.lines.append(CALL)
 
     def _active_bits(self) -> str:
         """The mask of the active lanes as an i32 operand."""

@@ -205,9 +205,10 @@ class GroupFlow(FlowParts):
         lanes = self.values.mask_bits(mask)
         if not isinstance(mask, int):
             ir.unless(ir.op(f"icmp eq i32 {lanes}, 0"), edges.falls(True))
-        exits.settle()
+        self._settle_at_end(mask)
         if not self.cursor.guarded:
             self._exit_whole(lanes)
+            self._complete_at_end(mask)
         target = self.runtime.function("groups.end")
         goal = ir.op(f"call i64 {target}(ptr %rec, i32 {lanes}, i64 {self._next})")
         exits.bail_unless(ir.op(f"icmp ne i64 {goal}, -1"))

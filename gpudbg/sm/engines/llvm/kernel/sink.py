@@ -21,7 +21,7 @@ _DEEPEST = 40
 _PURE_CALL = re.compile(r" = call [^@]*@llvm\.(?!prefetch|masked|set|experimental)\w+")
 
 
-def _defines(line: str) -> str:
+def defined_name(line: str) -> str:
     """The name that a pure statement defines, or ""."""
     found = _DEFINITION.match(line)
     if found is None:
@@ -38,10 +38,7 @@ def sink(lines: list[str], tail: list[str]) -> tuple[list[str], list[str]]:
         lines: the quick path; only phis may name what is defined further down.
         tail: blocks out of the way, each from a label to a statement that ends it.
     """
-    needed: set[str] = set()
-    for line in lines:
-        if " = phi " in line:
-            needed.update(_NAME.findall(line))
+    needed = _carried(lines)
     hot, moved = _split(lines, needed)
     far = _far(lines, moved)
     if far:
@@ -49,6 +46,20 @@ def sink(lines: list[str], tail: list[str]) -> tuple[list[str], list[str]]:
     if not moved:
         return hot, tail
     return hot, _Cold(moved).rewritten(tail)
+
+
+def unneeded(lines: list[str]) -> set[str]:
+    """Names that the quick path does not need."""
+    return set(_split(lines, _carried(lines))[1])
+
+
+def _carried(lines: list[str]) -> set[str]:
+    """Names in phis, which may be defined further down."""
+    needed: set[str] = set()
+    for line in lines:
+        if " = phi " in line:
+            needed.update(_NAME.findall(line))
+    return needed
 
 
 def _split(lines: list[str], wanted: set[str]) -> tuple[list[str], dict[str, str]]:
@@ -61,7 +72,7 @@ def _split(lines: list[str], wanted: set[str]) -> tuple[list[str], dict[str, str
     hot: list[str] = []
     moved: dict[str, str] = {}
     for line in reversed(lines):
-        name = _defines(line)
+        name = defined_name(line)
         if name and name not in needed:
             moved[name] = line
             continue
@@ -75,7 +86,7 @@ def _far(lines: list[str], moved: dict[str, str]) -> set[str]:
     """Names of `moved` at the ends of chains that are too long to be repeated."""
     depths: dict[str, int] = {}
     for line in lines:
-        name = _defines(line)
+        name = defined_name(line)
         if name in moved:
             used = _NAME.findall(line, line.index("="))
             depths[name] = 1 + max((depths.get(n, 0) for n in used), default=0)

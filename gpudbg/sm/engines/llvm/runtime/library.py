@@ -46,7 +46,7 @@ from gpudbg.sm.engines.llvm.runtime.warpgroup import operand_rows
 from gpudbg.sm.engines.llvm.runtime.wide_moves import load_whole, matrix_functions, store_whole
 from gpudbg.sm.engines.llvm.runtime.work_stealing import FOLLOW, LEAD, stealing_functions
 from gpudbg.sm.residency.compiled import residency_functions
-from gpudbg.sm.schedule.compiled import grid_loop
+from gpudbg.sm.schedule.compiled import grid_functions
 
 CHUNK = 16
 PTRS = "<32 x ptr>"
@@ -564,7 +564,7 @@ def tensor_text(name: str, half_conversions: bool, directed: bool, wide_vectors:
 
 def _loop_text() -> str:
     return "\n".join(
-        [*barrier_functions(), *residency_functions(), grid_loop(), *stealing_functions()]
+        [*barrier_functions(), *residency_functions(), *grid_functions(), *stealing_functions()]
     )
 
 

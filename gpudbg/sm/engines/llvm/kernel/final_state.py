@@ -1,0 +1,246 @@
+"""Final registers of a warp, made only where somebody will see them.
+
+Most warps that exit are followed by another one in their place, and nobody sees what they held
+last.  Lanes of addresses, numbers of elements and their carries follow from a few scalars; code
+that ends a warp stores these scalars, in the rows of the registers that follow from them, and the
+number of the exit (`pending` of the record).  `complete`, a function of the same object, makes the
+registers from them.  The grid loop calls it when a CTA leaves its place without a follower, and for
+all resident warps before it returns, so that nobody but compiled code ever finds a record with
+something pending.
+"""
+
+from __future__ import annotations
+
+import re
+
+from gpudbg.dataclass import dataclass
+from gpudbg.sm.engines.llvm.ir.builder import HELD
+from gpudbg.sm.engines.llvm.kernel.sink import defined_name, unneeded
+from gpudbg.sm.record import FIELDS, HEADER_BYTES, ROW_BYTES
+
+FUNCTION = "complete"
+"""Name of the function in the object."""
+BEGIN, END = "  ; final state", "  ; end of final state"
+"""Lines around the stores of a final state."""
+CALL = f"  call void @{FUNCTION}(ptr %rec)"
+PENDING = FIELDS["pending"].offset
+
+_SLOT = 8
+"""Bytes in which a scalar is stored."""
+_MOST_INPUTS = 32
+"""Most scalars that a register is made from."""
+
+_NAME = re.compile(r"%v\d+")
+_ROW = re.compile(r"  (%v\d+) = getelementptr i8, ptr %rec, i64 (\d+)$")
+_STORE = re.compile(r"  store (<32 x i32>|i32) (.*), ptr (%v\d+)(?:, align \d+)?$")
+_TYPE = r"(<[^>]*>|[a-z]+\d*)"
+_INTEGER = "and|or|xor|add|sub|mul|shl|lshr|ashr|udiv|urem|sdiv|srem"
+_TYPED = (
+    re.compile(rf" = (?:zext|sext|trunc|bitcast|ptrtoint|inttoptr|fptrunc|fpext) .* to {_TYPE}$"),
+    re.compile(rf" = (?:load|phi|freeze|fneg) {_TYPE}"),
+    re.compile(rf" = (?:tail )?call (?:nnan |nsz )*{_TYPE} @"),
+    re.compile(rf" = select i1 [^,]+, {_TYPE} "),
+    re.compile(rf" = (?:{_INTEGER})(?: nuw| nsw| exact)* {_TYPE} "),
+    re.compile(rf" = (?:fadd|fsub|fmul|fdiv) {_TYPE} "),
+)
+_COMPARED = re.compile(r" = [if]cmp \w+ (<)?")
+_ELEMENT = re.compile(r" = extractelement <\d+ x (\w+)> ")
+
+
+def _scalar(line: str) -> str:
+    """The type of what a statement defines, if it is a known scalar one, else ""."""
+    compared = _COMPARED.search(line)
+    if compared is not None:
+        return "" if compared[1] else "i1"
+    element = _ELEMENT.search(line)
+    if element is not None:
+        return element[1]
+    for form in _TYPED:
+        found = form.search(line)
+        if found is not None:
+            return "" if found[1].startswith("<") else found[1]
+    return ""
+
+
+@dataclass(slots=True)
+class _Store:
+    """A store of a final state.
+
+    Attributes:
+        line: its number.
+        value: name of what is stored, or "" for a constant.
+        offset: of its place in the record.
+        row: it stores a register.
+    """
+
+    line: int
+    value: str
+    offset: int
+    row: bool
+
+
+class FinalStates:
+    """The final states of a function.
+
+    Attributes:
+        functions: text of a function for each one with something left to be made.
+    """
+
+    def __init__(self) -> None:
+        self.functions: list[str] = []
+
+    def taken_out(self, lines: list[str]) -> list[str]:
+        """The statements of a trace without those that only make final registers from scalars.
+
+        Args:
+            lines: with final states between `BEGIN` and `END`.
+        """
+        out, at = list(lines), 0
+        while BEGIN in out[at:]:
+            begin = out.index(BEGIN, at)
+            end = out.index(END, begin)
+            instead = self._section(out, begin, end)
+            out[begin : end + 1] = instead
+            at = begin + len(instead)
+        return out
+
+    def text(self) -> str:
+        """`complete`: makes the registers of a record that have not been made yet."""
+        numbers = range(1, len(self.functions) + 1)
+        cases = " ".join(f"i32 {n}, label %c{n}" for n in numbers)
+        lines = [
+            *self.functions,
+            f"define void @{FUNCTION}(ptr %rec) {{",
+            f"  %place = getelementptr i8, ptr %rec, i64 {PENDING}",
+            "  %number = load i32, ptr %place",
+            "  store i32 0, ptr %place",
+            f"  switch i32 %number, label %none [ {cases} ]",
+            *(f"c{n}:\n  tail call void @{FUNCTION}.{n}(ptr %rec)\n  ret void" for n in numbers),
+            "none:",
+            "  ret void",
+            "}",
+        ]
+        return "\n".join(lines)
+
+    def _section(self, lines: list[str], begin: int, end: int) -> list[str]:
+        """The statements of a final state that stay on the path of a warp that ends."""
+        inside = lines[begin + 1 : end]
+        spare = unneeded([*lines[:begin], *lines[end + 1 :]]) | set(map(_name, inside))
+        stores = _stores(lines, begin, end)
+        inputs = _inputs(lines[:end], spare)
+        later = [s for s in stores if s.row and (not s.value or inputs.get(s.value) is not None)]
+        names = {s.value for s in later if s.value}
+        wanted = _union(inputs, names)
+        room = len(later) * (ROW_BYTES // _SLOT)
+        if not later or wanted is None or len(wanted) > room:
+            return inside
+        masks = [s for s in stores if not s.row and s.value in spare]
+        for store in masks:
+            more = _union(inputs, {store.value})
+            if more is not None and len(wanted | more) <= room:
+                wanted |= more
+                later.append(store)
+        return self._split(lines, begin, end, later, wanted)
+
+    def _split(
+        self, lines: list[str], begin: int, end: int, later: list[_Store], wanted: set[str]
+    ) -> list[str]:
+        """Move stores into a function; what is left of the section, with stores of its inputs."""
+        number = len(self.functions) + 1
+        moved = {store.line for store in later}
+        now = [lines[n] for n in range(begin + 1, end) if n not in moved]
+        kinds = {found: _scalar(line) for line in lines[:end] if (found := _name(line)) in wanted}
+        rows = [store.offset for store in later if store.row]
+        given: list[str] = []
+        for n, name in enumerate(sorted(wanted, key=lambda name: int(name[2:]))):
+            offset = rows[n // (ROW_BYTES // _SLOT)] + n % (ROW_BYTES // _SLOT) * _SLOT
+            place = f"%f{number}.{n}"
+            at = f"  {place} = getelementptr i8, ptr %rec, i64 {offset}"
+            now += [at, f"  store {kinds[name]} {name}, ptr {place}"]
+            given += [at, f"  {name} = load {kinds[name]}, ptr {place}"]
+        now += [
+            f"  %f{number} = getelementptr i8, ptr %rec, i64 {PENDING}",
+            f"  store i32 {number}, ptr %f{number}",
+        ]
+        made = _closure(lines[:end], moved, wanted)
+        head = f"define private void @{FUNCTION}.{number}(ptr noalias %rec) {{"
+        self.functions.append("\n".join([head, *given, *made, "  ret void", "}"]))
+        return now
+
+
+def _name(line: str) -> str:
+    """What a statement defines, or ""."""
+    return line[2 : line.index(" =")] if line.startswith("  %v") else ""
+
+
+def _stores(lines: list[str], begin: int, end: int) -> list[_Store]:
+    """The stores of a final state into the record."""
+    places: dict[str, int] = {}
+    found: list[_Store] = []
+    for n in range(begin + 1, end):
+        place = _ROW.match(lines[n])
+        if place is not None:
+            places[place[1]] = int(place[2])
+            continue
+        store = _STORE.match(lines[n])
+        if store is not None and store[3] in places:
+            offset = places[store[3]]
+            row = store[1] != "i32" and offset >= HEADER_BYTES
+            value = store[2] if store[2].startswith("%v") else ""
+            if row or value:
+                found.append(_Store(n, value, offset, row))
+    return found
+
+
+def _inputs(lines: list[str], spare: set[str]) -> dict[str, set[str] | None]:
+    """For each name, the scalars that it can be made from once more; None: there are none.
+
+    Args:
+        spare: names that nothing but final states needs.
+    """
+    found: dict[str, set[str] | None] = {}
+    for line in lines:
+        name = _name(line)
+        if not name:
+            continue
+        scalar = _scalar(line)
+        if scalar and name not in spare:
+            found[name] = {name}
+            continue
+        made: set[str] | None = None
+        if defined_name(line) and not line.endswith(HELD):
+            made = _union(found, set(_NAME.findall(line, line.index("="))))
+            if made is not None and len(made) > _MOST_INPUTS:
+                made = None
+        found[name] = {name} if made is None and scalar else made
+    return found
+
+
+def _union(inputs: dict[str, set[str] | None], names: set[str]) -> set[str] | None:
+    """The scalars that several names are made from."""
+    made: set[str] = set()
+    for name in names:
+        known = inputs.get(name)
+        if known is None:
+            return None
+        made |= known
+    return made
+
+
+def _closure(lines: list[str], moved: set[int], given: set[str]) -> list[str]:
+    """Some statements and all before them that they need, in order.
+
+    Args:
+        moved: numbers of the statements.
+        given: names that need no statement.
+    """
+    needed: set[str] = set()
+    out: list[str] = []
+    for n in range(len(lines) - 1, -1, -1):
+        line = lines[n]
+        name = _name(line)
+        if n in moved or (name in needed and name not in given):
+            needed.update(_NAME.findall(line))
+            out.append(line)
+    out.reverse()
+    return out
