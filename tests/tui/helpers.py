@@ -12,6 +12,7 @@ from textual.events import Key
 from textual.keys import REPLACED_KEYS, _character_to_key, _get_unicode_name_from_key
 from textual.message import Message
 from textual.message_pump import MessagePump
+from textual.screen import ModalScreen, Screen
 from textual.widgets import Input
 
 from gpudbg.debug.session import DebugSession
@@ -132,11 +133,23 @@ async def settle(app: GpudbgApp, pilot: Any) -> None:
         if not await all_heard(app):
             return
         await app.animator.wait_until_complete()
+        for screen in changed_behind(app):
+            screen._on_timer_update()
         app.screen._on_timer_update()
         await asyncio.sleep(0)
-        painted = not waits(app.screen)
+        painted = not waits(app.screen) and not changed_behind(app)
         calm = calm + 1 if app.at_rest and painted and not unheard(app) else 0
         assert painted or time.monotonic() < end, "the screen is not painted"
+
+
+def changed_behind(app: GpudbgApp) -> list[Screen[object]]:
+    """Screens that show through the uppermost one and have widgets to paint.
+
+    Textual leaves them marked for a repaint each time (`_repaint_required`): that says nothing.
+    """
+    if not isinstance(app.screen, ModalScreen):
+        return []
+    return [screen for screen in app._background_screens if screen._dirty_widgets]
 
 
 def waits(screen: Any) -> bool:

@@ -583,7 +583,7 @@ async def test_it_reads_without_colour_and_unicode() -> None:
         text = "\n".join(screen_text(app))
         assert text.isascii()
         assert "< In the past" in text
-        assert "Left Right tick" in text
+        assert "Left Right column" in text
         row = next(t for t in screen_text(app) if t.startswith(">0   CTA 0"))
         assert "666" in row
 

@@ -18,6 +18,7 @@ from gpudbg.frontends.tui.app import GpudbgApp
 from gpudbg.frontends.tui.handlers import running
 from gpudbg.frontends.tui.screens.help import HelpScreen
 from gpudbg.frontends.tui.screens.main import MainScreen
+from gpudbg.frontends.tui.screens.origin import OriginScreen
 from gpudbg.frontends.tui.widgets.code import CodePane
 from gpudbg.frontends.tui.widgets.console import ConsolePane
 from tests.narrowing import there
@@ -83,10 +84,17 @@ async def test_two_enters_at_a_prompt_close_it_once() -> None:
 @pytest.mark.parametrize("end", ["enter", "escape"])
 async def test_no_prompt_is_closed_twice(key: str, end: str) -> None:
     async with started(open_first(), (80, 24)) as (app, pilot):
-        await burst(app, pilot, key, "4", end, end, end)
+        await burst(app, pilot, key, "4", end, end)
         assert on_main(app)
         await burst(app, pilot, "space")
         assert app.session.grid.total == 1
+
+
+async def test_a_pane_that_one_key_opens_has_its_rows_for_the_next() -> None:
+    async with started(open_first(), (80, 24)) as (app, pilot):
+        await burst(app, pilot, "M", "0", "enter", "enter", "enter")
+        assert isinstance(app.screen, OriginScreen)
+        assert "shared 0x0" in "\n".join(screen_text(app))
 
 
 @pytest.mark.in_turn(1)
@@ -311,11 +319,21 @@ async def test_a_key_that_does_nothing_says_so(opened: str) -> None:
 @pytest.mark.parametrize("key", ["delete", "E", "exclamation_mark", "escape", "enter"])
 async def test_an_action_without_an_object_says_so(key: str) -> None:
     async with started(open_first()) as (app, pilot):
-        app.main.focus_pane("marks" if key in ("delete", "E") else "paths")
+        app.main.focus_pane("marks" if key in ("delete", "E", "enter") else "paths")
         await settle(app, pilot)
-        app.main.line_pane("paths").cursor = None
         await burst(app, pilot, key)
         assert any(w in screen_text(app)[-1] for w in ("does nothing here", "no fault"))
+
+
+async def test_enter_sets_a_cursor_where_there_is_none() -> None:
+    async with started(open_first()) as (app, pilot):
+        app.main.focus_pane("paths")
+        await settle(app, pilot)
+        pane = app.main.line_pane("paths")
+        assert pane.key is None
+        await burst(app, pilot, "enter")
+        assert pane.key is not None
+        assert "does nothing here" not in screen_text(app)[-1]
 
 
 async def test_a_key_at_the_end_of_the_timeline_says_so() -> None:

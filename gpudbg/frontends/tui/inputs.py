@@ -26,6 +26,7 @@ from gpudbg.frontends.tui.keys import INTERRUPT
 if TYPE_CHECKING:
     from textual.app import App
     from textual.message_pump import MessagePump
+    from textual.screen import Screen
 
     from gpudbg.frontends.tui.engine import Engine
 
@@ -212,6 +213,25 @@ class Inputs:
             await trip.made()
             same = app.screen is screen and (app.focused or screen) is start
             quiet = quiet + 1 if same and trip.quiet else 0
+            if quiet == QUIET_TRIPS and await _laid_out(app.screen):
+                quiet = 0
+
+
+async def _laid_out(screen: Screen[object]) -> bool:
+    """Wait for the layout that an input asked for; whether it asked for one.
+
+    A pane that was brought up has no size before that, thus no rows for the next key.
+    """
+    if not screen._layout_required:
+        return False
+    done = asyncio.Event()
+    screen.call_after_refresh(done.set)
+    try:
+        async with asyncio.timeout(PATIENCE_S):
+            await done.wait()
+    except TimeoutError:
+        return False
+    return True
 
 
 def _empty(pump: MessagePump) -> bool:
