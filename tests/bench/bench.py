@@ -41,6 +41,8 @@ import numpy as np  # noqa: E402
 import suite  # noqa: E402
 import wide  # noqa: E402
 
+from tests.levels import LEVELS, has, stand_for  # noqa: E402
+
 CUBINS = HERE.parent / "data" / "bench" / "cubin"
 OUT = HERE.parents[1] / "build" / "bench"
 """Where results go unless one says otherwise; git ignores it."""
@@ -48,8 +50,6 @@ OPENCL = ("pocl", "oclgrind")
 PEERS = ("gpudbg-2", "step", "native", "native-scalar", *OPENCL, "gpuocelot")
 """Columns beside the run engine on one thread: "gpudbg-2" is that with two host threads, "step" our
 step engine."""
-LEVELS = {"x86-64-v3": "+avx2,+fma,+f16c", "x86-64-v2": "+sse4.2,+popcnt"}
-"""Feature levels that a host can stand for -> what they have of what our code asks for."""
 OURS = "gpudbg-"
 """Begins the names of columns of our own: "gpudbg-2" and "gpudbg-" with a level."""
 OCELOT = os.environ.get("GPUOCELOT", "")
@@ -78,8 +78,8 @@ def missing(peer: str) -> str:
         return "" if (os.cpu_count() or 1) > 1 else "one processor"
     if peer == "step":
         return ""
-    if level := LEVELS.get(peer.removeprefix(OURS)):
-        return "" if _has(level) else "the host has less"
+    if (level := peer.removeprefix(OURS)) in LEVELS:
+        return "" if has(level) else "the host has less"
     if peer not in PEERS:
         return f"no peer of this name; there are {', '.join(PEERS)}"
     if peer not in OPENCL:
@@ -89,21 +89,6 @@ def missing(peer: str) -> str:
     if peer == "oclgrind":
         return "" if shutil.which("oclgrind") else "oclgrind is not installed"
     return "" if glob.glob("/etc/OpenCL/vendors/*pocl*") else "PoCL is not installed"
-
-
-def _has(features: str) -> bool:
-    """Whether this host has features."""
-    from gpudbg.sm.engines.llvm import build
-
-    return set(features.split(",")) <= set(build.host().features.split(","))
-
-
-def _stand_for(level: str) -> None:
-    """Have compiled code be for a host of a feature level."""
-    from gpudbg.sm.engines.llvm import build
-
-    host = build.BuildHost(build.host().triple, level, LEVELS[level])
-    build.host = lambda: host  # type: ignore[assignment]
 
 
 # ---- one cell, in a process of its own ------------------------------------------------------
@@ -212,7 +197,7 @@ def cell(peer: str, kernel: str, size: str, reps: int) -> dict[str, Any]:
         once = _ocelot(problem)
     else:
         if (level := peer.removeprefix(OURS)) in LEVELS:
-            _stand_for(level)
+            stand_for(level)
         engine = "step" if peer == "step" else "run"
         once = gpudbg_run(problem, 2 if peer == f"{OURS}2" else 1, report, engine)
     reps = SLOW_PEERS.get(peer, reps)

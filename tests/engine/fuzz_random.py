@@ -1,7 +1,7 @@
 """Random programs on both engines, compared to the bit: `make fuzz` runs ten thousand.
 
     python -m tests.engine.fuzz_random [--count 10000] [--start 0] [--seconds S] [--processes 2]
-        [--arch sm_50 ...] [--floats] [--plain] [--traced | --stops | --watched]
+        [--arch sm_50 ...] [--floats] [--plain | --level x86-64-v3] [--traced | --stops | --watched]
 
 Each program runs on the step engine and on the run engine; how it ends (the error, its pc, address
 and lanes) and the whole state must be equal: registers, predicates, flags, stacks, memory of all
@@ -47,6 +47,7 @@ from tests.engine.random_programs import (
     make,
     source,
 )
+from tests.levels import LEVELS, stand_for
 from tests.semantics.harness import State
 from tests.semantics.model import Lane
 from tests.semantics.model_fp import MODELS
@@ -252,10 +253,12 @@ def campaign(
 
 
 def _share(
-    job: tuple[list[int], str, bool, bool, Comparison, float],
+    job: tuple[list[int], str, bool, bool, str, Comparison, float],
 ) -> tuple[dict[str, int], int]:
     """Programs of one process: ends by kind, how many differ."""
-    seeds, arch, floats, plain, way, until = job
+    seeds, arch, floats, plain, level, way, until = job
+    if level:
+        stand_for(level)
     if plain:
         build.BuildHost.wide_vectors = False  # type: ignore[assignment,method-assign]
     if way is compare_watched:
@@ -283,7 +286,9 @@ def main() -> int:
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--arch", nargs="+", default=list(ARCHS))
     parser.add_argument("--floats", action="store_true", help="straight floating-point code alone")
-    parser.add_argument("--plain", action="store_true", help="as on hosts without AVX-512")
+    older = parser.add_mutually_exclusive_group()
+    older.add_argument("--plain", action="store_true", help="as on hosts without AVX-512")
+    older.add_argument("--level", choices=tuple(LEVELS), default="", help="as on hosts of a level")
     how = parser.add_mutually_exclusive_group()
     how.add_argument("--traced", action="store_true", help="with accesses traced")
     how.add_argument("--stops", action="store_true", help="stopped at random on the way")
@@ -298,7 +303,7 @@ def main() -> int:
             range(options.start + first, options.start + min(first + 5 * BATCH, options.count))
         )
         arch = options.arch[first // (5 * BATCH) % len(options.arch)]
-        jobs.append((part, arch, options.floats, options.plain, way, until))
+        jobs.append((part, arch, options.floats, options.plain, options.level, way, until))
     kinds: dict[str, int] = {}
     wrong = 0
     # A fresh process now and then: compiled code is never given back.

@@ -24,6 +24,7 @@ from gpudbg.sm.engines.llvm.cache import is_noted as _is_noted
 from gpudbg.sm.engines.llvm.cache import note as _note
 from gpudbg.sm.engines.llvm.cache import read as _read
 from gpudbg.sm.engines.llvm.cache import write as _write
+from gpudbg.sm.engines.llvm.ir.values import MaskHost
 
 LEAST_EFFORT = "GPUDBG_CODE_EFFORT"
 """Environment variable; "least": kernels are compiled with the least effort, whatever is asked.
@@ -37,6 +38,9 @@ _OPTIONS: Final = ("-enable-tail-merge=0", "-disable-machine-licm", "-enable-mis
 No merging of equal block ends.  No hoisting: to the generator a kernel is one loop round the turns
 of its warps, out of which it would take every constant.  No second ordering of instructions.
 """
+_FEW_REGISTERS: Final = ("-pre-RA-sched=list-burr",)
+"""One more for hosts whose 16 registers are few for a kernel's vectors: instructions are ordered so
+that few values live at a time, not as they come in the IR."""
 _LOCK = threading.Lock()
 _LIBRARY_LOCK = threading.Lock()
 # At exit take the lock for good: the compiler library is destroyed then, so work of daemon threads
@@ -64,6 +68,14 @@ class BuildHost:
         return {"+avx512f", "+avx512dq"} <= set(self.features.split(","))
 
     @property
+    def masks(self) -> MaskHost:
+        """How masks are kept."""
+        if self.wide_vectors:
+            return MaskHost.REGISTERS
+        packed = "+avx2" in self.features.split(",")
+        return MaskHost.PACKED if packed else MaskHost.VECTORS
+
+    @property
     def half_conversions(self) -> bool:
         """Whether f16 to f32 is an instruction."""
         return "+f16c" in self.features.split(",") or self.triple.startswith("aarch64")
@@ -83,6 +95,12 @@ class BuildHost:
         return "wide" if self.wide_vectors else "vector"
 
     @property
+    def options(self) -> tuple[str, ...]:
+        """Flags for the code generator."""
+        few = self.triple.startswith("x86_64") and not self.wide_vectors
+        return (*_OPTIONS, *_FEW_REGISTERS) if few else _OPTIONS
+
+    @property
     def key(self) -> str:
         """Everything that object code depends on beside its IR."""
         import llvmlite
@@ -93,7 +111,7 @@ class BuildHost:
             self.triple,
             self.cpu,
             self.features,
-            *_OPTIONS,
+            *self.options,
         )
         return "/".join(map(str, about))
 
@@ -107,8 +125,6 @@ def llvm() -> Any:
     """
     import llvmlite.binding as binding
 
-    for option in _OPTIONS:
-        binding.set_option("gpudbg", option)
     binding.initialize_native_target()
     binding.initialize_native_asmprinter()
     return binding
@@ -125,7 +141,15 @@ def host() -> BuildHost:
 
 
 @cache
+def _set_options() -> None:
+    """Set the code generator's flags, which are those of the process."""
+    for option in host().options:
+        llvm().set_option("gpudbg", option)
+
+
+@cache
 def _machine(level: int) -> Any:
+    _set_options()
     here = host()
     target = llvm().Target.from_triple(here.triple)
     return target.create_target_machine(

@@ -28,6 +28,8 @@ _SMALL = 80
 _LINES, _LINES_OF_LARGE = 45, 35
 """Lines of IR for an instruction from which copies along traces are too many, in another kernel
 and in a large one: a thousand of them take some 30 ms to compile."""
+_FEWER_LINES, _FEWER_LINES_OF_LARGE = 30, 25
+"""The same for hosts without AVX-512, where a line is twice as many instructions or more."""
 _MOST_LINES, _MOST_LINES_OF_LARGE = 60, 55
 """Lines of IR for an instruction from which loads and stores are calls of the library."""
 _COPIED = 1.1
@@ -108,8 +110,11 @@ def _shorter(emitter: Emitter, text: str) -> tuple[Emitter, str]:
     if count <= _SMALL or options.plain or not options.full:
         return emitter, text
     large = count > LARGE
+    lines, of_large = _LINES, _LINES_OF_LARGE
+    if not options.wide_vectors:
+        lines, of_large = _FEWER_LINES, _FEWER_LINES_OF_LARGE
     steps = (
-        (_LINES_OF_LARGE if large else _LINES, replace(options, short=True)),
+        (of_large if large else lines, replace(options, short=True)),
         (_MOST_LINES_OF_LARGE if large else _MOST_LINES, replace(options, short=True, calls=True)),
     )
     for most, shorter in steps:
@@ -129,7 +134,9 @@ def emit(job: CompileJob) -> EmittedVersion:
 
     start = time.perf_counter()
     host = build.host()
-    options = replace(job.options, wide_vectors=host.wide_vectors, start=host.start)
+    options = replace(
+        job.options, wide_vectors=host.wide_vectors, masks=host.masks, start=host.start
+    )
     patterns = None
     if job.row is not None:
         patterns = patterns_of(job.listing, job.row)

@@ -74,7 +74,7 @@ class Builder:
     def __init__(self) -> None:
         self.lines: list[str] = []
         self.tail: list[str] = []
-        self._names = 0
+        self._names = self._block = 0
 
     def line(self, text: str) -> None:
         """A statement without a result."""
@@ -105,7 +105,12 @@ class Builder:
 
     def label(self, name: str) -> None:
         """Begin a basic block."""
+        self._block = self._names
         self.lines.append(f"{name}:")
+
+    def is_near(self, name: str) -> bool:
+        """Whether a value is known to be of the basic block that is being built."""
+        return name.startswith("%v") and int(name[2:]) > self._block
 
     def br(self, target: str) -> None:
         """Go to a label."""

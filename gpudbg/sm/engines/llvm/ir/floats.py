@@ -14,7 +14,7 @@ from typing import Protocol
 from gpudbg.sm.engines.llvm.ir.builder import Builder
 from gpudbg.sm.engines.llvm.ir.integers import Integers
 from gpudbg.sm.engines.llvm.ir.subnormals import Subnormals
-from gpudbg.sm.engines.llvm.ir.values import VARYING, Mask, Msk, Num, Val, Values
+from gpudbg.sm.engines.llvm.ir.values import VARYING, Mask, MaskHost, Msk, Num, Val, Values
 
 F32 = "<32 x float>"
 
@@ -164,6 +164,8 @@ class Floats:
         """Bits of f32 results with NaNs canonical; none are made where the bits are not used."""
         if self.wide_vectors:
             value: Num = self.bits32(self._numbers(ref))
+        elif self.values.masks is MaskHost.PACKED:
+            value = self._greatest(ref)
         else:
             nan = self.test("uno", F32, ref, ref)
             value = self.ints.select(nan, NAN32, self.bits32(ref))
@@ -171,6 +173,15 @@ class Floats:
             self.singles[value] = ref
             self._canonical.add(value.ref)
         return value
+
+    def _greatest(self, ref: str) -> Val:
+        """As `canonical`, by a maximum of signed words: of NaNs with `NAN32`, the greatest one, of
+        others with the least one.  On AVX2 a choice by a mask takes as long as that in full.
+        """
+        number = self.values.words_of(self.test("ord", F32, ref, ref).lanes)
+        least = self.ir.op(f"xor {I32} {number}, splat (i32 {NAN32})")
+        bits = self.ir.op(f"bitcast {F32} {ref} to {I32}")
+        return Val(32, self.ir.op(f"call {I32} @llvm.smax.v32i32({I32} {least}, {I32} {bits})"))
 
     def is_canonical(self, a: Num) -> bool:
         """Whether a Value is its floats with NaNs canonical."""

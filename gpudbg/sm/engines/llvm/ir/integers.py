@@ -247,7 +247,7 @@ class Integers:
             bits = self.ir.op(f"{what} i32 {values.mask_bits(a)}, {values.mask_bits(b)}")
             return Msk(bits=bits, truth=truth)
         left, right = values.mask_lanes(a), values.mask_lanes(b)
-        return Msk(self.ir.op(f"{what} <32 x i1> {left}, {right}"))
+        return Msk(values.mask_logic(what, left, right))
 
     def mask(self, bits: int) -> Mask:
         return bits & FULL

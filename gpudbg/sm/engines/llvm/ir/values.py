@@ -20,6 +20,16 @@ FULL = 0xFFFF_FFFF
 ONES64 = 0xFFFF_FFFF_FFFF_FFFF
 
 
+_LANES = f"{vector('i32')} "
+_OWN_BITS = "<" + ", ".join(f"i32 {signed(1 << n, 32)}" for n in range(LANES)) + ">"
+"""The bit of each lane."""
+
+
+def _eight(first: int) -> str:
+    """A shuffle mask of eight lanes."""
+    return "<8 x i32> <" + ", ".join(f"i32 {first + n}" for n in range(8)) + ">"
+
+
 class Slow(Exception):  # noqa: N818 - not an error: the instruction is left to the step engine
     """Raised where an instruction form has no compiled version."""
 
@@ -137,11 +147,25 @@ def alike(a: Mask, b: Mask) -> bool:
     return a == b
 
 
+class MaskHost(Enum):
+    """How the processor that code is for keeps masks of vectors."""
+
+    REGISTERS = "registers"
+    """As bits, in registers of their own (AVX-512)."""
+    PACKED = "packed"
+    """As vectors with all bits of a lane set or none, which are packed with their signs (AVX2)."""
+    VECTORS = "vectors"
+    """As vectors, and nothing is known of how they become bits."""
+
+
 class Values:
     """IR operands of values and masks, in the form that a statement takes."""
 
-    def __init__(self, ir: Builder) -> None:
-        self.ir = ir
+    def __init__(self, ir: Builder, masks: MaskHost = MaskHost.REGISTERS) -> None:
+        """Args: masks: how the host keeps masks."""
+        self.ir, self.masks = ir, masks
+        self._words: dict[str, str] = {}
+        """Name of a mask's lanes -> name of the words, all bits or none, that it is made of."""
 
     def whole(self, a: Num, bits: int) -> str:
         """All lanes as a typed IR operand."""
@@ -220,8 +244,40 @@ class Values:
         if isinstance(a, int):
             return str(signed(a & FULL, 32))
         if not a.bits:
-            a.bits = self.ir.op(f"bitcast <32 x i1> {a.lanes} to i32")
+            a.bits = self.bits_of(a.lanes)
         return a.bits
+
+    def bits_of(self, lanes: str) -> str:
+        """The i32 of a <32 x i1>."""
+        if self.masks is not MaskHost.PACKED or not self.ir.is_near(lanes):
+            # From another block they come as bytes.
+            return self.ir.op(f"bitcast <32 x i1> {lanes} to i32")
+        op, words, half = self.ir.op, self.words_of(lanes), "<16 x i16>"
+        parts = [
+            f"<8 x i32> {op(f'shufflevector {_LANES}{words}, {_LANES}poison, {_eight(n)}')}"
+            for n in range(0, 32, 8)
+        ]
+        packs = [
+            f"{half} " + op(f"call {half} @llvm.x86.avx2.packssdw({parts[n]}, {parts[n + 1]})")
+            for n in (0, 2)
+        ]
+        packed = op(f"call <32 x i8> @llvm.x86.avx2.packsswb({packs[0]}, {packs[1]})")
+        # Packing goes on in each half of a vector: groups of four lanes lie in this order.
+        mixed = op(f"bitcast <32 x i8> {packed} to <8 x i32>")
+        order = "<8 x i32> <i32 0, i32 4, i32 1, i32 5, i32 2, i32 6, i32 3, i32 7>"
+        sorted_ = op(f"shufflevector <8 x i32> {mixed}, <8 x i32> poison, {order}")
+        signs = op(f"bitcast <8 x i32> {sorted_} to <32 x i8>")
+        return op(f"call i32 @llvm.x86.avx2.pmovmskb(<32 x i8> {signs})")
+
+    def words_of(self, lanes: str) -> str:
+        """The words of a <32 x i1>, all bits or none."""
+        return self._words.get(lanes) or self.ir.op(f"sext <32 x i1> {lanes} to {vector('i32')}")
+
+    def lanes_of_words(self, words: str) -> str:
+        """The <32 x i1> of words, all bits or none."""
+        lanes = self.ir.op(f"icmp slt {_LANES}{words}, zeroinitializer")
+        self._words[lanes] = words
+        return lanes
 
     def mask_lanes(self, a: Mask) -> str:
         """A mask as a <32 x i1> operand without its type."""
@@ -230,5 +286,21 @@ class Values:
                 return "splat (i1 true)" if a & FULL else "zeroinitializer"
             return "<" + ", ".join(f"i1 {a >> n & 1}" for n in range(32)) + ">"
         if not a.lanes:
-            a.lanes = self.ir.op(f"bitcast i32 {a.bits} to <32 x i1>")
+            a.lanes = self._lanes_of_bits(a.bits)
         return a.lanes
+
+    def _lanes_of_bits(self, bits: str) -> str:
+        """The <32 x i1> of an i32."""
+        if self.masks is MaskHost.REGISTERS:
+            return self.ir.op(f"bitcast i32 {bits} to <32 x i1>")
+        # Without mask registers that is taken apart bit by bit where a comparison is wanted.
+        own = self.ir.op(f"and {_LANES}{self.spread(bits, 32)}, {_OWN_BITS}")
+        return self.ir.op(f"icmp eq {_LANES}{own}, {_OWN_BITS}")
+
+    def mask_logic(self, what: str, left: str, right: str) -> str:
+        """A bitwise operation on two <32 x i1>."""
+        if self.masks is MaskHost.REGISTERS or not (left.startswith("%") and right.startswith("%")):
+            return self.ir.op(f"{what} <32 x i1> {left}, {right}")
+        # As words: LLVM would pack comparisons into bytes first.
+        one, two = self.words_of(left), self.words_of(right)
+        return self.lanes_of_words(self.ir.op(f"{what} {_LANES}{one}, {two}"))

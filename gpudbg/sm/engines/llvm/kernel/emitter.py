@@ -163,7 +163,7 @@ class Emitter:
         """Make the parts for blocks, edges and side exits."""
         listing = self.listing
         ir, cursor = Builder(), Cursor(listing.layout)
-        values = Values(ir)
+        values = Values(ir, options.masks)
         ints = Integers(ir, values)
         self.ir, self.cursor, self.values, self.ints = ir, cursor, values, ints
         self.runtime = RuntimeCalls(ir, values)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from gpudbg.dataclass import dataclass
 from gpudbg.sm.conditions import Condition
+from gpudbg.sm.engines.llvm.ir.values import MaskHost
 from gpudbg.sm.engines.llvm.kernel.special import COMPILED_SREGS
 from gpudbg.sm.selection import NO_TESTS, Tests
 
@@ -32,6 +33,7 @@ class EmitterOptions:
         rows: lanes of a row of threads, 32 where rows are longer; 0: rows end elsewhere.
         run: lanes, 16 or 32, that usually follow one another in memory.
         wide_vectors: the host has AVX-512.
+        masks: how the host keeps masks.
         start: how the host estimates 1/sqrt(x): a key of `reciprocals.STARTS`, or "".
         fixed: values of the special registers that do not change during the launch.
         conditions: of breakpoints, by pc.
@@ -49,6 +51,7 @@ class EmitterOptions:
     sregs: frozenset[int] = COMPILED_SREGS
     run: int = 16
     wide_vectors: bool = False
+    masks: MaskHost = MaskHost.REGISTERS
     start: str = "divide"
     fixed: Mapping[int, int] = field(default_factory=dict)
     conditions: Mapping[int, Condition] = field(default_factory=dict)

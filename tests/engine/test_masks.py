@@ -1,0 +1,72 @@
+"""Masks, and NaNs chosen by them, as code for each kind of host keeps them."""
+
+from __future__ import annotations
+
+import ctypes
+
+import numpy as np
+import pytest
+
+from gpudbg.sm.engines.llvm import build
+from gpudbg.sm.engines.llvm.ir.builder import Builder
+from gpudbg.sm.engines.llvm.ir.floats import NAN32, Floats
+from gpudbg.sm.engines.llvm.ir.integers import Integers
+from gpudbg.sm.engines.llvm.ir.values import MaskHost, Msk, Val, Values
+
+LANES = np.arange(32, dtype=np.uint32)
+HOSTS = [
+    host for host in MaskHost if host is not MaskHost.PACKED or "+avx2" in build.host().features
+]
+FLOATS = np.array(
+    [0, 1 << 31, 1, 0x80000001, 0x7F800000, 0xFF800000, 0x7F7FFFFF, 0xFF7FFFFF, 0x3F800000,
+     0x7F800001, 0xFF800001, 0x7FC00000, 0xFFC00000, 0x7FFFFFFF, 0xFFFFFFFF, 0xBF800000],
+    np.uint32,
+)  # fmt: skip
+
+
+def _called(builder: Builder, *rows: np.ndarray) -> None:
+    """Call what was built with pointers to rows, which are named %p0 and on."""
+    names = [f"ptr %p{n}" for n in range(len(rows))]
+    text = builder.close(f"define void @f({', '.join(names)})")
+    code = build.Code(build.object_of(text.replace("\n}", "\n  ret void\n}"), 1))
+    function = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * len(rows))(code.address("f"))
+    function(*(row.ctypes.data for row in rows))
+
+
+@pytest.mark.parametrize("host", HOSTS)
+@pytest.mark.parametrize("far", [False, True])
+def test_masks_are_what_their_lanes_are(host: MaskHost, far: bool) -> None:
+    rng = np.random.default_rng(5)
+    given = rng.integers(0, 2, (2, 32), np.uint32)
+    word = np.array([int(rng.integers(0, 1 << 32))], np.uint32)
+    ir = Builder()
+    values = Values(ir, host)
+    ints = Integers(ir, values)
+    a, b = (ints.eq(Val(32, ir.get("<32 x i32>", f"%p{n}", 0, 4)), 1) for n in (0, 1))
+    c = Msk(bits=ir.get("i32", "%p2"))
+    if far:
+        ir.br("on")
+        ir.label("on")
+    made = [ints.mand(a, b), ints.mor(b, c), ints.mxor(a, c), ints.mnot(ints.mand(c, a)), c, a]
+    for n, mask in enumerate(made):
+        ir.put("i32", values.mask_bits(mask), "%p3", 4 * n)
+        chosen = ints.select(mask, 7, 9)
+        ir.put("<32 x i32>", values.bare(chosen, 32), "%p4", 128 * n, 4)
+    bits, lanes = np.zeros(len(made), np.uint32), np.zeros((len(made), 32), np.uint32)
+    _called(ir, given[0], given[1], word, bits, lanes)
+    x, y, z = given[0] == 1, given[1] == 1, word >> LANES & 1 == 1
+    for n, expected in enumerate((x & y, y | z, x ^ z, ~(z & x), z, x)):
+        assert (bits[n] >> LANES & 1 == expected).all()
+        assert (lanes[n] == np.where(expected, 7, 9)).all()
+
+
+@pytest.mark.parametrize("host", HOSTS)
+def test_nans_become_the_canonical_one(host: MaskHost) -> None:
+    ir = Builder()
+    values = Values(ir, host)
+    floats = Floats(ir, values, Integers(ir, values), None)  # type: ignore[arg-type]
+    result = floats.canonical(ir.get("<32 x float>", "%p0", 0, 4))
+    ir.put("<32 x i32>", values.bare(result, 32), "%p1", 0, 4)
+    given, out = np.resize(FLOATS, 32), np.zeros(32, np.uint32)
+    _called(ir, given, out)
+    assert (out == np.where(given & NAN32 > 0x7F800000, NAN32, given)).all()
