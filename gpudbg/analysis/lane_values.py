@@ -13,6 +13,7 @@ one machine for all instruction sets.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple, NoReturn, TypeVar
@@ -120,10 +121,19 @@ class Truth(NamedTuple):
     given: bool = False
 
 
+class _Varying:
+    """What an operation answers of a value, or mask, of which nothing is known.
+
+    Not None, by which semantics functions mean that there is no operand: no carry, no second
+    predicate.
+    """
+
+
+VARYING = _Varying()
 _Key = TypeVar("_Key", int, str)
 _Element = TypeVar("_Element", ValueShape, Truth)
-Value = ValueShape | int | None
-Mask = Truth | int | None
+Value = ValueShape | int | _Varying | None
+Mask = Truth | int | _Varying | None
 SAME = ValueShape(1, ZEROS)
 
 
@@ -135,13 +145,15 @@ def of_numbers(numbers: Sequence[int]) -> ValueShape | None:
 
 def shape(value: Value, bits: int = 32) -> ValueShape | None:
     """A value as a shape."""
-    return ValueShape(1, ZEROS, (value & (1 << bits) - 1,)) if isinstance(value, int) else value
+    if isinstance(value, int):
+        return ValueShape(1, ZEROS, (value & (1 << bits) - 1,))
+    return None if isinstance(value, _Varying) else value
 
 
 def truth(mask: Mask) -> Truth | None:
     """A mask as rows."""
     if not isinstance(mask, int):
-        return mask
+        return None if isinstance(mask, _Varying) else mask
     return Truth(1, bool(mask & FULL)) if mask & FULL in (0, FULL) else None
 
 
@@ -267,9 +279,9 @@ class ShapeMachine:
 
         def apply(*operands: Any, **named: Any) -> Any:
             result = self._of_rows(operands)
-            if name in _MASKS and result is not None:
-                return Truth(result.rows, None, result.given)
-            return result
+            if result is None:
+                return VARYING
+            return Truth(result.rows, None, result.given) if name in _MASKS else result
 
         return apply
 
@@ -371,8 +383,7 @@ class ShapeMachine:
     const_pair = const
 
     def const_load(self, bank: Value, offset: Value, size: int, signed: bool) -> list[Value]:
-        found = self._of_rows((bank, offset))
-        return [found] * max(1, size // 4)
+        return [self._of_rows((bank, offset)) or VARYING] * max(1, size // 4)
 
     def sreg(self, index: int) -> Value:
         if index in _LANE_MASKS:
@@ -631,7 +642,7 @@ class ShapeMachine:
     # ---- memory and control ----------------------------------------------------------------
 
     def load(self, space: str, address: Value, size: int, signed: bool) -> list[Value]:
-        return [None] * max(1, size // 4)
+        return [VARYING] * max(1, size // 4)
 
     def atomic(self, *operands: Any, **named: Any) -> Value:
         return None
@@ -640,7 +651,7 @@ class ShapeMachine:
         return None
 
     def barrier_result(self) -> tuple[Value, Mask]:
-        return None, None
+        return VARYING, VARYING
 
     def _nothing(self, *operands: Any, **named: Any) -> None:
         """Control, stores: they change no register."""
@@ -666,6 +677,24 @@ class ShapeMachine:
         yield
         self.guard = kept
 
+
+def _answering(operation: Callable[..., Any]) -> Callable[..., Any]:
+    """An operation of the machine that answers `VARYING` where nothing is known."""
+
+    @functools.wraps(operation)
+    def answer(machine: ShapeMachine, *operands: Any, **named: Any) -> Any:
+        found = operation(machine, *operands, **named)
+        return VARYING if found is None else found
+
+    return answer
+
+
+for _name in (
+    "reg reg_pair ureg ureg_pair pred upred cc_read sreg sreg_coupled lane_id lanes active mand "
+    "mor mxor mnot mselect from_mask add sub mul and_ not_ shl shr sar wshr wsar select wselect eq "
+    "ult slt weq wult wslt bit wide zext sext lo hi wadd wsub wmul wshl lane_read atomic in_window"
+).split():
+    setattr(ShapeMachine, _name, _answering(vars(ShapeMachine)[_name]))
 
 _PURE = frozenset(
     "or_ xor popc clz brev wand wor wxor wnot fadd fmul ffma ftz flt feq fnan fround mufu dadd "

@@ -67,6 +67,17 @@ BLOCKS = (
 )
 
 
+def random_block(rng: random.Random, most: int) -> tuple[int, int, int]:
+    """A block of any shape, of at most so many threads: rows of warps, odd ones, thin ones."""
+    if rng.random() < 0.4:
+        return rng.choice([b for b in BLOCKS if b[0] * b[1] * b[2] <= most])
+    width = rng.choice((1, 2, 3, 4, 5, 8, 8, 12, 16, 16, 17, 24, 31, 32, 33, 48, 64, 65, most))
+    width = min(width, most)
+    height = rng.randint(1, max(1, min(most // width, 40)))
+    depth = rng.randint(1, max(1, min(most // (width * height), 64)))
+    return rng.choice(((width, height, depth), (width, depth, height), (width, height, 1)))
+
+
 def specials() -> npt.NDArray[np.uint32]:
     """Words of doubles, singles and halves that are special: NaNs of both signs, quiet and
     signalling, with payloads; infinities, subnormals, zeros, limits; odd integers."""

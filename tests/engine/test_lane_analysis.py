@@ -4,99 +4,49 @@ kernels, on the step engine."""
 from __future__ import annotations
 
 import random
-from typing import Any
+from collections import Counter
 
 import pytest
 
 import gpudbg
-from gpudbg.analysis import lane_analysis, lane_values
-from gpudbg.analysis.lane_analysis import LaneAnalysis
-from gpudbg.architectures import is_wide
+from gpudbg.analysis import lane_values
 from gpudbg.assembler import assemble_file
-from gpudbg.errors import GpudbgError
-from gpudbg.sm import record as rec
 from gpudbg.sm.lane_patterns import LANE_IDS, ZEROS, normal, thread_offsets
 from tests import kernel_cases as kc
-from tests.engine import fuzz_random, machines, random_modern
-from tests.engine.random_programs import make, source
+from tests.engine import fuzz_lanes, machines
 from tests.variants import number
 
-
-def _analysis(session: Any) -> LaneAnalysis:
-    symbols = session.symbols
-    block = session.grid.launched.config.block
-    found = lane_analysis.of_kernel(symbols.program, symbols.image, symbols.kernel, block)
-    assert found is not None
-    return found
-
-
-def _start(session: Any) -> int:
-    symbols = session.symbols
-    place = next(p for p in symbols.image.placements if p.section == symbols.kernel.section)
-    return int(place.address)
-
-
-def wrong_claims(session: Any, known: LaneAnalysis, start: int) -> tuple[int, str]:
-    """(Claims that were looked at, the first wrong one or "") of all warps where they stand."""
-    count = 0
-    for warp in session.grid.warps():
-        if warp.words[rec.STATUS] == rec.DONE or not warp.active:
-            continue
-        for index, shape in known.claims(warp.pc - start).items():
-            if shape.given or index >= len(warp.R):
-                continue
-            count += 1
-            if not shape.holds(warp.R[index].tolist(), warp.active):
-                text = f"R{index} is not {shape.words()} at {warp.pc - start:#x}"
-                return count, f"{text} in {warp.active:#x}: {warp.R[index].tolist()}"
-    return count, ""
-
-
-def walk(session: Any, stops: int, rng: random.Random, most: int = 40) -> tuple[int, str]:
-    """The same at random stops on the way."""
-    known, start = _analysis(session), _start(session)
-    total = 0
-    for _ in range(stops):
-        try:
-            stop = session.run(max_instructions=rng.randrange(1, most))
-        except GpudbgError:
-            break
-        count, wrong = wrong_claims(session, known, start)
-        total += count
-        if wrong:
-            return total, wrong
-        if stop.kind != "limit":
-            break
-    return total, ""
-
-
-PROGRAMS = [("sm_50", range(16)), ("sm_80", range(number(6, 12)))]
+PROGRAMS = [(arch, range(number(few, 40))) for arch, few in (("sm_50", 5), ("sm_80", 3))]
+PROGRAMS += [(arch, range(number(1, 20))) for arch in ("sm_61", "sm_120")]
 
 
 @pytest.mark.parametrize(("arch", "seeds"), PROGRAMS)
 def test_claims_hold_in_random_programs(arch: str, seeds: range) -> None:
-    total = 0
-    maker = random_modern.make if is_wide(arch) else make
-    for seed in seeds:
-        program = maker(seed, arch)
-        cubin = assemble_file(source([program], arch), path="r.sass").cubin()
-        session = fuzz_random.launched(cubin, program, "step", seed)
-        count, wrong = walk(session, 12, random.Random(seed))
-        assert not wrong, f"{arch} {seed}: {wrong}"
-        total += count
-    assert total > number(4, 20)
+    counts: Counter[str] = Counter()
+    seed, wrong = fuzz_lanes.campaign(seeds, arch, counts, stops=number(20, 60))
+    assert not wrong, f"{arch} {seed}: {wrong}"
+    assert counts.total() > 20 * len(seeds), counts
+
+
+@pytest.mark.full(instead="test_claims_hold_in_random_programs")
+@pytest.mark.parametrize("arch", ["sm_50", "sm_80"])
+def test_claims_hold_in_programs_of_any_instructions(arch: str) -> None:
+    counts: Counter[str] = Counter()
+    seed, wrong = fuzz_lanes.campaign(range(16), arch, counts, anything=True)
+    assert not wrong, f"{arch} {seed}: {wrong}"
+    assert counts.total() > 20, counts
 
 
 CASES = kc.cases("sm_50")[::9] + kc.cases("sm_80")[::12]
 
 
 def test_claims_hold_in_kernels() -> None:
-    total = 0
+    counts: Counter[str] = Counter()
     for case in CASES:
-        count, wrong = walk(machines.launch(case, "step"), 8, random.Random(case.id))
+        session = machines.launch(case, "step")
+        wrong = fuzz_lanes.walk(session, 8, random.Random(case.id), counts)
         assert not wrong, f"{case.id}: {wrong}"
-        total += count
-    assert total > 20 * len(CASES)
+    assert counts.total() > 20 * len(CASES)
 
 
 PROGRAM = """
@@ -127,7 +77,7 @@ MEET:
 def test_shapes_of_a_program() -> None:
     program = gpudbg.load(assemble_file(PROGRAM, path="p.sass").cubin(), engine="step")
     session = program.launch(grid=(1, 1), block=(16, 4), args=[0])
-    known = _analysis(session)
+    known = fuzz_lanes.analysis(session)
     words = {}
     for offset in known.flow.instructions:
         for index, shape in known.results(offset).items():
@@ -145,6 +95,31 @@ def test_shapes_of_a_program() -> None:
     found = next(iter(known.divergent.values()))
     assert found.predicate == "P0"
     assert known.flow.instructions[found.setter or 0].op == "ISETP"  # type: ignore[union-attr]
+
+
+CARRIES = """
+.arch sm_50
+.kernel carries
+.param out 8
+    S2R R0, SR_TID.X ;
+    MOV R4, c[0x0][0x140] ;
+    MOV R5, c[0x0][0x144] ;
+    LDG.E R2, [R4] ;
+    ISETP.GT.AND P1, PT, R4, 0x3, PT ;
+    IADD RZ.CC, R2, 0x1 ;
+    IADD.X R1, R0, RZ ;
+    ISETP.GT.AND P0, P1, R2, 0x3, PT ;
+    EXIT ;
+"""
+
+
+def test_a_carry_and_a_second_predicate_of_loaded_words_vary() -> None:
+    program = gpudbg.load(assemble_file(CARRIES, path="c.sass").cubin(), engine="step")
+    known = fuzz_lanes.analysis(program.launch(grid=1, block=32, args=[0]))
+    ops = {insn.op: at for at, insn in known.flow.instructions.items() if insn is not None}
+    assert 1 in known.before[ops["IADD"]].preds
+    assert known.results(ops["IADD"]) == {1: None}
+    assert 1 not in known.before[ops["EXIT"]].preds
 
 
 def test_patterns() -> None:
