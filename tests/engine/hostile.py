@@ -391,7 +391,11 @@ class Batch:
             ):  # fmt: skip
                 apart = guards.address_of(store.marked()) - guards.address_of(store._padded)
                 env[offset // 8] = apart
+            # The descriptor of a block that nothing is asked of but its number.
+            self._cta = np.zeros(8, np.int64)
         words = warp.record.view(np.int64)
+        if self.marking:
+            words[layout.CTA_POINTER // 8] = guards.address_of(self._cta)
         words[layout.SHARED_POINTER // 8] = guards.address_of(bench.cta.shared.data)
         words[layout.LOCAL_POINTER // 8] = guards.address_of(local.words)
         self._call = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p)
@@ -463,7 +467,9 @@ class Batch:
         each, warp = self.sequences[n], self.bench.warp
         fill = np.random.default_rng(seed)
         for store in self._stores:
-            store.marked()[:] = 0
+            store.marked()[:] = 0xFF if store is self.bench.cta.shared and seed % 4 == 3 else 0
+        env = self._kept[0].view(np.int64)
+        env[layout.MARKED // 8] = env[layout.MARKING // 8] = -1
         spaces = [a.words for a in self.memory] + [self.bench.cta.shared.words, warp.local.words]
         for words in (*spaces, *(store.words for store in self.bench.banks.values()), warp.R):
             words[...] = fill.integers(0, 1 << 32, words.shape, np.uint32)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from gpudbg.sm.asynchronous import mbarrier
 from gpudbg.sm.engines.llvm import layout
 from gpudbg.sm.engines.llvm.ir.builder import Builder, signed
 from gpudbg.sm.engines.llvm.ir.floats import NAN64
-from gpudbg.sm.engines.llvm.ir.typed import Int
+from gpudbg.sm.engines.llvm.ir.typed import Int, TypedPointer, Variable
 from gpudbg.sm.engines.llvm.ir.values import Val
 from gpudbg.sm.engines.llvm.runtime.apart import Results, apart_function, called_apart
 from gpudbg.sm.engines.llvm.runtime.body import (
@@ -16,6 +18,7 @@ from gpudbg.sm.engines.llvm.runtime.body import (
     arguments,
     nothing_to_do,
 )
+from gpudbg.sm.residency import arena
 
 
 def _updated(b: Body, op: str, kind: str, old: str, given: str, other: str) -> str:
@@ -265,7 +268,7 @@ def _atomic(space: str, what: str, bits: int, threads: bool) -> str:
 
 def sum_functions() -> list[str]:
     """Functions for ADD to shared memory without a result."""
-    return [_sum(kind) for kind in layout.SUMS]
+    return [*(_sum(kind) for kind in layout.SUMS), _marks_of_sums()]
 
 
 def _sum(kind: str) -> str:
@@ -298,3 +301,41 @@ def _sum(kind: str) -> str:
     b.ir.line("unreachable")
     name = layout.symbol(f"sum.shared.{kind}")
     return b.close(f"define i1 @{name}({arguments('shared')}, ptr %d0)")
+
+
+_STEP: Final = 32
+"""Bytes of marks that are looked at together."""
+
+
+def _marks_of_sums() -> str:
+    """Emit: mark words of shared memory at 32 checked offsets; if that makes all of it marked, as
+    far as is known, write so (`layout.MARKED`)."""
+    ir = Builder()
+    env, warp = TypedPointer(ir, "%env"), TypedPointer(ir, "%rec")
+    marks = warp.follow(layout.SHARED_POINTER).at(env.load(64, layout.SHARED_MARKS))
+    for lane in range(32):
+        offset = Int(ir, 32, ir.get("i32", "%places", 4 * lane))
+        marks.at(offset.zext(64)).store(32, -1)
+    number = warp.follow(layout.CTA_POINTER).load(64, arena.NUMBER)
+    size = env.load(64, layout.SHARED_BYTES)
+    with ir.returning(str((size < _STEP).ref)):
+        ir.line("ret void")
+    went_on = env.load(64, layout.MARKING).equals(number)
+    at = Variable(ir, 64, went_on.select(env.load(64, layout.MARKED_TO), 0))
+    with ir.loop():
+        here = at.get()
+        with ir.returning(str((here >= size).ref)):
+            env.store(64, number, layout.MARKED)
+            ir.line("ret void")
+        last = size - _STEP
+        # The last step may begin before the one before it has ended.
+        place = marks.at((here > last).select(last, here))
+        known = ir.op(f"load i{8 * _STEP}, ptr {place.ref}, align 1")
+        with ir.returning(ir.op(f"icmp ne i{8 * _STEP} {known}, -1")):
+            env.store(64, number, layout.MARKING)
+            env.store(64, here, layout.MARKED_TO)
+            ir.line("ret void")
+        at.set(here + _STEP)
+    ir.line("unreachable")
+    name = layout.symbol("mark.sums")
+    return ir.close(f"define void @{name}(ptr %env, ptr %rec, ptr %places)")

@@ -71,6 +71,12 @@ SHARED_MARKS: Final = 0x270
 0: the code marks nothing."""
 LOCAL_MARKS: Final = 0x278
 """i64: bytes from a warp's local memory to its marks; 0: the code marks nothing."""
+MARKED: Final = 0x2D0
+"""i64: number of a CTA all of whose shared memory is marked, -1: none is known to be.  Beside it
+`MARKING`: that of one whose first `MARKED_TO` bytes are.  They are known during one call of the
+grid loop, for between calls others may take marks away."""
+MARKING: Final = 0x2D8
+MARKED_TO: Final = 0x2E0
 FUNCTIONS: Final = 0x400
 SCRATCH: Final = 0x1800
 ROW: Final = 256
@@ -319,7 +325,7 @@ def _names() -> list[str]:
         names += [f"load.const.{size}"] + ([f"load.const.{size}s"] if size < 4 else [])
     for space in ("global", "shared", "cluster", "ranked", "generic"):
         names += [f"atomic.{space}.{what}" for what in atomics_on(space)]
-    names += [f"sum.shared.{kind}" for kind in SUMS]
+    names += [f"sum.shared.{kind}" for kind in SUMS] + ["mark.sums"]
     names += ["mbarriers.note", "tensor.load", "tensor.store"]
     names += [f"bulk.{how}" for how in ("from_global", "from_shared", "to_global")]
     return names + list(OUTLINED)

@@ -38,6 +38,7 @@ _STOP, _LIMIT = layout.STOP // 8, _AT["limit"]
 _TOTAL, _FINISHED, _BEFORE = _AT["total"], _AT["finished"], _AT["before"]
 _POSITION, _STAY, _CURRENT = _AT["position"], _AT["stay"], _AT["current"]
 _POLLS = _AT["polls"]
+_MARKED, _MARKING = layout.MARKED // 8, layout.MARKING // 8
 _IDLE_TURNS = _AT["idle"]
 
 
@@ -269,6 +270,7 @@ class Worker:
         """Write the counts, before a call that runs up to about `limit` instructions."""
         self._sites_used = True
         self._fields[_LIMIT] = limit
+        self._fields[_MARKED] = self._fields[_MARKING] = -1
         issued, before = self._issued, self._before
         for n, sm in enumerate(self.launched.sms):
             issued[n] = before[n] = sm.issued

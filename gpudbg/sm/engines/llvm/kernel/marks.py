@@ -49,6 +49,11 @@ class Marks:
         """Set the distance to the marks of the next store (`of_site`)."""
         self._apart, self._maybe = apart, True
 
+    @property
+    def wanted(self) -> bool:
+        """Whether the present access to shared or local memory is marked."""
+        return bool(self._apart)
+
     @contextmanager
     def beside(self, place: str) -> Iterator[str]:
         """The marks of a place; "" where none are written.  An allocation may have none: what

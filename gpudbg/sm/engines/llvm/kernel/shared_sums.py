@@ -11,6 +11,7 @@ from gpudbg.sm.engines.llvm.kernel.addresses import LANES32, Addresses
 from gpudbg.sm.engines.llvm.kernel.cursor import Cursor
 from gpudbg.sm.engines.llvm.kernel.library_access import LibraryAccess
 from gpudbg.sm.engines.llvm.kernel.runtime_calls import RuntimeCalls
+from gpudbg.sm.residency import arena
 
 
 class SharedSums:
@@ -55,9 +56,8 @@ class SharedSums:
                 cell = ir.at(base, offset)
                 add = ir.op(f"trunc i64 {given[n]} to i32") if given else number
                 ir.put("i32", ir.op(f"add i32 {ir.get('i32', cell)}, {add}"), cell)
-                with self.library.marks.beside(cell) as marks:
-                    if marks:
-                        ir.put("i32", -1, marks)
+        if self.library.marks.wanted:
+            self._mark(places, done)
         ir.br(done)
         ir.label(slow)
         tail = f", ptr {row or self.runtime.row_of(data, 32)}"
@@ -65,6 +65,18 @@ class SharedSums:
         ir.br(done)
         ir.label(done)
         return True
+
+    def _mark(self, places: str, done: str) -> None:
+        """Emit the marks of words at offsets, unless the whole shared memory is marked: most code
+        sets what it adds to to 0 first, and a mark for each lane takes as long as its sum."""
+        ir = self.ir
+        self.library.marks.noted = True
+        number = ir.get("i64", ir.get("ptr", "%rec", layout.CTA_POINTER), arena.NUMBER)
+        marked, some = ir.get("i64", "%env", layout.MARKED), ir.fresh("some")
+        ir.choose(ir.op(f"icmp eq i64 {marked}, {number}"), done, some, LIKELY)
+        ir.label(some)
+        function = self.runtime.function("mark.sums")
+        ir.line(f"call void {function}(ptr %env, ptr %rec, ptr {places})")
 
     def _two_words(self, row: str, lane: int) -> tuple[str, str]:
         """Words of a row for a lane and the next one, as i64."""
