@@ -112,6 +112,9 @@ fuzz: $(STAMP)
 	$(BIN)/python -m tests.engine.fuzz_random --count 1000 --start 200000 --floats --plain
 	$(BIN)/python -m tests.engine.fuzz_random --count 1000 --start 300000 --traced
 	$(BIN)/python -m tests.engine.fuzz_random --count 3000 --start 400000 --arch sm_75 sm_80 sm_89 sm_90 sm_120
+	$(BIN)/python -m tests.engine.fuzz_random --count 2000 --start 700000 --shapes
+	$(BIN)/python -m tests.engine.fuzz_random --count 2000 --start 900000 --shapes --lanes --arch sm_50 sm_61 sm_75 sm_80 sm_90 sm_120
+	$(BIN)/python -m tests.engine.fuzz_random --count 600 --start 800000 --shapes --arch sm_75 sm_80 sm_90 sm_120
 	$(BIN)/python -m tests.engine.fuzz_random --count 400 --start 500000 --stops --arch sm_50 sm_75 sm_80 sm_90 sm_120
 	$(BIN)/python -m tests.engine.fuzz_random --count 400 --start 600000 --watched --arch sm_50 sm_61 sm_75 sm_80 sm_90 sm_120
 	$(BIN)/python -m tests.engine.fuzz_watch --rounds 8
@@ -131,6 +134,7 @@ bench: $(STAMP)
 	$(BIN)/python tests/bench/startup.py
 	$(BIN)/python tests/bench/steps.py
 	$(BIN)/python tests/bench/bench.py
+	$(BIN)/python tests/bench/bench.py --suite wide --json build/bench/wide.json
 	$(BIN)/python tests/bench/modern.py
 	$(BIN)/python tests/bench/checks.py
 	$(BIN)/python tests/bench/disassembly.py

@@ -1,7 +1,8 @@
 """Random programs on both engines, compared to the bit: `make fuzz` runs ten thousand.
 
     python -m tests.engine.fuzz_random [--count 10000] [--start 0] [--seconds S] [--processes 2]
-        [--arch sm_50 ...] [--floats] [--plain | --level x86-64-v3] [--traced | --stops | --watched]
+        [--arch sm_50 ...] [--floats | --lanes] [--shapes] [--plain | --level x86-64-v3]
+        [--traced | --stops | --watched]
 
 Each program runs on the step engine and on the run engine; how it ends (the error, its pc, address
 and lanes) and the whole state must be equal: registers, predicates, flags, stacks, memory of all
@@ -11,6 +12,9 @@ that one rule for NaNs, signs, rounding, flushing and saturation.
 
 `--arch sm_75 sm_80 sm_89 sm_90 sm_120` makes programs of 128-bit instructions, which the
 scalar models do not know.
+
+With `--shapes` blocks have any shape (17x3, 5x7x2, 1x1x64), of up to 1,024 threads; with `--lanes`
+programs compute with what lanes have in common (`lane_programs`).
 
 With `--watched` random watchpoints are set, and the engines must stop alike at each of them
 (`watched_programs`).
@@ -23,11 +27,13 @@ A difference prints the program; `--start N --count 1 --arch A` runs one again.
 from __future__ import annotations
 
 import argparse
+import math
 import multiprocessing
 import random
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import gpudbg
@@ -36,7 +42,7 @@ from gpudbg.assembler import assemble_file
 from gpudbg.errors import GpudbgError
 from gpudbg.isa.spa5.decode import decode
 from gpudbg.sm.engines.llvm import build
-from tests.engine import machines, random_modern, watched_programs
+from tests.engine import lane_programs, machines, random_modern, watched_programs
 from tests.engine.random_programs import (
     ARCHS,
     FLOATING,
@@ -45,6 +51,7 @@ from tests.engine.random_programs import (
     begin,
     data_of,
     make,
+    random_block,
     source,
 )
 from tests.levels import LEVELS, stand_for
@@ -54,7 +61,9 @@ from tests.semantics.model_fp import MODELS
 
 BATCH = 20
 MOST = 1000
-"""Instructions after which a program is left."""
+"""Instructions after which a program is left; of many warps, as many of each as `MOST_EACH`."""
+MOST_EACH = 80
+REGISTER_FILE = 1 << 16
 STOPS = 8
 """Stops on the way of a program that is stopped at random."""
 Comparison = Callable[[bytes, RandomProgram, int], tuple[str, str]]
@@ -75,6 +84,11 @@ def launched(cubin: bytes, program: RandomProgram, engine: str, seed: int) -> An
     return session
 
 
+def limit(program: RandomProgram) -> int:
+    """Instructions after which a program is left."""
+    return max(MOST, MOST_EACH * program.grid * -(-math.prod(program.block) // 32))
+
+
 def outcome(session: Any, most: int = MOST) -> tuple[Any, ...]:
     """How a run ends."""
     try:
@@ -88,7 +102,7 @@ def outcome(session: Any, most: int = MOST) -> tuple[Any, ...]:
 def compare(cubin: bytes, program: RandomProgram, seed: int) -> tuple[str, str]:
     """The kind of end, and what differs between the engines, or ""."""
     step, run = (launched(cubin, program, engine, seed) for engine in ("step", "run"))
-    ends = outcome(step), outcome(run)
+    ends = outcome(step, limit(program)), outcome(run, limit(program))
     if ends[0] != ends[1]:
         return ends[0][0], f"step ends as {ends[0]}, run as {ends[1]}"
     states = machines.grid_state(step.grid), machines.grid_state(run.grid)
@@ -99,8 +113,8 @@ def compare_stops(cubin: bytes, program: RandomProgram, seed: int) -> tuple[str,
     """As `compare`, with both stopped at the same random counts of instructions on the way."""
     step, run = (launched(cubin, program, engine, seed) for engine in ("step", "run"))
     rng = random.Random(seed)
-    points = sorted(rng.sample(range(1, MOST), STOPS))
-    for point in [*points, MOST]:
+    points = sorted(rng.sample(range(1, limit(program)), STOPS))
+    for point in [*points, limit(program)]:
         most = point - step.grid.total
         if most <= 0:
             continue
@@ -233,46 +247,84 @@ def kind_of(seed: int, floats: bool) -> tuple[Sequence[str] | None, bool]:
     return (None, True) if seed % 4 < 3 else (FLOATING, True)
 
 
+def shaped(program: RandomProgram, arch: str, seed: int) -> RandomProgram:
+    """A program with a block of any shape that an SM has registers for."""
+    registers = random_modern.REGISTERS + 1 if is_wide(arch) else 64
+    rng = random.Random(f"block/{arch}/{seed}")
+    most = rng.choice((96, 96, min(1024, REGISTER_FILE // registers)))
+    return replace(program, block=random_block(rng, most))
+
+
 def campaign(
-    seeds: Sequence[int], arch: str, floats: bool = False, way: Comparison | None = None
+    seeds: Sequence[int],
+    arch: str,
+    floats: bool = False,
+    way: Comparison | None = None,
+    shapes: bool = False,
+    lanes: bool = False,
 ) -> Iterator[tuple[int, str, str]]:
     """(seed, kind of end, difference) of each program, compared at its end or in another way."""
     for start in range(0, len(seeds), BATCH):
         part = seeds[start : start + BATCH]
         made = random_modern.make if is_wide(arch) else make
-        texts = [made(seed, arch, *kind_of(seed, floats)) for seed in part]
+        if lanes:
+            texts = [lane_programs.make(seed, arch) for seed in part]
+        else:
+            texts = [made(seed, arch, *kind_of(seed, floats)) for seed in part]
+        if shapes:
+            named = zip(texts, part, strict=True)
+            texts = [shaped(text, arch, seed) for text, seed in named]
         cubin = assemble_file(source(texts, arch), path="random.sass").cubin()
         for seed, program in zip(part, texts, strict=True):
             end, found = (way or compare)(cubin, program, seed)
             straight = not kind_of(seed, floats)[1] and end == "limit"
+            straight = straight and not (shapes or lanes)
             if not found and straight and not is_wide(arch):
                 found = by_rule(cubin, program, seed, arch)
             if found:
-                found += "\n" + program.text
+                found = f"block {program.block}: {found}\n{program.text}"
             yield seed, end, found
 
 
-def _share(
-    job: tuple[list[int], str, bool, bool, str, Comparison, float],
-) -> tuple[dict[str, int], int]:
-    """Programs of one process: ends by kind, how many differ."""
-    seeds, arch, floats, plain, level, way, until = job
-    if level:
-        stand_for(level)
-    if plain:
+@dataclass(frozen=True, slots=True)
+class _Job:
+    """Programs of one process.
+
+    Attributes:
+        level: of the host, "" for this one.
+        until: when it ends, by the monotonic clock.
+    """
+
+    seeds: list[int]
+    arch: str
+    floats: bool
+    plain: bool
+    level: str
+    shapes: bool
+    lanes: bool
+    way: Comparison
+    until: float
+
+
+def _share(job: _Job) -> tuple[dict[str, int], int]:
+    """(Ends by kind, how many programs differ)."""
+    if job.level:
+        stand_for(job.level)
+    if job.plain:
         build.BuildHost.wide_vectors = False  # type: ignore[assignment,method-assign]
-    if way is compare_watched:
+    if job.way is compare_watched:
         watched_programs.compile_quickly()
     kinds: dict[str, int] = {}
     wrong = 0
-    if time.monotonic() > until:
+    if time.monotonic() > job.until:
         return kinds, wrong
-    for seed, end, found in campaign(seeds, arch, floats, way):
+    made = campaign(job.seeds, job.arch, job.floats, job.way, job.shapes, job.lanes)
+    for seed, end, found in made:
         kinds[end] = kinds.get(end, 0) + 1
         if found:
             wrong += 1
-            print(f"{arch} seed {seed}: {found}\n", flush=True)
-        if time.monotonic() > until:
+            print(f"{job.arch} seed {seed}: {found}\n", flush=True)
+        if time.monotonic() > job.until:
             break
     return kinds, wrong
 
@@ -289,6 +341,8 @@ def main() -> int:
     older = parser.add_mutually_exclusive_group()
     older.add_argument("--plain", action="store_true", help="as on hosts without AVX-512")
     older.add_argument("--level", choices=tuple(LEVELS), default="", help="as on hosts of a level")
+    parser.add_argument("--shapes", action="store_true", help="blocks of any shape")
+    parser.add_argument("--lanes", action="store_true", help="programs of index arithmetic")
     how = parser.add_mutually_exclusive_group()
     how.add_argument("--traced", action="store_true", help="with accesses traced")
     how.add_argument("--stops", action="store_true", help="stopped at random on the way")
@@ -303,7 +357,9 @@ def main() -> int:
             range(options.start + first, options.start + min(first + 5 * BATCH, options.count))
         )
         arch = options.arch[first // (5 * BATCH) % len(options.arch)]
-        jobs.append((part, arch, options.floats, options.plain, options.level, way, until))
+        host = options.plain, options.level
+        made = options.shapes, options.lanes
+        jobs.append(_Job(part, arch, options.floats, *host, *made, way, until))
     kinds: dict[str, int] = {}
     wrong = 0
     # A fresh process now and then: compiled code is never given back.

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 
@@ -43,3 +44,18 @@ def test_plain_c_computes_it(name: str) -> None:
     if shutil.which("gcc") is None:
         pytest.skip("there is no gcc")
     assert cell("native", name)["correct"]
+
+
+def test_a_plot_has_every_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(BENCH))
+    import scaling
+
+    found = {
+        name: scaling.Scaled([(1000, 1e-4), (9000, 2e-4), (200_000 + n, 1e-3)], n % 32 + 1)
+        for n, name in enumerate(NAMES)
+    }
+    drawn = ElementTree.fromstring(scaling.plot_wide(found))
+    words = [element.text or "" for element in drawn.iter() if element.tag.endswith("text")]
+    for name in NAMES:
+        assert sum(word.startswith(name) for word in words) >= 2, name
+    assert words.count("1 ms") == len(NAMES)
