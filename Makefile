@@ -126,6 +126,11 @@ fuzz: $(STAMP)
 	$(BIN)/python -m tests.engine.hostile --cases 12 --seed 3 --host x86-64-v3
 	$(BIN)/python -m tests.engine.hostile --cases 12 --seed 4 --host x86-64-v2
 	$(BIN)/python -m tests.engine.hostile --cases 12 --seed 5 --host x86-64 --at-begin
+	$(BIN)/python -m tests.engine.hostile_affine --count 200
+	$(BIN)/python -m tests.engine.hostile_affine --count 100 --seed 2 --at-begin
+	$(BIN)/python -m tests.engine.hostile_affine --count 100 --seed 3 --host x86-64-v3
+	$(BIN)/python -m tests.engine.hostile_affine --count 100 --seed 4 --host x86-64-v2
+	$(BIN)/python -m tests.engine.hostile_affine --count 50 --seed 5 --host x86-64 --at-begin
 	$(BIN)/python -m tests.engine.hostile_modern --count 60
 	$(BIN)/python -m tests.engine.hostile_rows --count 100000
 	$(BIN)/python -m tests.engine.hostile_modern --count 30 --seed 2 --at-begin

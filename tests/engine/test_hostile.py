@@ -68,6 +68,17 @@ def test_hostile_addresses_of_later_sets() -> None:
     assert [sum(row["ended"].values()) for row in rows] == [number(2, 4)]
 
 
+@pytest.mark.parametrize("host", ["", "x86-64-v3", "x86-64-v2"] if full() else ["x86-64-v3"])
+def test_hostile_addresses_of_threads(host: str) -> None:
+    """Addresses that code computes from threads; `make fuzz` runs thousands, on all hosts."""
+    archs = ("sm_50", "sm_61", "sm_80", "sm_120") if full() else ("sm_50", "sm_80")
+    options = [f"--count={number(4, 20)}", f"--host={host}", "--arch", *archs]
+    rows = [json.loads(row) for row in _child("tests.engine.hostile_affine", *options).splitlines()]
+    if "skipped" not in rows[-1]:
+        assert [sum(row["ended"].values()) for row in rows] == [number(4, 20)] * len(archs)
+        assert all(row["ended"]["exited"] for row in rows)
+
+
 def test_hostile_descriptors_of_matrices() -> None:
     """Rows of matrices in shared memory lie inside of it, or are not read."""
     found = json.loads(_child("tests.engine.hostile_rows"))
