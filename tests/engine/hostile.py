@@ -281,6 +281,9 @@ class Batch:
                 listing.code[pc] = decode(assemble(line, pc, self.arch), self.arch)
                 pc = BUNDLES.next(pc)
             self.ends.append(pc)
+        # All of it is a loop: only there are accesses of code for any lanes done in place.
+        pc = self.pc(len(self.sequences))
+        listing.code[pc] = decode(assemble("BRA 0x8;", pc, self.arch), self.arch)
         return listing
 
     def emitter(self, full: bool, tuned: bool = True, wide: bool = False) -> Emitter:

@@ -10,6 +10,7 @@ from gpudbg.mem.store import LONGEST
 from gpudbg.sm.engines.llvm import layout
 from gpudbg.sm.engines.llvm.ir.builder import Builder
 from gpudbg.sm.engines.llvm.ir.values import Mask, Num
+from gpudbg.sm.engines.llvm.kernel.gathers import GatheredAccess
 from gpudbg.sm.engines.llvm.kernel.instruments import Instruments
 from gpudbg.sm.engines.llvm.kernel.library_access import LibraryAccess
 from gpudbg.sm.engines.llvm.kernel.patterned_access import PatternedAccess
@@ -26,15 +27,16 @@ class Accesses:
         patterned: PatternedAccess,
         regular: RegularAccess,
         sums: SharedSums,
+        gathered: GatheredAccess,
         library: LibraryAccess,
         instruments: Instruments,
         plain: bool = False,
     ) -> None:
         """Args: instruments: emit what observers want before an access. plain: loads and stores are
-        calls of the library, too: that pays in code for any lanes, where some are inactive and the
-        others seldom lie as guessed.
+        calls of the library, too, but for those `gathered` takes: that pays in code for any lanes,
+        where some are inactive and the others seldom lie as guessed.
         """
-        self.plain = plain
+        self.plain, self.gathered = plain, gathered
         self.ir, self.patterned, self.regular = ir, patterned, regular
         self.sums, self.library, self.instruments = sums, library, instruments
 
@@ -51,6 +53,8 @@ class Accesses:
             found = self.patterned.load(space, address, size, signed)
             if found is None and not self.patterned.apart(space, address, size):
                 found = self.regular.load(space, address, size, signed)
+        else:
+            found = self.gathered.load(space, address, size)
         if found is None:
             found = self.library.load(space, address, size, signed)
         return found
@@ -74,11 +78,13 @@ class Accesses:
         self.instruments.note_access("store", space, address, size)
         address = self._own(space, address)
         self.library.marks.begin(space)
-        if self.plain or not self._store_in_place(space, address, size, values):
+        if not self._store_in_place(space, address, size, values):
             self.library.store(space, address, size, values)
         self._end_marks(space, address, size, self.library.cursor.exec)
 
     def _store_in_place(self, space: str, address: Num, size: int, values: Sequence[Num]) -> bool:
+        if self.plain:
+            return self.gathered.store(space, address, size, values)
         if self.patterned.store(space, address, size, values):
             return True
         if self.patterned.apart(space, address, size):

@@ -38,6 +38,7 @@ from gpudbg.sm.engines.llvm.kernel.edges import Edges, Fallthrough
 from gpudbg.sm.engines.llvm.kernel.exits import BUDGET, Exits
 from gpudbg.sm.engines.llvm.kernel.final_state import CALL, FinalStates
 from gpudbg.sm.engines.llvm.kernel.flow import ACTIVE, CAME_FROM, KernelFlow
+from gpudbg.sm.engines.llvm.kernel.gathers import GatheredAccess
 from gpudbg.sm.engines.llvm.kernel.group_flow import GroupFlow
 from gpudbg.sm.engines.llvm.kernel.half_arithmetic import HalfArithmetic
 from gpudbg.sm.engines.llvm.kernel.instruments import Instrument, Instruments
@@ -86,6 +87,10 @@ _MAY_LEAVE = frozenset(("LD", "LDG", "LDS", "LDL", "LDC", *_CHANGES_MEMORY))
 """Instructions before which loops have deoptimisation points, so that values dead before them need
 not be carried.
 """
+
+_ACCESSES = frozenset("LDG STG LDS STS LDL STL".split())
+_MOST_GATHERED = 128
+"""Most accesses that code for any lanes does in place: those in most loops."""
 
 _MOST_POINTS = 4
 """Most such points in a loop: each is a block that stores the state."""
@@ -229,6 +234,9 @@ class Emitter:
         regular = RegularAccess(*about)
         patterned = PatternedAccess(*about, regular, options.patterns, options.wide_vectors)
         sums = SharedSums(ir, values, cursor, runtime, self.addresses, library)
+        gathered = GatheredAccess(
+            ir, values, cursor, runtime, sites, self.addresses, moves, library, self._gathered()
+        )
         about_flow = ir, values, ints, cursor, exits, self.edges, runtime, options.full
         waiting = self.listing.waiting
         flow = GroupFlow(*about_flow, waiting=waiting) if self._wide else KernelFlow(*about_flow)
@@ -246,12 +254,21 @@ class Emitter:
             Conversions(ir, values, ints, floats, doubles, halves, runtime),
             Reciprocals(ir, floats, runtime, options.start),
             Shuffles(ir, values, ints, self.registers, runtime, options.wide_vectors),
-            Accesses(ir, patterned, regular, sums, library, self.instruments, self._calls),
+            Accesses(
+                ir, patterned, regular, sums, gathered, library, self.instruments, self._calls
+            ),
             library,
             flow,
             Tensors(ir, cursor, exits, self.registers, runtime, library, self.instruments, ints),
             Copies(ir, values, ints, cursor, exits, runtime, library),
         )
+
+    def _gathered(self) -> frozenset[int]:
+        """Accesses that gather and scatter in place: of code for any lanes."""
+        options = self.options
+        if options.full or options.plain or not options.wide_vectors:
+            return frozenset()
+        return self.listing.innermost(_ACCESSES, _MOST_GATHERED)
 
     # ---- the function --------------------------------------------------------------------
 

@@ -18,6 +18,8 @@ from gpudbg.sm.schedule.polling import branch_polls
 from gpudbg.sm.schedule.turns import TURN_POINTS, TurnPoints
 
 STOPS_FLOW = frozenset("BRA BRX JMP JMX EXIT KIL RET SYNC BRK CONT BRXU JMXU KILL".split())
+_LOOPS = frozenset(("BRA", "JMP"))
+"""Instructions that go back to a loop's head."""
 _GOES_TO = frozenset(("BRA", "CALL", "JMP"))
 """128-bit instructions with a direct branch target."""
 
@@ -133,6 +135,23 @@ class KernelListing:
         if target is None and insn.op != "BRA":
             return next((o.value for o in insn.operands if isinstance(o, Imm)), None)
         return None if target is None or target < 0 else int(target)
+
+    def innermost(self, mnemonics: frozenset[str], most: int) -> frozenset[int]:
+        """Addresses of `most` instructions with certain mnemonics, those in most loops first; none
+        where the code has no loops."""
+        loops = []
+        for pc, insn in self.code.items():
+            target = self.direct_target(insn, pc) if insn.op in _LOOPS else None
+            if target is not None and target <= pc:
+                loops.append((target, pc))
+        if not loops:
+            return frozenset()
+        depth = {
+            pc: len({head for head, last in loops if head <= pc <= last})
+            for pc, insn in sorted(self.code.items())
+            if insn.op in mnemonics
+        }
+        return frozenset(sorted(depth, key=lambda pc: -depth[pc])[:most])
 
     def stretch(self, pc: int) -> int:
         """Instructions from a pc to the next block head in straight code."""

@@ -1,0 +1,255 @@
+"""Loads and stores whose lanes may lie anywhere, by gathers and scatters of the host.
+
+For code for any lanes with loops: a call of the library costs all vectors that are in registers.
+All lanes that execute are checked first, with 32-bit arithmetic: inside the space, or inside the
+part of the site's allocation that lies between two multiples of 4 GiB.  What is not goes to the
+library, which checks again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from gpudbg.sm.engines.llvm import layout
+from gpudbg.sm.engines.llvm.ir.builder import Builder, signed
+from gpudbg.sm.engines.llvm.ir.values import FULL, Num, Val, Values, varying
+from gpudbg.sm.engines.llvm.kernel.addresses import LANES32, Addresses, AddressParts
+from gpudbg.sm.engines.llvm.kernel.cursor import Cursor
+from gpudbg.sm.engines.llvm.kernel.library_access import LibraryAccess
+from gpudbg.sm.engines.llvm.kernel.marks import ONES
+from gpudbg.sm.engines.llvm.kernel.moves import Moves
+from gpudbg.sm.engines.llvm.kernel.runtime_calls import RuntimeCalls
+from gpudbg.sm.engines.llvm.kernel.sites import Sites
+
+_LONGEST = 8
+"""Most bytes of an access that is gathered: one of 16 takes four gathers, which the library does as
+well."""
+_FAR = 1 << 20
+"""Constants in addresses are smaller."""
+_LANES = ", ".join(f"i32 {n}" for n in range(32))
+_PLACES = "<32 x ptr>"
+
+
+class _Places(NamedTuple):
+    """Where lanes access.
+
+    Attributes:
+        base: host pointer.
+        words: `<32 x i32>`: words from there.
+        apart: words from a lane's word to its next one.
+    """
+
+    base: str
+    words: str
+    apart: int = 1
+
+
+class _Found(NamedTuple):
+    """A space, or the part of it that an access may lie in.
+
+    Attributes:
+        room: i32: how many accesses fit in.
+        begin: i32: the address where it begins; "": 0.
+        high: `<32 x i1>`: lanes that are elsewhere by their high word; "": none.
+        base: host pointer of where it begins.
+    """
+
+    room: str
+    begin: str
+    high: str
+    base: str
+
+
+class GatheredAccess:
+    """Loads and stores of lanes that may lie anywhere.
+
+    Attributes:
+        chosen: addresses of the instructions whose accesses are done in place.
+    """
+
+    SPACES = frozenset(("global", "shared", "local"))
+
+    def __init__(
+        self,
+        ir: Builder,
+        values: Values,
+        cursor: Cursor,
+        runtime: RuntimeCalls,
+        sites: Sites,
+        addresses: Addresses,
+        moves: Moves,
+        library: LibraryAccess,
+        chosen: frozenset[int],
+    ) -> None:
+        self.ir, self.values, self.cursor, self.runtime = ir, values, cursor, runtime
+        self.sites, self.addresses, self.moves, self.library = sites, addresses, moves, library
+        self.chosen = chosen
+
+    def load(self, space: str, address: Num, size: int) -> Sequence[Num] | None:
+        """The words of a load; None, and nothing emitted, where it is not done in place."""
+        where, mask = self._where(space, address, size)
+        if where is None:
+            return None
+        ir = self.ir
+        site = self.sites.entry() if space == "global" else ""
+        slow, done = ir.fresh("slow"), ir.fresh("done")
+        places = self._places(space, site, where, size, mask, slow)
+        lanes = self.values.mask_lanes(self.cursor.exec)
+        quick = [
+            ir.op(
+                f"call {LANES32} @llvm.masked.gather.v32i32.v32p0({self._pointers(places, n)}, "
+                f"<32 x i1> {lanes}, {LANES32} zeroinitializer)"
+            )
+            for n in range(size // 4)
+        ]
+        quick_end = ir.end_block(done)
+        with ir.aside():
+            ir.label(slow)
+            late = self.library.load_at(space, site, where, size, False, mask)
+            late_end = ir.end_block(done)
+        ir.label(done)
+        return [
+            Val(32, ir.op(f"phi {LANES32} [ {a}, %{quick_end} ], [ {b.ref}, %{late_end} ]"))
+            for a, b in zip(quick, late, strict=True)
+        ]
+
+    def store(self, space: str, address: Num, size: int, values: Sequence[Num]) -> bool:
+        """Write words; False, and nothing emitted, where it is not done in place."""
+        where, mask = self._where(space, address, size)
+        if where is None:
+            return False
+        ir, marks = self.ir, self.moves.marks
+        rows = [
+            Val(32, self.values.bare(v, 32), row=v.row if isinstance(v, Val) else -1)
+            for v in values
+        ]
+        site = self.sites.entry(writes=True) if space == "global" else ""
+        slow, done = ir.fresh("slow"), ir.fresh("done")
+        places = self._places(space, site, where, size, mask, slow)
+        if site:
+            marks.lie(marks.of_site(site))
+        if space == "local":
+            ir.put("i64", 0, "%rec", layout.LOCAL_CLEAR)
+        self._scatter(places, [row.ref for row in rows])
+        with marks.beside(places.base) as beside:
+            if beside:
+                self._scatter(places._replace(base=beside), [ONES] * len(rows))
+        ir.br(done)
+        with ir.aside():
+            ir.label(slow)
+            tail = "".join(f", ptr {self.runtime.row_of(row, 32)}" for row in rows)
+            self.library.call_at(f"store.{space}.{size}", space, site, where, mask, tail)
+            ir.br(done)
+        ir.label(done)
+        return True
+
+    def _where(self, space: str, address: Num, size: int) -> tuple[AddressParts | None, str]:
+        """An address and the bits of the mask, which is named as lanes, too, for all that follows;
+        None: the access is not done in place."""
+        if (
+            self.cursor.pc not in self.chosen
+            or space not in self.SPACES
+            or not 4 <= size <= _LONGEST
+            or not varying(address)
+        ):
+            return None, ""
+        # What is local is addressed by 32 bits, as what is shared.
+        where = self.addresses.parts("global" if space == "global" else "shared", address)
+        add = signed(where.add & FULL, 32)
+        if space == "global" and add != signed(where.add & (1 << 64) - 1, 64):
+            add = _FAR
+        if abs(add) >= _FAR:
+            return None, ""
+        self.values.mask_lanes(self.cursor.exec)
+        return where, self.values.mask_bits(self.cursor.exec)
+
+    def _none_of(self, bad: str, mask: str, slow: str) -> None:
+        """Emit the branch to `slow` where some lane that executes is bad."""
+        bits = self.ir.op(f"and i32 {self.ir.op(f'bitcast <32 x i1> {bad} to i32')}, {mask}")
+        self.ir.provided(self.ir.op(f"icmp eq i32 {bits}, 0"), slow)
+
+    def _pointers(self, places: _Places, number: int) -> str:
+        """Pointers to a word of all lanes, as an operand with its type."""
+        base = self.ir.at(places.base, 4 * places.apart * number)
+        found = self.ir.op(f"getelementptr i32, ptr {base}, {LANES32} {places.words}")
+        return f"{_PLACES} align 4 {found}"
+
+    def _scatter(self, places: _Places, rows: Sequence[str]) -> None:
+        lanes = self.values.mask_lanes(self.cursor.exec)
+        for number, row in enumerate(rows):
+            self.ir.line(
+                f"call void @llvm.masked.scatter.v32i32.v32p0({LANES32} {row}, "
+                f"{self._pointers(places, number)}, <32 x i1> {lanes})"
+            )
+
+    def _space(self, space: str, site: str, where: AddressParts, turn: int) -> tuple[_Found, str]:
+        """What is accessed, and the i32 to be added to low words for their distance from where it
+        begins."""
+        found: _Found = getattr(self, f"_{space}")(site, where, turn)
+        add = str(signed(where.add & FULL, 32))
+        return found, self.ir.op(f"sub i32 {add}, {found.begin}") if found.begin else add
+
+    def _places(
+        self, space: str, site: str, where: AddressParts, size: int, mask: str, slow: str
+    ) -> _Places:
+        """Checked places of lanes that may lie anywhere; goes to `slow` where one is not inside."""
+        ir, spread = self.ir, self.values.spread
+        turn = size.bit_length() - 1
+        found, add = self._space(space, site, where, turn)
+        offset = where.low.ref
+        if add != "0":
+            offset = ir.op(f"add {LANES32} {offset}, {spread(add, 32)}")
+        # A misaligned one becomes huge.
+        shift = f"{LANES32} splat (i32 {turn})"
+        unit = ir.op(
+            f"call {LANES32} @llvm.fshr.v32i32({LANES32} {offset}, {LANES32} {offset}, {shift})"
+        )
+        bad = ir.op(f"icmp uge {LANES32} {unit}, {spread(found.room, 32)}")
+        if found.high:
+            bad = ir.op(f"or <32 x i1> {bad}, {found.high}")
+        self._none_of(bad, mask, slow)
+        up = turn - 2 + (5 if space == "local" else 0)
+        if up:
+            unit = ir.op(f"shl {LANES32} {unit}, splat (i32 {up})")
+        if space == "local":
+            unit = ir.op(f"or {LANES32} {unit}, <{_LANES}>")
+        return _Places(found.base, unit, 32 if space == "local" else 1)
+
+    def _shared(self, site: str, where: AddressParts, turn: int) -> _Found:
+        """Shared memory."""
+        ir = self.ir
+        limit = ir.op(f"trunc i64 {ir.get('i64', '%env', layout.SHARED_BYTES)} to i32")
+        room = ir.op(f"lshr i32 {limit}, {turn}")
+        return _Found(room, "", "", ir.get("ptr", "%rec", layout.SHARED_POINTER))
+
+    def _local(self, site: str, where: AddressParts, turn: int) -> _Found:
+        """The high range of local memory, where the stack is: it ends below 4 GiB."""
+        ir = self.ir
+        low, start, both = (
+            ir.get("i64", "%env", place)
+            for place in (layout.LOCAL_LOW, layout.LOCAL_START, layout.LOCAL_BYTES)
+        )
+        limit = ir.op(f"trunc i64 {ir.op(f'sub i64 {both}, {low}')} to i32")
+        room = ir.op(f"lshr i32 {limit}, {turn}")
+        base = ir.at(ir.get("ptr", "%rec", layout.LOCAL_POINTER), ir.op(f"shl i64 {low}, 5"))
+        return _Found(room, ir.op(f"trunc i64 {start} to i32"), "", base)
+
+    def _global(self, site: str, where: AddressParts, turn: int) -> _Found:
+        """The site's window.  Its lanes have the high word of where it begins; with a
+        constant one may wrap around, which it does only into a window that begins, or ends, near a
+        multiple of 4 GiB."""
+        ir, add = self.ir, signed(where.add & FULL, 32)
+        begin, top = ir.get("i32", site), ir.get("i32", site, 4)
+        limit = ir.get("i64", site, 8)
+        room = ir.op(f"trunc i64 {ir.op(f'lshr i64 {limit}, {turn}')} to i32")
+        if add < 0:
+            low = ir.op(f"zext i32 {begin} to i64")
+            flat = ir.op(f"icmp ule i64 {ir.op(f'add i64 {low}, {limit}')}, {FULL + 1 + add}")
+        elif add:
+            flat = ir.op(f"icmp uge i32 {begin}, {add}")
+        if add:
+            room = ir.op(f"select i1 {flat}, i32 {room}, i32 0")
+        word = self.values.bare(where.high, 32)
+        other = ir.op(f"icmp ne {LANES32} {word}, {self.values.spread(top, 32)}")
+        return _Found(room, begin, other, ir.get("ptr", site, 16))
