@@ -226,6 +226,26 @@ def _exchanged(b: Body, op: str, kind: str, cell: str, given: str, other: str) -
     return ir.get(bits, seen)
 
 
+_SHORT: Final = ("ADD", "AND", "OR", "XOR", "EXCH", "MIN", "MAX")
+"""Operations on words that are short enough to be repeated for 32 lanes."""
+
+
+def _all_lanes(b: Body, op: str, kind: str, inside: Val, base: str) -> None:
+    """Emit an atomic without a loop where all lanes execute: places and operands are taken out of
+    vectors, since parts of a stored one are forwarded slowly."""
+    ir, row = b.ir, "<32 x i32>"
+    with ir.returning(ir.op("icmp eq i32 %mask, -1")):
+        # Volatile: else lanes would be loaded one by one, before the first one changes memory.
+        operands = ir.op(f"load volatile {row}, ptr %d0, align 64")
+        for n in range(32):
+            cell = ir.at(base, ir.op(f"extractelement {I64} {inside.ref}, i64 {n}"))
+            given = ir.op(f"extractelement {row} {operands}, i64 {n}")
+            old = ir.get("i32", cell)
+            ir.put("i32", _updated(b, op, kind, old, given, ""), cell)
+            ir.put("i32", old, "%out", 4 * n)
+        ir.line("ret i1 true")
+
+
 def _atomic(space: str, what: str, bits: int, threads: bool) -> str:
     op, kind = what.split(".")
     name = layout.symbol(f"atomic.{space}.{what}", threads)
@@ -234,6 +254,8 @@ def _atomic(space: str, what: str, bits: int, threads: bool) -> str:
     nothing_to_do(b)
     inside, base = PLACES[space](b, bits // 8)
     inside = Val(64, b.values.bare(inside if inside.bits == 64 else b.ints.zext(inside), 64))
+    if not threads and bits == 32 and op in _SHORT and kind != "F32":
+        _all_lanes(b, op, kind, inside, base)
     places = b.ir.op("alloca <32 x i64>, align 64")
     b.ir.put(I64, inside.ref, places, 0, 64)
     left = b.ir.op("alloca i32")

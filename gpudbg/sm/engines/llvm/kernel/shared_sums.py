@@ -42,33 +42,34 @@ class SharedSums:
         fast, slow, done = ir.fresh("fast"), ir.fresh("slow"), ir.fresh("done")
         mask, data = self.values.mask_bits(self.cursor.exec), operands[0]
         number = self.values.scalar(data, 32) if self.values.uniform(data) else ""
-        row = "" if number else self.runtime.row_of(data, 32)
+        given = "" if number else self._pairs(self.values.whole(data, 32))
         whole = ir.op(f"add {LANES32} {where.low.ref}, {splat('i32', signed(where.add, 32))}")
         ir.choose(self._all_inside(whole), fast, slow, LIKELY)
         ir.label(fast)
         base = ir.get("ptr", "%rec", layout.SHARED_POINTER)
-        places = self.runtime.row_of(Val(32, whole), 32)
-        # Two lanes at a time: single words just stored are forwarded slowly.
-        for lane in range(0, 32, 2):
-            offsets = self._two_words(places, lane)
-            given = self._two_words(row, lane) if row else ()
+        places = self._pairs(f"{LANES32} {whole}")
+        # Two lanes at a time, out of the vector: parts of a stored one are forwarded slowly.
+        for pair in range(16):
+            offsets = self._two_words(places, pair)
+            added = self._two_words(given, pair) if given else ()
             for n, offset in enumerate(offsets):
                 cell = ir.at(base, offset)
-                add = ir.op(f"trunc i64 {given[n]} to i32") if given else number
+                add = ir.op(f"trunc i64 {added[n]} to i32") if added else number
                 ir.put("i32", ir.op(f"add i32 {ir.get('i32', cell)}, {add}"), cell)
         if self.library.marks.wanted:
-            self._mark(places, done)
+            self._mark(whole, done)
         ir.br(done)
         ir.label(slow)
-        tail = f", ptr {row or self.runtime.row_of(data, 32)}"
+        tail = f", ptr {self.runtime.row_of(data, 32)}"
         self.library.call_at(f"sum.shared.{type_}", space, "", where, mask, tail)
         ir.br(done)
         ir.label(done)
         return True
 
     def _mark(self, places: str, done: str) -> None:
-        """Emit the marks of words at offsets, unless the whole shared memory is marked: most code
-        sets what it adds to to 0 first, and a mark for each lane takes as long as its sum."""
+        """Emit the marks of words at offsets (a vector), unless the whole shared memory is marked:
+        most code sets what it adds to to 0 first, and a mark for each lane takes as long as its
+        sum."""
         ir = self.ir
         self.library.marks.noted = True
         number = ir.get("i64", ir.get("ptr", "%rec", layout.CTA_POINTER), arena.NUMBER)
@@ -76,11 +77,16 @@ class SharedSums:
         ir.choose(ir.op(f"icmp eq i64 {marked}, {number}"), done, some, LIKELY)
         ir.label(some)
         function = self.runtime.function("mark.sums")
-        ir.line(f"call void {function}(ptr %env, ptr %rec, ptr {places})")
+        row = self.runtime.row_of(Val(32, places), 32)
+        ir.line(f"call void {function}(ptr %env, ptr %rec, ptr {row})")
 
-    def _two_words(self, row: str, lane: int) -> tuple[str, str]:
-        """Words of a row for a lane and the next one, as i64."""
-        both = self.ir.get("i64", row, 4 * lane, 8)
+    def _pairs(self, words: str) -> str:
+        """Words as pairs of neighbours."""
+        return self.ir.op(f"bitcast {words} to <16 x i64>")
+
+    def _two_words(self, pairs: str, number: int) -> tuple[str, str]:
+        """The words of a pair, as i64."""
+        both = self.ir.op(f"extractelement <16 x i64> {pairs}, i64 {number}")
         return self.ir.op(f"and i64 {both}, {FULL}"), self.ir.op(f"lshr i64 {both}, 32")
 
     def _all_inside(self, places: str) -> str:
