@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from gpudbg.sm.engines.llvm.ir.builder import LANES, Builder, signed, splat, vector
+from gpudbg.sm.engines.llvm.ir.products import HalfProducts
 from gpudbg.sm.engines.llvm.ir.values import (
     AFFINE,
     FULL,
@@ -25,6 +26,7 @@ from gpudbg.sm.engines.llvm.ir.values import (
 _MOST_SCALE = 1 << 16
 """Largest scale of an index that is tracked in a sum."""
 _NO_OFFSETS = (0,) * LANES
+HALF_BITS = 16
 
 
 class Linear(NamedTuple):
@@ -73,6 +75,7 @@ class Integers:
 
     def __init__(self, ir: Builder, values: Values) -> None:
         self.ir, self.values = ir, values
+        self._products = HalfProducts()
         self._halves: dict[str, tuple[Val, int]] = {}
         """Word of an f64 result -> (result, which word)."""
         self._opposites: dict[str, str] = {}
@@ -324,15 +327,26 @@ class Integers:
         for known, other in ((a, b), (b, a)):
             if known == 0:
                 return other
+        summands = self._products.summands(a, b)
+        joined = self._products.joined(summands) if summands else None
+        if joined is not None:
+            word, factor, rest = joined
+            return self._added(self.mul(word, factor), rest)
         total: Num | None = self._along(a, b, self.add, lambda x, y: x + y)
         if total is None:
             total = self._fold("add", a, b, 32, lambda x, y: x + y)
+        self._products.note_sum(total, summands)
         if isinstance(total, Val) and total.shape is not UNIFORM:
             self._note_sum(total, a, b)
         for known, other in ((a, b), (b, a)):
             if isinstance(known, int) and isinstance(other, Val) and isinstance(total, Val):
                 base, offset = self.origins.get(other) or (other, 0)
                 self.origins[total] = base, (offset + known) & FULL
+        return total
+
+    def _added(self, total: Num, summands: list[Num]) -> Num:
+        for each in summands:
+            total = self.add(total, each)
         return total
 
     def _note_sum(self, total: Val, a: Num, b: Num) -> None:
@@ -362,21 +376,31 @@ class Integers:
                 scaled = tuple(n * known & FULL for n in offsets)
                 return self.affine(tuple(self.mul(base, known) for base in bases), scaled)
         made = self._by_rows(a, b, self.mul)
-        return self._fold("mul", a, b, 32, lambda x, y: x * y) if made is None else made
+        if made is None:
+            made = self._fold("mul", a, b, 32, lambda x, y: x * y)
+        self._products.note_product(made, a, b)
+        return made
 
     def and_(self, a: Num, b: Num) -> Num:
         for known, other in ((a, b), (b, a)):
             if isinstance(known, int) and known & FULL in (0, FULL):
                 return other if known & FULL else 0
         made = self._by_rows(a, b, self.and_)
-        return self._fold("and", a, b, 32, lambda x, y: x & y) if made is None else made
+        if made is None:
+            made = self._fold("and", a, b, 32, lambda x, y: x & y)
+        if b == 0xFFFF:
+            self._products.note_half(made, a, high=False)
+        return made
 
     def or_(self, a: Num, b: Num) -> Num:
         for known, other in ((a, b), (b, a)):
             if known == 0:
                 return other
         made = self._by_rows(a, b, self.or_)
-        return self._fold("or", a, b, 32, lambda x, y: x | y) if made is None else made
+        if made is None:
+            made = self._fold("or", a, b, 32, lambda x, y: x | y)
+        self._products.note_merged(made, a, b)
+        return made
 
     def xor(self, a: Num, b: Num) -> Num:
         for known, other in ((a, b), (b, a)):
@@ -441,10 +465,22 @@ class Integers:
         return made
 
     def shl(self, a: Num, n: Num) -> Num:
-        return self._shift("shl", a, n, 32)
+        if n != HALF_BITS:
+            return self._shift("shl", a, n, 32)
+        merged = self._products.merged(a)
+        made = self._shift("shl", a, n, 32) if merged is None else self.shl(merged.low, n)
+        self._products.note_moved(made, a if merged is None else merged.low)
+        return made
 
     def shr(self, a: Num, n: Num) -> Num:
-        return self._shift("lshr", a, n, 32)
+        if n != HALF_BITS:
+            return self._shift("lshr", a, n, 32)
+        merged = self._products.merged(a)
+        if merged is not None:
+            return self.and_(merged.high, 0xFFFF)
+        made = self._shift("lshr", a, n, 32)
+        self._products.note_half(made, a, high=True)
+        return made
 
     def sar(self, a: Num, n: Num) -> Num:
         return self._shift("ashr", a, n, 32)
