@@ -91,6 +91,8 @@ fuzz: $(STAMP)
 	$(BIN)/python -m tests.isa.volta.fuzz_nvdisasm
 	$(BIN)/python -m tests.kernels_own.fuzz_programs --count 300
 	$(BIN)/python -m tests.engine.fuzz_stops --stops 1000
+	$(BIN)/python -m tests.engine.fuzz_stops --stops 100 --shapes
+	$(BIN)/python -m tests.engine.fuzz_stops --stops 100 --shapes --variant sm_80
 	$(BIN)/python -m tests.engine.fuzz_lanes --count 3000
 	$(BIN)/python -m tests.engine.fuzz_mufu
 	$(BIN)/python -m tests.engine.replay_tensor || [ $$? = 2 ]

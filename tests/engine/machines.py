@@ -20,12 +20,20 @@ KEPT = ("depth", "apart", "ready", "backward", "opened", "held", "activations")
 """Fields that hold groups of lanes, unless these are in Python."""
 
 
-def launch(case: kc.Case, engine: str, seed: int = 0, num_sms: int | None = None) -> Any:
-    """The session of a case's first launch, before its first instruction."""
-    return launch_of(gpudbg.load(str(case.cubin), engine=engine, seed=seed, num_sms=num_sms), case)
+def launch(
+    case: kc.Case,
+    engine: str,
+    seed: int = 0,
+    num_sms: int | None = None,
+    block: tuple[int, int, int] | None = None,
+) -> Any:
+    """The session of a case's first launch, before its first instruction; `block`: its shape, in
+    place of the case's."""
+    program = gpudbg.load(str(case.cubin), engine=engine, seed=seed, num_sms=num_sms)
+    return launch_of(program, case, block)
 
 
-def launch_of(program: Any, case: kc.Case) -> Any:
+def launch_of(program: Any, case: kc.Case, block: tuple[int, int, int] | None = None) -> Any:
     """A session of a case's first launch on its program."""
     objects = kc.make_objects(case, program.device)
     for name, spec in case.symbols.items():
@@ -34,7 +42,7 @@ def launch_of(program: Any, case: kc.Case) -> Any:
     return program.launch(
         first["entry"],
         grid=tuple(first["grid"]),
-        block=tuple(first["block"]),
+        block=block or tuple(first["block"]),
         args=[kc.argument(row, objects) for row in first["args"]],
         shared_bytes=first.get("shared", 0),
     )

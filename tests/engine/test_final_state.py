@@ -80,6 +80,40 @@ def test_on_the_way(count: int) -> None:
     assert machines.difference(states[0], states[1]) == ""
 
 
+UNIFORM = """
+.arch sm_80
+.kernel probe
+.param out 8
+    ULDC UR4, c[0x0][0x8] ;
+    UIADD3 UR5, UR4, 0x7, URZ ;
+    S2R R0, SR_TID.X ;
+    MOV R2, c[0x0][out] ;
+    MOV R3, c[0x0][out+4] ;
+    IMAD.WIDE.U32 R4, R0, 0x4, R2 ;
+    LDG.E R6, [R4.64] ;
+    ISETP.GT.AND P1, PT, R6, 0x30, PT ;
+    IADD3 R0, R6, R6, RZ ;
+    MOV R2, R6 ;
+    IADD3 R3, R6, 0x1, RZ ;
+    IADD3 R4, R6, 0x2, RZ ;
+    IADD3 R5, R6, 0x3, RZ ;
+    EXIT ;
+"""
+
+
+@pytest.mark.parametrize("count", [180, 420])
+def test_scalars_in_the_places_of_uniform_registers(count: int) -> None:
+    """They are not stored over at the exit behind: a mask is made from what is there."""
+    states = []
+    for engine in ("step", "run"):
+        program = gpudbg.load(assemble_file(UNIFORM).cubin(), engine=engine, num_sms=1)
+        out = program.device.buffer(np.arange(512, dtype=np.uint32))
+        session = program.launch("probe", grid=4, block=512, args=[out])
+        session.run(max_instructions=count)
+        states.append(machines.grid_state(session.grid))
+    assert machines.difference(states[0], states[1]) == ""
+
+
 def test_at_a_breakpoint_of_a_later_warp() -> None:
     states = []
     for engine in ("step", "run"):

@@ -168,8 +168,7 @@ class Exits:
     def settle(self) -> None:
         """Emit stores that bring the record up to date, before the present instruction."""
         self.registers.store(self.registers.now.dirty())
-        now = self.registers.now
-        now.dirty_regs, now.dirty_preds, now.dirty_flags = set(), set(), set()
+        self.registers.now.forget_dirty()
         self.new_point()
 
     def settle_finally(self) -> None:
