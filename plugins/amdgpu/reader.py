@@ -54,7 +54,6 @@ _TOKENS = re.compile(
     r"|(?P<punct>==|\|\||&&|!=|<<|<=|<>|>>|>=|.)",
     re.ASCII | re.DOTALL,
 )
-_BREAK = re.compile(r"\r\n|\r|\n")
 _HASH = re.compile(r"^[ \t]*#[^\r\n]*", re.MULTILINE)
 
 
@@ -85,9 +84,11 @@ def tokens_of(text: str) -> list[SourceToken]:
             )
         elif kind == "punct":
             found.append(SourceToken(TokenKind.PUNCT, match[0], line, column))
-        if breaks := len(_BREAK.findall(match[0])):
-            line += breaks
-            start = match.start() + max(map(match[0].rfind, "\r\n")) + 1
+        # As llvm-mc counts: lines by line feeds, columns behind carriage returns as well.
+        line += match[0].count("\n")
+        last = max(map(match[0].rfind, "\r\n"))
+        if last >= 0:
+            start = match.start() + last + 1
     column = len(text) - start + 1
     return [
         *found,

@@ -164,6 +164,16 @@ FRAGMENTS = st.sampled_from(
 ) | st.sampled_from([" ", "\n", "\t"])
 
 
+@pytest.mark.parametrize(
+    ("text", "place"), [("\r0", (1, 1)), ("size = 4\r\n 0", (2, 2)), ("\r\n\r0", (2, 1))]
+)
+def test_lines_are_counted_by_line_feeds(text: str, place: tuple[int, int]) -> None:
+    """As llvm-mc 19 counts them."""
+    with pytest.raises(AsmError) as told:
+        read_instructions(text, processor("gfx900"))
+    assert (told.value.line, told.value.column) == place
+
+
 @given(
     st.lists(FRAGMENTS, max_size=25).map("".join)
     | st.lists(FRAGMENTS, max_size=25).map(" ".join)
