@@ -221,10 +221,10 @@ class Registers:
             single, origin = self.floats.single(value), self.ints.origin(value)
         if cursor.exec != FULL:
             old, given = self.whole(index), value
-            value = self.ints.select(cursor.exec, value, old)
-            self.floats.subnormals.note_merged(cursor.exec, given, old, value)
             if single:
                 single = self.floats.pick(cursor.exec, F32, single, self.floats.f32(old))
+            value = self._under(cursor.exec, given, old, single)
+            self.floats.subnormals.note_merged(cursor.exec, given, old, value)
             origin = None
         if isinstance(value, Val):
             self.values.joined(value)
@@ -237,6 +237,14 @@ class Registers:
         self.used[index] = self.clock
         self.now.regs[index] = value
         self.now.dirty_regs.add(index)
+
+    def _under(self, mask: Mask, given: Num, old: Num, single: str) -> Num:
+        """A register's value after a write under a mask; `single`: the same as floats."""
+        floats = self.floats
+        if single and floats.is_canonical(given) and floats.is_canonical(old):
+            # One choice for floats and bits, and no canonical NaNs of what was chosen from.
+            return floats.canonical(single)
+        return self.ints.select(mask, given, old)
 
     def _raw(self, given: Num, whole: Val) -> Val | None:
         """The written value as a value of its own; None for a number."""
