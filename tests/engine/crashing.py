@@ -20,7 +20,8 @@ import numpy as np
 import gpudbg
 from gpudbg.assembler import assemble_file
 from gpudbg.sm.engines.llvm.ir import builder
-from gpudbg.sm.engines.llvm.kernel.emitter import ON_STACK, Emitter
+from gpudbg.sm.engines.llvm.kernel.emitter import Emitter
+from gpudbg.sm.engines.llvm.kernel.succession import ON_STACK
 from tests.engine import guards
 
 BROKEN = {

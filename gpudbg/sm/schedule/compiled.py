@@ -91,36 +91,45 @@ class _Turns:
     """Emits the grid loop.
 
     While the turn goes from a warp to the next one of its block, as it nearly always does, what
-    the loop counts stays in variables; `flush` writes them back.
+    the loop counts stays in variables; `flush` writes them back.  Code that goes from a warp that
+    ends to the next one by itself (`kernel.succession`) counts in the environment: there the
+    variables are written as well, and `follow` reads them again.
 
     Attributes:
         f: the function.
         ring, quantum, limit: fields that do not change during a call.
-        place, record, cta: of the present warp: its ring place, record and block.
-        first, end: ring places of the block's first warp and behind its last.
+        cta: of the present warp.
+        first, end: ring slots of the block's first warp and behind its last.
+        slot: the present warp's in the ring.
         left, total: fields of the loop; for clocks `total` is written at once, and `left` before a
             warp goes on.
         room: instructions until the turn goes elsewhere than to the next warp of the block, or the
-            call ends; none after Python has given the turn to the present warp.
+            call ends (`layout.ROOM`).
+        issued: instructions issued on the SM, written at once.
         stay, began: the field of the loop, and `total`, when these variables were filled.
-        issued, issued_at: instructions issued on the SM, written at once, and where.
+        issued_at: where instructions issued on the SM are counted.
         regular: the place in the ring is that of the present warp.
     """
 
     def __init__(self) -> None:
         self.f = f = ControlFunction()
-        self.place, self.first, self.end, self.left, self.total, self.issued, self.room = (
-            f.declared(64) for _ in range(7)
+        self.left, self.total, self.issued, self.room, self.stay, self.began = (
+            f.declared(64) for _ in range(6)
         )
-        self.stay, self.began = f.declared(64), f.declared(64)
-        self.record, self.cta, self.issued_at = (f.pointer() for _ in range(3))
+        self.slot_at, self.first, self.end, self.cta, self.issued_at = (
+            f.pointer() for _ in range(5)
+        )
         self.regular = f.declared(1)
         self.ring = f.env.follow(FIELD["ring"])
         self.quantum, self.limit = f.env["quantum"], f.env["limit"]
 
+    def slot(self) -> TypedPointer:
+        """The present warp's slot in the ring."""
+        return self.slot_at.follow()
+
     def warp(self) -> Warp:
         """The present warp."""
-        return Warp(self.f.ir, self.record.follow().ref)
+        return Warp(self.f.ir, self.slot().follow().ref)
 
     def take(self) -> None:
         """Load the loop's fields into variables."""
@@ -131,15 +140,21 @@ class _Turns:
         self.total.set(total)
         self.began.set(total)
         at = env["current"]
-        warp = f.element(self.ring, at)
+        slot = f.slot(self.ring, at)
+        warp = Warp(f.ir, slot.follow().ref)
         cta = warp.follow(layout.CTA_POINTER)
-        first = at - warp["index"].zext(64)
-        issued_at = cta.follow(arena.ISSUED)
-        self.place.set(at)
-        self.record.store_pointer(warp)
+        index = warp["index"].zext(64)
+        first = f.slot(self.ring, at - index)
+        end = f.slot(first, cta.load(64, arena.WARPS))
+        self.set_slot(slot)
+        cluster = f.ir.op(f"icmp eq ptr {cta.follow(arena.CLUSTER).ref}, null")
+        goes_on = env["tell"].equals(0) & f.integer(1, cluster)
+        limit = f.ir.op(f"select i1 {goes_on.ref}, ptr {end.ref}, ptr null")
+        f.ir.put("ptr", limit, "%env", layout.SLOT_END)
         self.cta.store_pointer(cta)
-        self.first.set(first)
-        self.end.set(first + cta.load(64, arena.WARPS))
+        self.first.store_pointer(first)
+        self.end.store_pointer(end)
+        issued_at = cta.follow(arena.ISSUED)
         self.issued_at.store_pointer(issued_at)
         self.issued.set(issued_at.load(64))
         behind = at + 1
@@ -147,18 +162,46 @@ class _Turns:
         self.regular.set(regular)
         rest = self.limit - total
         room = f.integer(64, f.ir.op(f"call i64 @llvm.smin.i64(i64 {rest.ref}, i64 {stay.ref})"))
-        self.room.set(regular.select(room, 0))
+        self.set_room(regular.select(room, 0))
+
+    def set_slot(self, slot: TypedPointer) -> None:
+        """Give the turn to the warp of a slot."""
+        self.slot_at.store_pointer(slot)
+        self.f.ir.put("ptr", slot.ref, "%env", layout.SLOT)
+
+    def set_room(self, room: Int) -> None:
+        """Set how many more instructions may be executed."""
+        self.room.set(room)
+        self.f.env.store(64, room, layout.ROOM)
+
+    def follow(self) -> None:
+        """Read again what code has counted that went on to other warps."""
+        f, env = self.f, self.f.env
+        here = env.follow(layout.SLOT)
+        same = f.ir.op(f"icmp eq ptr {here.ref}, {self.slot().ref}")
+        with f.when(~f.integer(1, same)):
+            self.slot_at.store_pointer(here)
+            self.left.set(env["left"])
+            self.total.set(env["total"])
+            self.issued.set(self.issued_at.follow().load(64))
+            self.room.set(env.load(64, layout.ROOM))
 
     def flush(self) -> None:
         """Write the fields of the loop."""
-        env = self.f.env
+        f, env = self.f, self.f.env
         env["left"] = self.left.get()
         spent = self.total.get() - self.began.get()
         env["stay"] = self.stay.get() - spent
-        at = self.place.get()
+        slots = (f.integer(64, f.ir.op(f"ptrtoint ptr {at.ref} to i64")) for at in self._ends())
+        here, start = slots
+        at = (here - start) >> 3
         env["current"] = at
-        with self.f.when(self.regular.get()):
+        with f.when(self.regular.get()):
             env["position"] = at + 1
+
+    def _ends(self) -> tuple[TypedPointer, TypedPointer]:
+        """The present slot and the first one of the ring."""
+        return self.slot(), self.ring
 
     def spend(self, spent: Int) -> None:
         """Count instructions of the present warp."""
@@ -170,7 +213,7 @@ class _Turns:
         total = self.total.get() + spent
         self.total.set(total)
         self.f.env["total"] = total
-        self.room.set(self.room.get() - spent)
+        self.set_room(self.room.get() - spent)
 
     def go_on(self, run: str, out: str) -> None:
         """Go to `run`; or to `out` where Python or the end of the call may want the loop to end."""
@@ -182,16 +225,15 @@ class _Turns:
         """The usual case: the next warp of the same block has its turn."""
         f = self.f
         f.leave(out, f.env["polls"].differs(0))
-        behind = self.place.get() + 1
-        last = behind.equals(self.end.get())
-        place = last.select(self.first.get(), behind)
-        there = f.element(self.ring, place)
+        behind, first, end = self.slot().at(8), self.first.follow(), self.end.follow()
+        last = f.ir.op(f"icmp eq ptr {behind.ref}, {end.ref}")
+        slot = f.ir.op(f"select i1 {last}, ptr {first.ref}, ptr {behind.ref}")
+        there = Warp(f.ir, TypedPointer(f.ir, slot).follow().ref)
         f.leave(out, there["status"].differs(rec.READY))
         hopped = f.ir.fresh("hop")
         self.go_on(hopped, out)
         f.ir.label(hopped)
-        self.place.set(place)
-        self.record.store_pointer(there)
+        self.set_slot(TypedPointer(f.ir, slot))
         self.left.set(self.quantum)
         f.ir.br(run)
 
@@ -232,10 +274,11 @@ def _turns() -> str:
     f = turns.f
     _next_warp(turns)
     f.ir.label("run")
-    warp, left = turns.warp(), turns.left.get()
-    outcome = _call(turns, warp, left)
+    outcome = _call(turns)
+    turns.follow()
+    warp = turns.warp()
     rest = warp["budget"]
-    spent = left - rest
+    spent = turns.left.get() - rest
     kind = outcome & 255
     cta = turns.cta.follow()
     f.ir.line(
@@ -289,11 +332,11 @@ def _next_warp(turns: _Turns) -> None:
     f.ir.br("run")
 
 
-def _call(turns: _Turns, warp: Warp, left: Int) -> Int:
+def _call(turns: _Turns) -> Int:
     """Emit: call the kernel's code for the warp's lanes, switching versions when these change.
     Returns why it left.
     """
-    f = turns.f
+    f, warp, left = turns.f, turns.warp(), turns.left.get()
     warp["budget"] = left
     # Clocks count from `left` at the beginning of a part of a turn (`kernel.special`).
     f.env["left"] = left
@@ -309,13 +352,17 @@ def _call(turns: _Turns, warp: Warp, left: Int) -> Int:
         else:
             f.choose(f.integer(1, f.ir.op(f"icmp eq ptr {code.ref}, null")), "nocode", there)
         f.ir.label(there)
-        ran = f.integer(32, f.ir.op(f"call i32 {code.ref}(ptr %env, ptr {warp.ref})"))
+        record = turns.warp()
+        ran = f.integer(32, f.ir.op(f"call i32 {code.ref}(ptr %env, ptr {record.ref})"))
         why.append(f"[ {ran.ref}, %{there} ]")
         f.choose(ran.equals(int(Left.SWITCH)), f"{name}.switch", "account")
         f.ir.label(f"{name}.switch")
-        more = warp["budget"].compare("sgt", 0)
+        turns.follow()
+        f.ir.br(f"{name}.more")
+        f.ir.label(f"{name}.more")
+        more = turns.warp()["budget"].compare("sgt", 0)
         f.choose(more, "masked" if name == "full" else "full", "account")
-        why.append(f"[ {int(Left.TURN)}, %{name}.switch ]")
+        why.append(f"[ {int(Left.TURN)}, %{name}.more ]")
     f.ir.label("nocode")
     f.ir.br("account")
     f.ir.label("account")

@@ -56,7 +56,7 @@ cost nothing.
 """
 _NEAR: Final = 64 << 10
 """Bytes: a fault this close to the stack pointer means a full stack, since compiled code touches
-its pages in order (`emitter.ON_STACK`).
+its pages in order (`succession.ON_STACK`).
 """
 _NO_STACK: Final = 2
 """`SS_DISABLE`."""

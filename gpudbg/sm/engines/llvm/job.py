@@ -103,8 +103,6 @@ class EmittedVersion:
 
 def _shorter(emitter: Emitter, text: str) -> tuple[Emitter, str]:
     """Code that takes less time to compile, where that of a version would take too much."""
-    from gpudbg.sm.engines.llvm.kernel.emitter import Emitter
-
     listing, options = emitter.listing, emitter.options
     count = len(listing.code)
     if count <= _SMALL or options.plain or not options.full:
@@ -120,16 +118,27 @@ def _shorter(emitter: Emitter, text: str) -> tuple[Emitter, str]:
     for most, shorter in steps:
         copied = emitter.emitted > _COPIED * count
         if text.count("\n") > most * count and (copied or shorter.calls):
-            instead = Emitter(listing, shorter)
-            code = instead.text(FUNCTION)
+            instead, code = _version(listing, shorter)
             if len(code) < _WORTH * len(text):
                 emitter, text = instead, code
     return emitter, text
 
 
+def _version(listing: KernelListing, options: EmitterOptions) -> tuple[Emitter, str]:
+    """The code of a version, without guesses that other parts of it show to be wrong."""
+    from gpudbg.sm.engines.llvm.kernel.emitter import Emitter
+
+    while True:
+        emitter = Emitter(listing, options)
+        text = emitter.text(FUNCTION)
+        wrong = emitter.edges.facts.wrong()
+        if not wrong:
+            return emitter, text
+        options = replace(options, unlike=options.unlike | wrong)
+
+
 def emit(job: CompileJob) -> EmittedVersion:
     """The IR of a version."""
-    from gpudbg.sm.engines.llvm.kernel.emitter import Emitter
     from gpudbg.sm.engines.llvm.kernel.patterns import patterns_of
 
     start = time.perf_counter()
@@ -141,8 +150,7 @@ def emit(job: CompileJob) -> EmittedVersion:
     if job.row is not None:
         patterns = patterns_of(job.listing, job.row)
         options = replace(options, patterns=patterns)
-    emitter = Emitter(job.listing, options)
-    emitter, text = _shorter(emitter, emitter.text(FUNCTION))
+    emitter, text = _shorter(*_version(job.listing, options))
     return EmittedVersion(emitter, text, patterns, time.perf_counter() - start)
 
 

@@ -10,6 +10,7 @@ from gpudbg.sm.engines.llvm.ir.values import Mask, copy_of
 from gpudbg.sm.engines.llvm.kernel.addresses import Addresses, AddressShape
 from gpudbg.sm.engines.llvm.kernel.cursor import Cursor
 from gpudbg.sm.engines.llvm.kernel.exits import Exits
+from gpudbg.sm.engines.llvm.kernel.lane_facts import FactsAtHeads
 from gpudbg.sm.engines.llvm.kernel.listing import KernelListing
 from gpudbg.sm.engines.llvm.kernel.loops import Loop
 from gpudbg.sm.engines.llvm.kernel.registers import NamedState, Registers
@@ -51,6 +52,8 @@ class Edges:
         ahead: the block that the present one falls into.
         behind: instructions of the trace before the present block.
         longest: instructions of a trace, at most.
+        facts: what registers' lanes have in common at heads.
+        loops_ahead: the trace goes to instructions of a loop that is not its own.
     """
 
     def __init__(
@@ -69,6 +72,8 @@ class Edges:
         self.missing: set[int] = set()
         self.ahead: Fallthrough | None = None
         self.behind = self.longest = 0
+        self.facts = FactsAtHeads()
+        self.loops_ahead = False
 
     def mark(self) -> tuple[set[int], set[int]]:
         """The edges emitted so far, for `revert`."""
@@ -84,7 +89,8 @@ class Edges:
         if pc == self.loop.head and turn:
             if self.loop.carried is not None:
                 return self.loop.back_edge(self.loop.carried)
-            self.loop.back_edges.append(self.registers.now.dirty())
+            self.loop.note_back_edge()
+        self.note_facts(pc)
         goal = self._goal(pc, turn)
         label = ir.fresh("o")
         with ir.aside():
@@ -93,6 +99,11 @@ class Edges:
             self.exits.store_budget(self.cursor.budget, self.cursor.index + 1)
             ir.br(goal)
         return label
+
+    def note_facts(self, pc: int) -> None:
+        """Note what lanes have in common where code goes on at a head from the record."""
+        self.facts.note(pc, self.registers.lane_facts())
+        self.loops_ahead |= pc != self.loop.head and self.listing.repeats(pc)
 
     def _goal(self, pc: int, turn: bool) -> str:
         """A label at a pc that expects its state in the record."""

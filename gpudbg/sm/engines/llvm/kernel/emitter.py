@@ -16,6 +16,7 @@ that may leave, so that an exit stores what has changed since the one before and
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Protocol
 
 from gpudbg.isa.operands import PT, RZ, Reg
@@ -26,6 +27,7 @@ from gpudbg.sm.engines.llvm.ir.builder import ODDS, UNLIKELY, Builder
 from gpudbg.sm.engines.llvm.ir.floats import Floats
 from gpudbg.sm.engines.llvm.ir.integers import Integers
 from gpudbg.sm.engines.llvm.ir.values import FULL, Mask, Msk, Num, Slow, Values
+from gpudbg.sm.engines.llvm.kernel import lane_facts
 from gpudbg.sm.engines.llvm.kernel.accesses import Accesses
 from gpudbg.sm.engines.llvm.kernel.addresses import Addresses
 from gpudbg.sm.engines.llvm.kernel.cluster_rank import ClusterRank
@@ -35,19 +37,21 @@ from gpudbg.sm.engines.llvm.kernel.copies import Copies
 from gpudbg.sm.engines.llvm.kernel.cursor import Cursor, Executing
 from gpudbg.sm.engines.llvm.kernel.doubles import Doubles
 from gpudbg.sm.engines.llvm.kernel.edges import Edges, Fallthrough
-from gpudbg.sm.engines.llvm.kernel.exits import BUDGET, Exits
+from gpudbg.sm.engines.llvm.kernel.exits import Exits
 from gpudbg.sm.engines.llvm.kernel.final_state import CALL, FinalStates
-from gpudbg.sm.engines.llvm.kernel.flow import ACTIVE, CAME_FROM, KernelFlow
+from gpudbg.sm.engines.llvm.kernel.flow import KernelFlow
 from gpudbg.sm.engines.llvm.kernel.gathers import GatheredAccess
 from gpudbg.sm.engines.llvm.kernel.group_flow import GroupFlow
 from gpudbg.sm.engines.llvm.kernel.half_arithmetic import HalfArithmetic
 from gpudbg.sm.engines.llvm.kernel.instruments import Instrument, Instruments
+from gpudbg.sm.engines.llvm.kernel.lane_facts import Facts
 from gpudbg.sm.engines.llvm.kernel.library_access import LibraryAccess
 from gpudbg.sm.engines.llvm.kernel.listing import KernelListing
+from gpudbg.sm.engines.llvm.kernel.long_products import LongProducts
 from gpudbg.sm.engines.llvm.kernel.loops import Loop
 from gpudbg.sm.engines.llvm.kernel.machine import KernelMachine, WideKernelMachine
 from gpudbg.sm.engines.llvm.kernel.marks import Marks
-from gpudbg.sm.engines.llvm.kernel.merges import Merges
+from gpudbg.sm.engines.llvm.kernel.merges import NO_FACTS, Merges, NotAsGuessedError
 from gpudbg.sm.engines.llvm.kernel.moves import Moves
 from gpudbg.sm.engines.llvm.kernel.options import LARGE, EmitterOptions
 from gpudbg.sm.engines.llvm.kernel.patterned_access import PatternedAccess
@@ -61,6 +65,7 @@ from gpudbg.sm.engines.llvm.kernel.shuffles import Shuffles
 from gpudbg.sm.engines.llvm.kernel.sink import sink
 from gpudbg.sm.engines.llvm.kernel.sites import Sites
 from gpudbg.sm.engines.llvm.kernel.special import SpecialRegisters
+from gpudbg.sm.engines.llvm.kernel.succession import Succession, head_of
 from gpudbg.sm.engines.llvm.kernel.tensors import Tensors
 from gpudbg.sm.engines.llvm.kernel.trace_rows import TraceRows
 from gpudbg.sm.engines.llvm.kernel.watch_tests import WatchTests
@@ -94,11 +99,6 @@ _MOST_GATHERED = 128
 
 _MOST_POINTS = 4
 """Most such points in a loop: each is a block that stores the state."""
-
-ON_STACK = 'alignstack(64) "probe-stack"="inline-asm"'
-"""Function attributes: spilled vectors are aligned to cache lines, and stack pages are touched in
-order, so that an overflow hits the host's guard page.
-"""
 
 _LONGEST_TRACE = 64
 """Most instructions of a trace."""
@@ -191,8 +191,9 @@ class Emitter:
         self.sites = Sites(ir, cursor, options.first_site)
         self.marks = Marks(ir, options.marking)
         self.addresses = Addresses(ir, values, ints, cursor, self.sites, self.marks, options.run)
+        self.products = LongProducts(registers, ints)
         self.merges = Merges(
-            ir, values, self.floats, cursor, registers, exits, self.addresses, listing
+            ir, values, ints, self.floats, cursor, registers, exits, self.addresses, listing
         )
         self.loop = Loop(ir, self.floats, registers, self.merges)
         self.edges = Edges(ir, cursor, registers, exits, self.addresses, listing, self.loop)
@@ -231,7 +232,7 @@ class Emitter:
             bool(self.instruments),
         )
         about = ir, values, cursor, exits, runtime, sites, self.addresses, moves, library
-        regular = RegularAccess(*about)
+        regular = RegularAccess(*about, self.listing.repeats)
         patterned = PatternedAccess(*about, regular, options.patterns, options.wide_vectors)
         sums = SharedSums(ir, values, cursor, runtime, self.addresses, library)
         gathered = GatheredAccess(
@@ -240,6 +241,8 @@ class Emitter:
         about_flow = ir, values, ints, cursor, exits, self.edges, runtime, options.full
         waiting = self.listing.waiting
         flow = GroupFlow(*about_flow, waiting=waiting) if self._wide else KernelFlow(*about_flow)
+        if options.full and not self.instruments:
+            flow.succession = Succession(ir, cursor, exits, self.listing.entry, self._wide)
         made = WideKernelMachine if self._wide else KernelMachine
         return made(
             cursor,
@@ -289,18 +292,9 @@ class Emitter:
                 lines, aside = self._sunk()
                 body += lines
                 tail += aside
+        fresh = next(iter(self.blocks.fresh), None)
         lines = [
-            f"define i32 @{name}(ptr noalias %env, ptr noalias %rec) {ON_STACK} {{",
-            "entry:",
-            f"  %came_from = getelementptr i8, ptr %rec, i64 {CAME_FROM}",
-            f"  %budget = getelementptr i8, ptr %rec, i64 {BUDGET}",
-            f"  %pcs = getelementptr i8, ptr %rec, i64 {PC}",
-            f"  %actives = getelementptr i8, ptr %rec, i64 {ACTIVE}",
-            f"  %markp = getelementptr i8, ptr %env, i64 {layout.MARKS}",
-            "  %marks = load ptr, ptr %markp",
-            *(f"  {line}" for line in self.instruments.entry()),
-            # The grid loop calls the version that fits the lanes, for one turn only.
-            "  br label %seek",
+            *head_of(name, [*body, *tail], fresh, self.instruments.entry()),
             "dispatch:",
             "  %left = load i64, ptr %budget",
             "  %over = icmp sle i64 %left, 0",
@@ -325,8 +319,7 @@ class Emitter:
 
     def _sunk(self) -> tuple[list[str], list[str]]:
         """The quick path and the blocks out of the way of the present trace."""
-        lines = self.finals.taken_out([*self.ir.lines, *self.loop.latches])
-        return sink(lines, self.ir.tail)
+        return sink(self.finals.taken_out(self.ir.lines), self.ir.tail, self.loop.latches)
 
     def _switch(self) -> list[str]:
         """Emit the exit to the other version where the active lanes are not this one's; plain code
@@ -345,28 +338,62 @@ class Emitter:
     # ---- blocks --------------------------------------------------------------------------
 
     def _whole(self, head: int) -> int | None:
-        """Emit a trace; a loop is emitted twice, since the first pass finds what it carries."""
-        edges = self.edges
+        """Emit a trace; a loop is emitted twice, since the first pass finds what it carries, and
+        once more for each time that guesses about its lanes turn out to be wrong."""
+        cut, loop, edges = None, self.loop, self.edges
         kept = set(edges.checked), set(edges.missing), len(self.blocks.order)
-        placed = set(self.blocks.placed)
-        cut = self._trace(head)
-        if self.loop.back_edges and not self.plain:
-            carried = self.loop.carried_state()
-            edges.checked, edges.missing, count = kept
-            self.blocks.placed = placed
-            del self.blocks.order[count:]
-            again = self._trace(head, carried)
+        placed, seen = set(self.blocks.placed), edges.facts.copy()
+
+        def emit(facts: Facts, carried: NamedState | None = None) -> None:
+            nonlocal cut
+            edges.checked, edges.missing = set(kept[0]), set(kept[1])
+            self.blocks.placed = set(placed)
+            edges.facts.seen = seen.copy().seen
+            del self.blocks.order[kept[2] :]
+            again = self._trace(head, carried, facts=facts)
             cut = cut if again is None else again
+
+        known = self._guess(head)
+        repeats = self.listing.repeats(head)
+        edges.loops_ahead = False
+        emit(known if repeats else {})
+        if not loop.back_edges or self.plain:
+            # Guesses pay where a loop begins with what follows from them.
+            read = {n: fact for n, fact in known.items() if n in self.registers.read}
+            wanted = read if edges.loops_ahead else {}
+            if wanted != loop.facts:
+                emit(wanted)
+            edges.facts.used[head] = wanted
+            return cut
+        while loop.facts and (good := loop.kept_facts()) != loop.facts:
+            emit(good)
+        edges.facts.used[head] = facts = loop.facts
+        carried = loop.carried_state()
+        try:
+            emit(facts, carried)
+        except NotAsGuessedError:
+            edges.facts.used[head] = {}
+            emit({}, carried)
         return cut
 
+    def _guess(self, head: int) -> Facts:
+        """What registers' lanes may have in common at a head."""
+        if not self.full or self.plain:
+            return {}
+        return self.edges.facts.guess(head, self.options.unlike)
+
     def _trace(
-        self, head: int, carried: NamedState | None = None, fresh: bool = False
+        self,
+        head: int,
+        carried: NamedState | None = None,
+        fresh: bool = False,
+        facts: Facts = NO_FACTS,
     ) -> int | None:
         """Emit a block and copies of those it falls into; a new head where one was cut short."""
         edges = self.edges
         self.ir.lines, self.ir.tail = [], []
         self.registers.read = set()
-        self.loop.begin(-1 if fresh else head, carried)
+        self.loop.begin(-1 if fresh else head, carried, facts)
         self._spare = _MOST_POINTS
         edges.longest = self._longest(head, fresh)
         edges.behind = 0
@@ -454,6 +481,7 @@ class Emitter:
                 ir.label(f"b{head}")
             cursor.budget = ir.op("load i64, ptr %budget")
             exits.new_point()
+            self._test_facts()
             if self.loop.carried is not None:
                 # Back edges test the mark there, where values dead here are available.
                 entry = ir.fresh("w")
@@ -465,7 +493,7 @@ class Emitter:
                 )
                 ir.label(entry)
                 self.loop.phis = self.merges.enter(
-                    entry, f"l{head}", self.loop.carried, self.loop.single
+                    entry, f"l{head}", self.loop.carried, self.loop.single, self.loop.facts
                 )
                 exits.new_point()
         elif ahead.piece:
@@ -478,6 +506,14 @@ class Emitter:
             known = None if ahead is None else ahead.active
             cursor.active = known or Msk(bits=ir.op("load i32, ptr %actives"))
         self.instruments.begin_block()
+
+    def _test_facts(self) -> None:
+        """Emit the test of what is guessed of registers, which holds behind it."""
+        facts = self.loop.facts
+        if facts:
+            good = lane_facts.test(self.ints, facts)
+            self.ir.provided(good, self.exits.exit_at(self.exits.point, Left.SWITCH))
+            self.registers.now.facts = dict(facts)
 
     def _continue(self, ahead: Fallthrough) -> None:
         """Emit the head of a block's copy, with everything known before it."""
@@ -535,7 +571,20 @@ class Emitter:
         self.cursor.wants_old = isinstance(goal, Reg) and goal.index != RZ
         if self.cursor.pc in self.listing.polling:
             self._polls()
+        if insn.op == "XMAD":
+            self._multiply(function, insn)
+        else:
+            function(self.machine, insn)
+
+    def _multiply(self, function: Callable[[Any, Any], None], insn: Any) -> None:
+        """Emit an XMAD, as the end of a long product if it is one."""
+        products = self.products
+        if products.emitted(self.machine, insn):
+            return
+        part = products.operands(self.machine, insn)
         function(self.machine, insn)
+        if part is not None:
+            products.note(insn, part)
 
     def _polls(self) -> None:
         """Emit the poll of a loop that waits for other blocks."""

@@ -142,7 +142,7 @@ class KernelFlow(FlowParts):
             ir.unless(ir.op(f"icmp eq i32 {lanes}, 0"), edges.falls(True))
         if function == "exit":
             self._settle_at_end(mask)
-            self._exit_whole(lanes)
+            self._exit_whole(lanes, mask)
             self._complete_at_end(mask)
         else:
             exits.settle()
@@ -155,7 +155,7 @@ class KernelFlow(FlowParts):
             ir.unless(over, exits.side_exit(Left.DONE, cursor.pc, undone=False))
         self._arrive(goal)
 
-    def _exit_whole(self, lanes: str) -> None:
+    def _exit_whole(self, lanes: str, mask: Mask) -> None:
         """Emit the usual end: no lane is left and none waits."""
         ir = self.ir
         rest = ir.op(f"xor i32 {self._active_bits()}, {lanes}")
@@ -171,7 +171,7 @@ class KernelFlow(FlowParts):
         ir.put("i32", gone, "%rec", EXITED)
         ir.put("i32", 0, "%rec", ACTIVE)
         ir.put("i32", DONE, "%rec", STATUS)
-        ir.br(self.exits.side_exit(Left.DONE, self.cursor.pc, undone=False))
+        self._end_warp(mask)
         ir.label(part)
 
     def barrier(
@@ -191,7 +191,8 @@ class KernelFlow(FlowParts):
             for name, mask in (("voted", voted), ("voters", lanes)):
                 ir.put("i64", ir.op(f"zext i32 {mask} to i64"), "%env", layout.FIELD[name])
         code = barriers.code_of(mode, barrier_id, reduce_op, threads)
-        ir.br(self.exits.side_exit(Left.BARRIER, cursor.pc, code))
+        self.edges.note_facts(cursor.next_pc)
+        self._leave_at_barrier(mode, barrier_id, threads, code)
         cursor.terminated = True
 
     def barrier_result(self) -> tuple[Num, Mask]:

@@ -10,6 +10,8 @@ from gpudbg.sm.engines.llvm.kernel.edges import Edges
 from gpudbg.sm.engines.llvm.kernel.exits import Exits
 from gpudbg.sm.engines.llvm.kernel.final_state import CALL
 from gpudbg.sm.engines.llvm.kernel.runtime_calls import RuntimeCalls
+from gpudbg.sm.engines.llvm.kernel.succession import Succession
+from gpudbg.sm.engines.llvm.layout import Left
 
 
 class FlowParts:
@@ -17,7 +19,10 @@ class FlowParts:
 
     Attributes:
         full: all lanes are active in this version of the code.
+        succession: goes on to other warps, where the code may do that.
     """
+
+    succession: Succession | None = None
 
     def __init__(
         self,
@@ -45,6 +50,21 @@ class FlowParts:
         """Have all in the record where the warp does not end with these lanes after all."""
         if self.full and mask == FULL:
             self.ir.lines.append(CALL)
+
+    def _end_warp(self, mask: Mask) -> None:
+        """Leave, or go on to another warp, behind an EXIT of these lanes that ends the warp."""
+        if self.succession is not None and mask == FULL:
+            self.succession.end()
+        else:
+            self.ir.br(self.exits.side_exit(Left.DONE, self.cursor.pc, undone=False))
+
+    def _leave_at_barrier(self, mode: str, number: int, threads: int, code: int) -> None:
+        """Leave for the grid loop at a BAR, or go on to another warp."""
+        simple = mode == "SYNC" and not threads and self.full and self.cursor.exec == FULL
+        if self.succession is not None and simple:
+            self.succession.wait(number, code)
+        else:
+            self.ir.br(self.exits.side_exit(Left.BARRIER, self.cursor.pc, code))
 
     def _active_bits(self) -> str:
         """The mask of the active lanes as an i32 operand."""

@@ -207,7 +207,7 @@ class GroupFlow(FlowParts):
             ir.unless(ir.op(f"icmp eq i32 {lanes}, 0"), edges.falls(True))
         self._settle_at_end(mask)
         if not self.cursor.guarded:
-            self._exit_whole(lanes)
+            self._exit_whole(lanes, mask)
             self._complete_at_end(mask)
         target = self.runtime.function("groups.end")
         goal = ir.op(f"call i64 {target}(ptr %rec, i32 {lanes}, i64 {self._next})")
@@ -219,7 +219,7 @@ class GroupFlow(FlowParts):
         self._arrive(goal)
         self.cursor.terminated = True
 
-    def _exit_whole(self, lanes: str) -> None:
+    def _exit_whole(self, lanes: str, mask: Mask) -> None:
         """Emit the usual end: no lane is left and none waits."""
         ir = self.ir
         rest = ir.op(f"xor i32 {self._active_bits()}, {lanes}")
@@ -241,7 +241,7 @@ class GroupFlow(FlowParts):
         threads = ir.get("i64", cta, arena.LIVE_THREADS)
         left = ir.op(f"sub i64 {threads}, {ir.op(f'zext i32 {count} to i64')}")
         ir.put("i64", left, cta, arena.LIVE_THREADS)
-        ir.br(self.exits.side_exit(Left.DONE, self.cursor.pc, undone=False))
+        self._end_warp(mask)
         ir.label(part)
 
     # ---- convergence barriers ------------------------------------------------------------
@@ -516,7 +516,9 @@ class GroupFlow(FlowParts):
         assert isinstance(barrier_id, int)
         assert isinstance(threads, int)
         code = barriers.code_of(mode, barrier_id, reduce_op, threads)
-        self._end(self.exits.side_exit(Left.BARRIER, cursor.pc, code))
+        self.edges.note_facts(self._next)
+        self._leave_at_barrier(mode, barrier_id, threads, code)
+        cursor.terminated = True
 
     def cluster_arrive(self) -> None:
         self._cluster(barriers.CLUSTER_ARRIVES)

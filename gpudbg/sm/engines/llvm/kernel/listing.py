@@ -53,6 +53,7 @@ class KernelListing:
     layout: CodeLayout = field(init=False)
     turns: TurnPoints = field(init=False)
     _written: Access | None = None
+    _loops: list[tuple[int, int]] | None = None
 
     def __post_init__(self) -> None:
         self.layout = layout_of(self.arch)
@@ -136,14 +137,23 @@ class KernelListing:
             return next((o.value for o in insn.operands if isinstance(o, Imm)), None)
         return None if target is None or target < 0 else int(target)
 
+    @property
+    def loops(self) -> list[tuple[int, int]]:
+        """Targets of direct branches that do not lie behind them, and the branches."""
+        if self._loops is None:
+            branches = ((pc, insn) for pc, insn in self.code.items() if insn.op in _LOOPS)
+            targets = ((self.direct_target(insn, pc), pc) for pc, insn in branches)
+            self._loops = [(to, pc) for to, pc in targets if to is not None and to <= pc]
+        return self._loops
+
+    def repeats(self, pc: int) -> bool:
+        """Whether an instruction is in a loop."""
+        return any(first <= pc <= last for first, last in self.loops)
+
     def innermost(self, mnemonics: frozenset[str], most: int) -> frozenset[int]:
         """Addresses of `most` instructions with certain mnemonics, those in most loops first; none
         where the code has no loops."""
-        loops = []
-        for pc, insn in self.code.items():
-            target = self.direct_target(insn, pc) if insn.op in _LOOPS else None
-            if target is not None and target <= pc:
-                loops.append((target, pc))
+        loops = self.loops
         if not loops:
             return frozenset()
         depth = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gpudbg.sm.engines.llvm.ir.builder import Builder, Phi
 from gpudbg.sm.engines.llvm.ir.floats import Floats
+from gpudbg.sm.engines.llvm.kernel.lane_facts import Facts, fact_of
 from gpudbg.sm.engines.llvm.kernel.merges import Key, Merges
 from gpudbg.sm.engines.llvm.kernel.registers import NamedState, Registers
 
@@ -21,6 +22,8 @@ class Loop:
         latches: blocks that lead back.
         phis: loop phis; each back edge adds to them.
         single: registers that go round the loop as floats.
+        facts: what is known of registers at the head.
+        states: the state at each back edge of a first emission.
     """
 
     def __init__(self, ir: Builder, floats: Floats, registers: Registers, merges: Merges) -> None:
@@ -31,11 +34,38 @@ class Loop:
         self.latches: list[str] = []
         self.phis: dict[Key, Phi] = {}
         self.single: set[int] = set()
+        self.facts: Facts = {}
+        self.states: list[NamedState] = []
 
-    def begin(self, head: int, carried: NamedState | None) -> None:
-        """Begin a trace; `carried`: what a first emission has shown to go round."""
-        self.head, self.carried = head, carried
+    def begin(self, head: int, carried: NamedState | None, facts: Facts) -> None:
+        """Begin a trace.
+
+        Args:
+            carried: what a first emission has shown to go round.
+            facts: what is known of registers.
+        """
+        self.head, self.carried, self.facts = head, carried, facts
+        self.states = []
         self.back_edges, self.latches, self.phis = [], [], {}
+
+    def note_back_edge(self) -> None:
+        """Note the present state, with which a first emission leads back."""
+        self.back_edges.append(self.registers.now.dirty())
+        self.states.append(self.registers.now.copy())
+
+    def kept_facts(self) -> Facts:
+        """The facts that are of use in the loop and hold on all back edges."""
+        ints = self.registers.ints
+        return {
+            n: fact
+            for n, fact in self.facts.items()
+            if (n in self.registers.read or any(n in late.dirty_regs for late in self.back_edges))
+            and all(
+                n in state.facts
+                or (n in state.regs and fact_of(ints, state.regs[n], fact.rows) == fact)
+                for state in self.states
+            )
+        }
 
     def carried_state(self) -> NamedState:
         """The state that stays in names from one iteration to the next, without values."""
@@ -51,7 +81,7 @@ class Loop:
         # Results of floating-point operations, in all lanes, on all back edges.
         self.single = {
             n
-            for n in found.dirty_regs
+            for n in found.dirty_regs - self.facts.keys()
             if all(
                 n in edge.dirty_regs and self.floats.is_canonical(edge.regs[n])
                 for edge in self.back_edges
@@ -68,7 +98,7 @@ class Loop:
         ir.label(label)
         registers.store(registers.now.spill(carried))
         left = self.merges.turn_ends(self.head, latch, True)
-        values = self.merges.incoming(self.phis, left, self.single)
+        values = self.merges.incoming(self.phis, left, self.single, self.facts)
         for key, phi in self.phis.items():
             phi.add(values[key], latch)
         ir.br(f"l{self.head}")

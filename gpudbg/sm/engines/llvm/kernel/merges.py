@@ -10,20 +10,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from gpudbg.sm.engines.llvm.ir.builder import UNLIKELY, Builder, Phi
+from gpudbg.sm.engines.llvm.ir.builder import LANES, UNLIKELY, Builder, Phi
 from gpudbg.sm.engines.llvm.ir.floats import F32, I32, Floats
-from gpudbg.sm.engines.llvm.ir.values import UNIFORM, Msk, Val, Values, copy_of
+from gpudbg.sm.engines.llvm.ir.integers import Integers
+from gpudbg.sm.engines.llvm.ir.values import UNIFORM, Msk, Num, Val, Values, copy_of
 from gpudbg.sm.engines.llvm.kernel.addresses import Addresses
 from gpudbg.sm.engines.llvm.kernel.cursor import Cursor
 from gpudbg.sm.engines.llvm.kernel.exits import BUDGET, DeoptPoint, Exits
+from gpudbg.sm.engines.llvm.kernel.lane_facts import Facts, scalars
 from gpudbg.sm.engines.llvm.kernel.listing import KernelListing
 from gpudbg.sm.engines.llvm.kernel.registers import PRED, NamedState, Registers, flag_place
 from gpudbg.sm.engines.llvm.layout import Left
 from gpudbg.sm.record import HEADER_BYTES, ROW_BYTES
 
+NO_FACTS: Facts = {}
 Key = tuple[str, int | str]
-"""Key of a phi: ("regs", number), ("preds", number), ("uregs", number), ("flags", letter) or
-`LEFT`.
+"""Key of a phi: ("regs", number), ("base", 32 * number + first lane of a row), ("preds", number),
+("uregs", number), ("flags", letter) or `LEFT`.
 """
 
 LEFT: Key = ("left", "")
@@ -33,6 +36,10 @@ HELD: Key = ("held", "")
 """Key of the i1 phi that tells that all comes from the record."""
 
 
+class NotAsGuessedError(Exception):
+    """Lanes that come round a loop do not lie as was guessed."""
+
+
 class Merges:
     """Block heads with two entries: registers in the record, or values in IR names."""
 
@@ -40,6 +47,7 @@ class Merges:
         self,
         ir: Builder,
         values: Values,
+        ints: Integers,
         floats: Floats,
         cursor: Cursor,
         registers: Registers,
@@ -47,25 +55,38 @@ class Merges:
         addresses: Addresses,
         listing: KernelListing,
     ) -> None:
-        self.ir, self.values, self.floats, self.cursor = ir, values, floats, cursor
+        self.ir, self.values, self.ints = ir, values, ints
+        self.floats, self.cursor = floats, cursor
         self.registers, self.exits = registers, exits
         self.addresses, self.listing = addresses, listing
 
-    def enter(self, entry: str, meet: str, late: NamedState, floats: set[int]) -> dict[Key, Phi]:
+    def enter(
+        self,
+        entry: str,
+        meet: str,
+        late: NamedState,
+        floats: set[int],
+        facts: Facts = NO_FACTS,
+    ) -> dict[Key, Phi]:
         """Load the registers that a block with several predecessors expects in names.
 
         Args:
             entry, meet: labels of the present block and of the block that is entered.
             late: the registers that the predecessors hold in names; their values are not read.
             floats: those of them that predecessors hold as floats.
+            facts: what is known of registers, in the record and in names.
 
         Returns:
             The phis.
         """
         ir = self.ir
         rows: list[tuple[Key, str, int, int]] = [(LEFT, "i64", BUDGET, 8)]
-        places = [(n, HEADER_BYTES + ROW_BYTES * n) for n in sorted(late.dirty_regs)]
+        vectors = late.dirty_regs - facts.keys()
+        places = [(n, HEADER_BYTES + ROW_BYTES * n) for n in sorted(vectors)]
         rows += [(("regs", n), F32 if n in floats else I32, place, 64) for n, place in places]
+        for n in sorted(late.dirty_regs & facts.keys()):
+            row = HEADER_BYTES + ROW_BYTES * n
+            rows += [(("base", LANES * n + at), "i32", row + 4 * at, 4) for at in facts[n].firsts]
         rows += [(("preds", n), "i32", PRED + 4 * n, 4) for n in sorted(late.dirty_preds)]
         rows += [(("flags", f), "i32", flag_place(f), 4) for f in sorted(late.dirty_flags)]
         held = [ir.get(kind, "%rec", place, align) for _, kind, place, align in rows]
@@ -87,7 +108,7 @@ class Merges:
         if floats:
             names[HELD], phis[HELD] = ir.phi("i1", "true", entry)
         self.cursor.budget = names[LEFT]
-        regs = {n: Val(32, names["regs", n]) for n in late.dirty_regs - floats}
+        regs: dict[int, Num] = {n: Val(32, names["regs", n]) for n in vectors - floats}
         regs |= {n: self._bits_of(names["regs", n], names[HELD]) for n in floats}
         self.registers.now = NamedState(
             {**regs},
@@ -98,7 +119,11 @@ class Merges:
             set(late.dirty_flags),
             {n: Val(32, names["uregs", n], UNIFORM) for n in shared},
             dirty_uregs=set(shared),
+            facts={n: fact for n, fact in facts.items() if n not in late.dirty_regs},
         )
+        for n in sorted(late.dirty_regs & facts.keys()):
+            bases = (Val(32, names["base", LANES * n + at], UNIFORM) for at in facts[n].firsts)
+            self.registers.now.regs[n] = self.ints.affine(tuple(bases), facts[n].offsets)
         self.addresses.shapes, self.addresses.same = {}, {}
         return phis
 
@@ -112,8 +137,14 @@ class Merges:
         self.floats.singles[value] = single
         return value
 
-    def incoming(self, keys: Iterable[Key], left: str, floats: set[int]) -> dict[Key, str]:
-        """Present values for phis."""
+    def incoming(
+        self, keys: Iterable[Key], left: str, floats: set[int], facts: Facts = NO_FACTS
+    ) -> dict[Key, str]:
+        """Present values for phis.
+
+        Raises:
+            NotAsGuessedError: a register is not as facts say.
+        """
         registers = self.registers
         found = {LEFT: left, HELD: "false"}
         for kind, key in keys:
@@ -121,6 +152,14 @@ class Merges:
                 found[kind, key] = self.floats.f32(registers.whole(int(key)))
             elif kind == "regs":
                 found[kind, key] = self.values.bare(registers.whole(int(key)), 32)
+            elif kind == "base":
+                index, lane = divmod(int(key), LANES)
+                fact = facts[index]
+                bases = scalars(self.ints, registers.whole(index), fact)
+                if bases is None:
+                    raise NotAsGuessedError
+                base = bases[fact.firsts.index(lane)]
+                found[kind, key] = self.values.scalar(base, 32)
             elif kind == "preds":
                 found[kind, key] = self.values.mask_bits(copy_of(registers.pred(int(key))))
             elif kind == "uregs":

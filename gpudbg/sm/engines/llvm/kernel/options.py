@@ -43,6 +43,7 @@ class EmitterOptions:
         tests: what observers have selected.
         clustered: the launch has clusters of several blocks.
         plain: short compile time comes before speed.
+        unlike: heads of loops and registers whose lanes are not to be guessed there.
     """
 
     full: bool
@@ -66,3 +67,4 @@ class EmitterOptions:
     rows: int = 0
     short: bool = False
     calls: bool = False
+    unlike: frozenset[tuple[int, int]] = frozenset()

@@ -15,7 +15,9 @@ from gpudbg.sm.engines.llvm.ir.builder import HELD, Builder
 from gpudbg.sm.engines.llvm.ir.floats import F32, Floats
 from gpudbg.sm.engines.llvm.ir.integers import Integers
 from gpudbg.sm.engines.llvm.ir.values import FULL, Mask, Msk, Num, Slow, Val, Values, alike, copy_of
+from gpudbg.sm.engines.llvm.kernel import lane_facts
 from gpudbg.sm.engines.llvm.kernel.cursor import Cursor, Executing
+from gpudbg.sm.engines.llvm.kernel.lane_facts import LaneFact
 from gpudbg.sm.engines.llvm.kernel.uniform import UniformRegisters
 from gpudbg.sm.record import FIELDS, HEADER_BYTES, ROW_BYTES
 
@@ -41,6 +43,7 @@ class NamedState:
         uregs, upreds: by number: what all active lanes have (`uniform`).
         dirty_regs, dirty_preds, dirty_flags, dirty_uregs, dirty_upreds: those of them that the
             record does not hold yet.
+        facts: what is known of rows in the record (`lane_facts`).
     """
 
     regs: dict[int, Num] = field(default_factory=dict)
@@ -53,6 +56,7 @@ class NamedState:
     upreds: dict[int, Mask] = field(default_factory=dict)
     dirty_uregs: set[int] = field(default_factory=set)
     dirty_upreds: set[int] = field(default_factory=set)
+    facts: dict[int, LaneFact] = field(default_factory=dict)
 
     def copy(self) -> NamedState:
         """As it is now."""
@@ -67,6 +71,7 @@ class NamedState:
             _copies(self.upreds),
             set(self.dirty_uregs),
             set(self.dirty_upreds),
+            dict(self.facts),
         )
 
     def dirty(self) -> NamedState:
@@ -182,11 +187,15 @@ class Registers:
         if found is None:
             if index >= self.count:
                 raise Slow("a register the warp does not have")
+            self.read.add(index)
+            fact = self.now.facts.get(index)
+            if fact is not None:
+                self.now.regs[index] = shaped = lane_facts.held(self.ints, index, fact)
+                return shaped
             place = HEADER_BYTES + ROW_BYTES * index
             row = self.ir.at("%rec", place)
             found = Val(32, self.ir.op(f"load <32 x i32>, ptr {row}, align 64{HELD}"), row=index)
             self.now.regs[index] = found
-            self.read.add(index)
         return found
 
     def reg(self, index: int) -> Num:
@@ -236,6 +245,7 @@ class Registers:
                     self._masked[value] = raw, cursor.executing
         self.used[index] = self.clock
         self.now.regs[index] = value
+        self.now.facts.pop(index, None)
         self.now.dirty_regs.add(index)
 
     def _under(self, mask: Mask, given: Num, old: Num, single: str) -> Num:
@@ -317,6 +327,13 @@ class Registers:
         old = None if self.cursor.exec == FULL else self.cc_read(flag)
         self.now.flags[flag] = self._merged(old, value)
         self.now.dirty_flags.add(flag)
+
+    def lane_facts(self) -> dict[int, LaneFact | None]:
+        """What the lanes of registers have in common, where that is known; None: nothing."""
+        found: dict[int, LaneFact | None] = {**self.now.facts}
+        for index, value in self.now.regs.items():
+            found.setdefault(index, lane_facts.fact_of(self.ints, value))
+        return found
 
     def initial(self) -> NamedState:
         """The state of a warp that begins: the record holds zeros where no code writes."""

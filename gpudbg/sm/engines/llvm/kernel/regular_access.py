@@ -7,7 +7,7 @@ not inside its memory, goes to the library, which checks lane by lane.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from gpudbg.sm.engines.llvm import layout
 from gpudbg.sm.engines.llvm.ir.builder import LIKELY, UNLIKELY, Builder
@@ -40,7 +40,10 @@ class RegularAccess:
         addresses: Addresses,
         moves: Moves,
         library: LibraryAccess,
+        repeats: Callable[[int], bool],
     ) -> None:
+        """Args: repeats: whether an instruction is in a loop."""
+        self._repeats = repeats
         self.ir, self.values, self.cursor, self.exits = ir, values, cursor, exits
         self.runtime, self.sites, self.addresses = runtime, sites, addresses
         self.moves, self.library = moves, library
@@ -173,8 +176,10 @@ class RegularAccess:
     def _fetch_ahead(self, site: str, places: list[str], size: int) -> None:
         """Ask the host for what this access will want in some steps, if they go on as they did,
         and for what it wants in the next warp: a warp's accesses lie too far apart for the host
-        to see the pattern."""
+        to see the pattern.  Outside of loops it does: blocks that follow one another begin."""
         ir = self.ir
+        if not self._repeats(self.cursor.pc):
+            return
         now = ir.op(f"ptrtoint ptr {places[0]} to i64")
         step = ir.op(f"sub i64 {now}, {ir.get('i64', site, layout.SITE_LAST)}")
         ir.put("i64", now, site, layout.SITE_LAST)

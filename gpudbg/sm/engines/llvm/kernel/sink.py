@@ -9,15 +9,19 @@ and repeats them in each block out of the way that does.
 from __future__ import annotations
 
 import re
+from collections import Counter
 
 from gpudbg.sm.engines.llvm.ir.builder import HELD
 
-_NAME = re.compile(r"%v\d+")
-_DEFINITION = re.compile(r"  (%v\d+) = (\w+)")
+_NAME = re.compile(r"%v\d[\w.]*")
+_DEFINITION = re.compile(r"  (%v\d[\w.]*) = (\w+)")
+_LABEL = re.compile(r"label %([\w.]+)")
 _STAYS = frozenset(("load", "call", "phi", "atomicrmw", "cmpxchg", "alloca"))
 """Statements that are not repeated elsewhere, apart from pure intrinsics and held values."""
 _DEEPEST = 40
 """Most statements, each of the one before, that exits repeat."""
+_MOST_COPIES = 2
+"""Most blocks behind a loop that what is taken out of it is repeated in."""
 _PURE_CALL = re.compile(r" = call [^@]*@llvm\.(?!prefetch|masked|set|experimental)\w+")
 
 
@@ -31,26 +35,106 @@ def defined_name(line: str) -> str:
     return found[1]
 
 
-def sink(lines: list[str], tail: list[str]) -> tuple[list[str], list[str]]:
+def sink(
+    lines: list[str], tail: list[str], latches: list[str] | None = None
+) -> tuple[list[str], list[str]]:
     """The hot path and the cold blocks; instructions that only cold blocks use move into them.
 
     Args:
         lines: the quick path; only phis may name what is defined further down.
         tail: blocks out of the way, each from a label to a statement that ends it.
+        latches: blocks that lead back to a loop's head, from a label likewise.
     """
+    latches = latches or []
+    dead = _dead_phis([*lines, *latches], tail)
+    if dead:
+        lines = [line for line in lines if not (" = phi " in line and _phi(line) in dead)]
+    moved: dict[str, str] = {}
+    if latches:
+        lines, moved = _behind_loop(lines, tail, latches)
     needed = _carried(lines)
-    hot, moved = _split(lines, needed)
-    far = _far(lines, moved)
+    hot, more = _split(lines, needed)
+    far = _far(lines, more)
     if far:
-        hot, moved = _split(lines, needed | far)
-    if not moved:
-        return hot, tail
-    return hot, _Cold(moved).rewritten(tail)
+        hot, more = _split(lines, needed | far)
+    moved |= more
+    return (hot, _Cold(moved).rewritten(tail)) if moved else (hot, tail)
 
 
-def unneeded(lines: list[str]) -> set[str]:
-    """Names that the quick path does not need."""
-    return set(_split(lines, _carried(lines))[1])
+def _behind_loop(
+    lines: list[str], tail: list[str], latches: list[str]
+) -> tuple[list[str], dict[str, str]]:
+    """The quick path, latches included, without what only blocks behind its loop need, which is in
+    them instead; and the statements taken out, by the names that they define.
+    """
+    back = _leading_to({line[:-1] for line in latches if line.endswith(":")}, tail)
+    ends = (n for n, line in enumerate(lines) if back & set(_LABEL.findall(line)))
+    end = 1 + max(ends, default=len(lines))
+    loop, behind = [*lines[:end], *latches], lines[end:]
+    needed = _carried([*lines, *latches])
+    _, moved = _split(loop, needed)
+    needed |= _far(loop, moved) | _often(behind, moved)
+    hot, moved = _split(loop, needed)
+    first = hot.index(latches[0])
+    return [*hot[:first], *_Cold(moved, "b").rewritten(behind), *hot[first:]], moved
+
+
+def _leading_to(labels: set[str], tail: list[str]) -> set[str]:
+    """Labels, and those of blocks out of the way that go to one of them."""
+    found, here = set(labels), ""
+    for line in tail:
+        if not line.startswith(" "):
+            here = line[:-1]
+        elif labels & set(_LABEL.findall(line)):
+            found.add(here)
+    return found
+
+
+def _often(lines: list[str], moved: dict[str, str]) -> set[str]:
+    """Names of `moved` that many blocks use, each of which would have a copy."""
+    counts: Counter[str] = Counter()
+    here: set[str] = set()
+    for line in [*lines, "end:"]:
+        if line.startswith(" "):
+            here.update(name for name in _NAME.findall(line) if name in moved)
+        else:
+            counts.update(here)
+            here = set()
+    return {name for name, count in counts.items() if count > _MOST_COPIES}
+
+
+def _phi(line: str) -> str:
+    """The name that a phi defines."""
+    return line[2 : line.index(" =")]
+
+
+def _dead_phis(lines: list[str], tail: list[str]) -> set[str]:
+    """Phis that nothing needs but themselves: what goes round a loop and is written anew in each
+    turn before anything may look."""
+    uses: dict[str, list[str]] = {}
+    phis: set[str] = set()
+    work: list[str] = []
+    for line in lines:
+        phi = " = phi " in line
+        name = _phi(line) if phi else defined_name(line)
+        found = _NAME.findall(line, line.index("=")) if name else _NAME.findall(line)
+        if name:
+            uses[name] = found
+            if phi:
+                phis.add(name)
+        else:
+            work += found
+    if not phis:
+        return phis
+    for line in tail:
+        work += _NAME.findall(line)
+    seen: set[str] = set()
+    while work:
+        name = work.pop()
+        if name not in seen:
+            seen.add(name)
+            work += uses.get(name, ())
+    return phis - seen
 
 
 def _carried(lines: list[str]) -> set[str]:
@@ -60,6 +144,11 @@ def _carried(lines: list[str]) -> set[str]:
         if " = phi " in line:
             needed.update(_NAME.findall(line))
     return needed
+
+
+def unneeded(lines: list[str]) -> set[str]:
+    """Names that the quick path does not need."""
+    return set(_split(lines, _carried(lines))[1])
 
 
 def _split(lines: list[str], wanted: set[str]) -> tuple[list[str], dict[str, str]]:
@@ -99,8 +188,9 @@ class _Cold:
     What is repeated comes first in its block: there the record still holds what it held.
     """
 
-    def __init__(self, moved: dict[str, str]) -> None:
-        self._moved = moved
+    def __init__(self, moved: dict[str, str], mark: str = "") -> None:
+        """Args: mark: in the names of what is repeated."""
+        self._moved, self._mark = moved, mark
         self._count = 0
         self._here: dict[str, str] = {}
         self._first: list[str] = []
@@ -128,6 +218,6 @@ class _Cold:
         if known is None:
             text = _NAME.sub(lambda found: self._name(found[0]), line[line.index("=") :])
             self._count += 1
-            known = self._here[name] = f"{name}.{self._count}"
+            known = self._here[name] = f"{name}.{self._mark}{self._count}"
             self._first.append(f"  {known} {text}")
         return known

@@ -1,0 +1,107 @@
+"""What code guesses of lanes in loops is tested, and right or of no consequence."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gpudbg
+from gpudbg.assembler import assemble_file
+from gpudbg.sm.engines.llvm import job
+from gpudbg.sm.engines.llvm.ir.builder import Builder
+from gpudbg.sm.engines.llvm.ir.integers import Integers
+from gpudbg.sm.engines.llvm.ir.values import UNIFORM, Val, Values
+from gpudbg.sm.engines.llvm.kernel.lane_facts import FactsAtHeads, LaneFact, fact_of, scalars
+from gpudbg.sm.engines.llvm.program import GOOD
+from tests.engine import machines
+
+SOURCE = """
+.arch sm_50
+.kernel probe
+.param in 8
+.param out 8
+.param n 4
+    S2R R0, SR_CTAID.X ;
+    S2R R1, SR_TID.X ;
+    XMAD R2, R0, c[0x0][0x8], R1 ;
+    MOV R3, RZ ;
+    MOV R9, R2 ;
+again:
+    SHL R4, R2, 0x2 ;
+    SHR R5, R2, 0x1e ;
+    IADD R4.CC, R4, c[0x0][in] ;
+    IADD.X R5, R5, c[0x0][in+4] ;
+    LDG.E R6, [R4] ;
+    IADD R3, R3, R6 ;
+    IADD R2, R2, 0x40 ;
+    ISETP.LT.AND P0, PT, R2, c[0x0][n], PT ;
+@P0 BRA again ;
+    SHL R7, R9, 0x2 ;
+    IADD R4.CC, R7, c[0x0][out] ;
+    IADD.X R5, RZ, c[0x0][out+4] ;
+    STG.E [R4], R3 ;
+    EXIT ;
+"""
+N = 1024
+
+
+def _session(engine: str) -> Any:
+    program = gpudbg.load(assemble_file(SOURCE).cubin(), engine=engine, num_sms=1)
+    data = program.device.buffer(np.arange(N + 64, dtype=np.uint32))
+    out = program.device.buffer(np.zeros(64, np.uint32))
+    return program.launch("probe", grid=2, block=32, args=[data, out, np.int32(N)])
+
+
+@pytest.mark.parametrize("lane", [None, 5])
+def test_a_changed_lane(lane: int | None) -> None:
+    """A debugger changes the index of one lane in the loop: the engines still agree."""
+    states = []
+    for engine in ("step", "run"):
+        session = _session(engine)
+        session.run(max_instructions=60)
+        warp = next(iter(session.grid.warps()))
+        if lane is not None:
+            warp.R[2][lane] += 64
+        session.run(max_instructions=150)
+        states.append(machines.grid_state(session.grid))
+        session.run()
+    assert machines.difference(states[0], states[1]) == ""
+
+
+def test_the_loop_has_a_scalar() -> None:
+    """The index goes round as one number: so much is guessed, tested and used."""
+    session = _session("run")
+    session.run()
+    work, _ = session.grid.fast.engine.program._job(True, GOOD)
+    emitted = job.emit(work)
+    facts = [facts for facts in emitted.emitter.edges.facts.used.values() if facts]
+    assert facts == [{2: LaneFact(1, tuple(range(32)))}]
+
+
+def test_facts_of_values() -> None:
+    ir = Builder()
+    ints = Integers(ir, Values(ir))
+    base = Val(32, "%base", UNIFORM)
+    line = ints.affine((base,), tuple(3 + 4 * n for n in range(32)))
+    fact = fact_of(ints, line)
+    assert fact == LaneFact(1, tuple(4 * n for n in range(32)))
+    assert fact_of(ints, line, 2) == LaneFact(2, tuple(4 * (n % 16) for n in range(32)))
+    assert fact_of(ints, 7) == fact_of(ints, base) == LaneFact(1, (0,) * 32)
+    assert fact_of(ints, Val(32, "%any")) is None
+    assert len(scalars(ints, line, LaneFact(2, tuple(4 * (n % 16) for n in range(32)))) or ()) == 2
+    assert scalars(ints, base, fact) is None
+
+
+def test_what_ways_to_a_head_have_in_common() -> None:
+    flat, line = LaneFact(1, (0,) * 32), LaneFact(1, tuple(range(32)))
+    facts = FactsAtHeads()
+    facts.note(8, {1: flat, 2: line, 3: None})
+    facts.note(8, {1: flat, 2: flat})
+    assert facts.guess(8, frozenset()) == {1: flat}
+    assert facts.guess(8, frozenset({(8, 1)})) == {}
+    facts.used[8] = {1: flat}
+    assert not facts.wrong()
+    facts.note(8, {1: None})
+    assert facts.wrong() == {(8, 1)}

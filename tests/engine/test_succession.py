@@ -1,0 +1,96 @@
+"""Code that goes from warp to warp by itself: turns, barriers and ends are the step engine's."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gpudbg
+from gpudbg.assembler import assemble_file
+from gpudbg.sm.engines.llvm.kernel.succession import Succession
+from tests.engine import machines
+
+ENDS = """
+.arch sm_50
+.kernel probe
+.param out 8
+    S2R R0, SR_CTAID.X ;
+    S2R R1, SR_TID.X ;
+    XMAD R2, R0, c[0x0][0x8], R1 ;
+    SHL R3, R2, 0x2 ;
+    IADD R4.CC, R3, c[0x0][out] ;
+    IADD.X R5, RZ, c[0x0][out+4] ;
+    ISETP.GE.AND P0, PT, R1, 0x70, PT ;
+@P0 EXIT ;
+    STG.E [R4], R2 ;
+    EXIT ;
+"""
+"""The last warp of a block parts with some of its lanes."""
+
+WAITS = """
+.arch sm_50
+.kernel probe
+.param out 8
+.shared 1024
+    S2R R0, SR_CTAID.X ;
+    S2R R1, SR_TID.X ;
+    SHL R2, R1, 0x2 ;
+    STS [R2], R1 ;
+    BAR.SYNC 0x0 ;
+    LOP32I.XOR R3, R2, 0x1fc ;
+    LDS R4, [R3] ;
+    BAR.SYNC 0x0 ;
+    IADD R4, R4, R0 ;
+    XMAD R5, R0, c[0x0][0x8], R1 ;
+    SHL R5, R5, 0x2 ;
+    IADD R6.CC, R5, c[0x0][out] ;
+    IADD.X R7, RZ, c[0x0][out+4] ;
+    STG.E [R6], R4 ;
+    EXIT ;
+"""
+
+
+def _session(source: str, engine: str, blocks: int, threads: int = 128) -> tuple[Any, Any]:
+    program = gpudbg.load(assemble_file(source).cubin(), engine=engine, num_sms=1)
+    out = program.device.buffer(np.zeros(threads * blocks, np.uint32))
+    return program.launch("probe", grid=blocks, block=threads, args=[out]), out
+
+
+@pytest.mark.parametrize("source", [ENDS, WAITS], ids=["ends", "waits"])
+@pytest.mark.parametrize("threads", [128, 120])
+def test_stops_on_the_way(source: str, threads: int) -> None:
+    for count in (7, 61, 200, 1003, 5000):
+        states = []
+        for engine in ("step", "run"):
+            session, _ = _session(source, engine, 90, threads)
+            session.run(max_instructions=count)
+            states.append(machines.grid_state(session.grid))
+        assert machines.difference(states[0], states[1]) == "", count
+
+
+@pytest.mark.parametrize("source", [ENDS, WAITS], ids=["ends", "waits"])
+def test_counts_and_results(source: str) -> None:
+    found = []
+    for engine in ("step", "run"):
+        session, out = _session(source, engine, 90)
+        assert session.run().kind == "exited"
+        issued = [sm.issued for sm in session.grid.sms]
+        found.append((session.grid.total, issued, out.array().tolist()))
+    assert found[0] == found[1]
+
+
+def test_both_ways_are_in_the_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that these tests are of something."""
+    made: list[str] = []
+    go_to = Succession._go_to
+
+    def noted(self: Succession, *about: str) -> None:
+        made.append(about[-1])
+        go_to(self, *about)
+
+    monkeypatch.setattr(Succession, "_go_to", noted)
+    # Other code than that of the tests before.
+    _session(WAITS.replace("0x1fc", "0x0fc"), "run", 2)[0].run()
+    assert {"fresh", "next"} <= set(made)
