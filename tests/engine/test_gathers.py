@@ -1,7 +1,8 @@
-"""Where code for any lanes gathers and scatters in place."""
+"""Code for any lanes: gathers and scatters in place, and loops whose state stays in names."""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -38,3 +39,7 @@ def test_accesses_of_kernels_with_loops_are_in_place(name: str, loads: int, stor
 
 def test_code_without_loops_calls_the_library() -> None:
     assert "@llvm.masked" not in text("transpose", wide=True)
+
+
+def test_the_state_of_a_short_loop_stays_in_names() -> None:
+    assert re.search(r"^l\d+:$", text("mandelbrot", wide=True), re.MULTILINE)

@@ -110,6 +110,10 @@ _SHORT = 8
 """The same where a trace is to be short: in code for any lanes, where longer ones gain nothing and
 cost twice the compiling, and where they would make too much text (`job`)."""
 
+_LONGEST_ROUND = 24
+"""The same where a trace is to be short and begins a loop of at most so many: its state stays in
+names from round to round."""
+
 _LONGEST_RESUMED = 16
 """The same where only a turn that has ended, or a group of lanes, begins at the block: what falls
 into it has copies of its own, and compiling each rest of a chain of blocks costs the square of its
@@ -152,6 +156,7 @@ class Emitter:
         self._table = registry.table(listing.arch)
         self._wide = not listing.layout.has_control_words
         self._spare = 0
+        self._rounds = listing.rounds(_LONGEST_ROUND)
         self._parts(options)
         self.machine: Operations[Num, Num, Mask] = self._machine(options)
         self._revertible: list[_Revertible] = [
@@ -414,7 +419,7 @@ class Emitter:
         if self.plain or (head == self.listing.entry and not fresh):
             return 0
         if not self.full or self._short:
-            return _SHORT
+            return max(self._rounds.get(head, 0), _SHORT)
         most = _LONGEST_OF_LARGE if len(self.listing.code) > LARGE else _LONGEST_TRACE
         fallen_into = self._wide and head not in self.listing.targets and not fresh
         return min(most, _LONGEST_RESUMED) if fallen_into else most

@@ -150,6 +150,16 @@ class KernelListing:
         """Whether an instruction is in a loop."""
         return any(first <= pc <= last for first, last in self.loops)
 
+    def rounds(self, most: int) -> dict[int, int]:
+        """Head of each loop of at most so many instructions to how many they are."""
+        found: dict[int, int] = {}
+        for target, last in self.loops:
+            head = self.layout.first(target)
+            count = sum(head <= pc <= last for pc in self.code)
+            if count <= most:
+                found[head] = max(count, found.get(head, 0))
+        return found
+
     def innermost(self, mnemonics: frozenset[str], most: int) -> frozenset[int]:
         """Addresses of `most` instructions with certain mnemonics, those in most loops first; none
         where the code has no loops."""
