@@ -2,10 +2,10 @@
 
 A program computes an index as sums and products of `tid`, the lane, the block and numbers, and
 reads and writes there: at unit and other strides, by rows of the block's shape, backwards, in
-loops that walk on, with tests of bounds and without.  Compiled code checks such accesses as a
-whole.  Arrays and numbers are such that some lanes lie inside and others beyond either end, at
-times by 2^32.  The run engine must touch nothing but its memory, and end as the step engine does:
-the same stop, the same message, the same memory.
+loops that walk on and that lanes leave apart, with tests of bounds and without.  Compiled code
+checks such accesses as a whole.  Arrays and numbers are such that some lanes lie inside and others
+beyond either end, at times by 2^32.  The run engine must touch nothing but its memory, and end as
+the step engine does: the same stop, the same message, the same memory.
 
     python -m tests.engine.hostile_affine --seed 1 --count 200 --arch sm_50 --host x86-64-v3
 
@@ -209,6 +209,11 @@ class Writer:
             guard = "@P0 " if self.tame else rng.choice(("@P0 ", "@P0 ", "@!P0 "))
         rounds = rng.choice(ROUNDS)
         self.number("R7", rounds)
+        if rounds > 1 and rng.random() < 0.4:
+            # Lanes leave the loop apart.
+            self.put("S2R R14, SR_LANEID")
+            self.put("LOP.AND R14, R14, 0x5", "LOP3.LUT R14, R14, 0x5, RZ, 0xc0, !PT")
+            self.put("IADD R7, R7, R14", "IADD3 R7, R7, R14, RZ", "IADD3 R7, PT, PT, R7, R14, RZ")
         self.lines.append("again:")
         self.accesses(space, size, guard)
         if rounds > 1:
