@@ -35,6 +35,7 @@ _RESET = (
     "pending",
 )
 """Record fields that are zeroed when a warp begins."""
+_BARRIERS = "<16 x i32>"
 
 
 def residency_functions() -> list[str]:
@@ -133,11 +134,9 @@ def _finished() -> str:
         f.ret("i1", FALSE)
     in_use = f.cta.load(64, arena.IN_USE).differs(0)
     with f.when(in_use):
-        for n in range(16):
-            arrived = f.cta.load(32, arena.ARRIVED + 4 * n)
-            special = f.cta.load(32, arena.SPECIAL + 4 * n)
-            with f.returning((arrived & special).differs(0)):
-                f.ret("i1", FALSE)
+        both = f.ir.op(f"and {_BARRIERS} {_words(f, arena.ARRIVED)}, {_words(f, arena.SPECIAL)}")
+        with f.returning(_any(f, f.ir.op(f"icmp ne {_BARRIERS} {both}, zeroinitializer"))):
+            f.ret("i1", FALSE)
     live = f.cta.load(64, arena.LIVE) - 1
     cluster = f.cta.follow(arena.CLUSTER)
     with f.when(f.integer(1, f.ir.op(f"icmp ne ptr {cluster.ref}, null"))):
@@ -149,12 +148,14 @@ def _finished() -> str:
             f.ret("i1", FALSE)
     f.cta.store(64, live, arena.LIVE)
     with f.when(in_use):
-        for n in range(16):
-            arrived = f.cta.load(32, arena.ARRIVED + 4 * n)
-            threads = f.cta.load(32, arena.THREADS + 4 * n)
-            some, every = arrived.differs(0), threads.equals(0)
-            with f.when(some & every):
-                f.ir.line(f"call void @settle(ptr %cta, i64 {n})")
+        some = f.ir.op(f"icmp ne {_BARRIERS} {_words(f, arena.ARRIVED)}, zeroinitializer")
+        every = f.ir.op(f"icmp eq {_BARRIERS} {_words(f, arena.THREADS)}, zeroinitializer")
+        lanes = f.ir.op(f"and <16 x i1> {some}, {every}")
+        with f.when(_any(f, lanes)):
+            for n in range(16):
+                here = f.ir.op(f"extractelement <16 x i1> {lanes}, i64 {n}")
+                with f.when(f.integer(1, here)):
+                    f.ir.line(f"call void @settle(ptr %cta, i64 {n})")
     with f.returning(live.differs(0)):
         f.ret("i1", TRUE)
     f.env["finished"] = f.env["finished"] + 1
@@ -174,6 +175,17 @@ def _finished() -> str:
     _take_some(f, following, ctas, chunk, spread)
     _vacate(f)
     return f.close("define private i1 @finished(ptr %env, ptr %cta)")
+
+
+def _words(f: ControlFunction, table: int) -> str:
+    """A table of a CTA's barriers as a vector."""
+    return f.ir.get(_BARRIERS, "%cta", table, 8)
+
+
+def _any(f: ControlFunction, lanes: str) -> Int:
+    """Whether an i1 vector of barriers has one."""
+    bits = f.ir.op(f"bitcast <16 x i1> {lanes} to i16")
+    return f.integer(1, f.ir.op(f"icmp ne i16 {bits}, 0"))
 
 
 def _take_some(
