@@ -99,8 +99,8 @@ def test_what_ways_to_a_head_have_in_common() -> None:
     facts = FactsAtHeads()
     facts.note(8, {1: flat, 2: line, 3: None})
     facts.note(8, {1: flat, 2: flat})
-    assert facts.guess(8, frozenset()) == {1: flat}
-    assert facts.guess(8, frozenset({(8, 1)})) == {}
+    assert facts.guess(8) == {1: flat}
+    assert facts.guess(16) == {}
     facts.used[8] = {1: flat}
     assert not facts.wrong()
     facts.note(8, {1: None})

@@ -125,16 +125,15 @@ def _shorter(emitter: Emitter, text: str) -> tuple[Emitter, str]:
 
 
 def _version(listing: KernelListing, options: EmitterOptions) -> tuple[Emitter, str]:
-    """The code of a version, without guesses that other parts of it show to be wrong."""
+    """The code of a version; without guesses where it is not whole with those that are right."""
     from gpudbg.sm.engines.llvm.kernel.emitter import Emitter
 
-    while True:
-        emitter = Emitter(listing, options)
-        text = emitter.text(FUNCTION)
-        wrong = emitter.edges.facts.wrong()
-        if not wrong:
-            return emitter, text
-        options = replace(options, unlike=options.unlike | wrong)
+    emitter = Emitter(listing, options)
+    text = emitter.text(FUNCTION)
+    if text:
+        return emitter, text
+    emitter = Emitter(listing, replace(options, guesses=False))
+    return emitter, emitter.text(FUNCTION)
 
 
 def emit(job: CompileJob) -> EmittedVersion:

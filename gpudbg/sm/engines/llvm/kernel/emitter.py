@@ -16,8 +16,7 @@ that may leave, so that an exit stores what has changed since the one before and
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from gpudbg.isa.operands import PT, RZ, Reg
 from gpudbg.mem.windows import layout_for
@@ -47,7 +46,6 @@ from gpudbg.sm.engines.llvm.kernel.instruments import Instrument, Instruments
 from gpudbg.sm.engines.llvm.kernel.lane_facts import Facts
 from gpudbg.sm.engines.llvm.kernel.library_access import LibraryAccess
 from gpudbg.sm.engines.llvm.kernel.listing import KernelListing
-from gpudbg.sm.engines.llvm.kernel.long_products import LongProducts
 from gpudbg.sm.engines.llvm.kernel.loops import Loop
 from gpudbg.sm.engines.llvm.kernel.machine import KernelMachine, WideKernelMachine
 from gpudbg.sm.engines.llvm.kernel.marks import Marks
@@ -130,6 +128,23 @@ class _Revertible(Protocol):
         """Reset to the state of a mark."""
 
 
+class _Trace(NamedTuple):
+    """A trace as it is emitted.
+
+    Attributes:
+        lines, tail: the quick path, and blocks out of the way.
+        latches: of its loop.
+        placed: pieces that it goes on to.
+        order: heads of its blocks that can be entered.
+    """
+
+    lines: list[str]
+    tail: list[str]
+    latches: list[str]
+    placed: set[int]
+    order: list[int]
+
+
 class Emitter:
     """Emits one version of a listing's function.
 
@@ -156,6 +171,8 @@ class Emitter:
         self._table = registry.table(listing.arch)
         self._wide = not listing.layout.has_control_words
         self._spare = 0
+        self._traces: dict[int, _Trace] = {}
+        self._unlike: set[int] = set()
         self._rounds = listing.rounds(_LONGEST_ROUND)
         self._parts(options)
         self.machine: Operations[Num, Num, Mask] = self._machine(options)
@@ -196,7 +213,6 @@ class Emitter:
         self.sites = Sites(ir, cursor, options.first_site)
         self.marks = Marks(ir, options.marking)
         self.addresses = Addresses(ir, values, ints, cursor, self.sites, self.marks, options.run)
-        self.products = LongProducts(registers, ints)
         self.merges = Merges(
             ir, values, ints, self.floats, cursor, registers, exits, self.addresses, listing
         )
@@ -281,22 +297,26 @@ class Emitter:
     # ---- the function --------------------------------------------------------------------
 
     def text(self, name: str) -> str:
-        """The text of the function."""
+        """The text of the function; "" where guesses turned out to be wrong (`edges.facts`)."""
         heads = sorted(self.listing.heads)
-        body: list[str] = []
-        tail: list[str] = []
         entry = self.listing.entry
         if entry in self.listing.code:
             self._trace(entry, fresh=True)
-            body, tail = self._sunk()
+            self._keep_trace(-1, set(), 0)
         for head in heads:
             if head in self.listing.code and head not in self.blocks.placed:
                 following_head = self._whole(head)
                 if following_head is not None:
                     heads.append(following_head)
-                lines, aside = self._sunk()
-                body += lines
-                tail += aside
+        if not self._without_wrong_guesses():
+            return ""
+        body: list[str] = []
+        tail: list[str] = []
+        for trace in self._traces.values():
+            quick = self.finals.taken_out(trace.lines)
+            lines, more = sink(quick, trace.tail, trace.latches)
+            body += lines
+            tail += more
         fresh = next(iter(self.blocks.fresh), None)
         lines = [
             *head_of(name, [*body, *tail], fresh, self.instruments.entry()),
@@ -322,10 +342,6 @@ class Emitter:
             body = [line for line in body if line != CALL]
         return "\n".join([*lines, *body, *tail, *self.edges.text(), "}", *finals, ODDS])
 
-    def _sunk(self) -> tuple[list[str], list[str]]:
-        """The quick path and the blocks out of the way of the present trace."""
-        return sink(self.finals.taken_out(self.ir.lines), self.ir.tail, self.loop.latches)
-
     def _switch(self) -> list[str]:
         """Emit the exit to the other version where the active lanes are not this one's; plain code
         for any lanes has no other.
@@ -341,6 +357,34 @@ class Emitter:
         ]
 
     # ---- blocks --------------------------------------------------------------------------
+
+    def _keep_trace(self, head: int, placed: set[int], count: int) -> None:
+        """Keep the trace just emitted.
+
+        Args:
+            placed, count: pieces that had been gone on to, and heads that could be entered, before.
+        """
+        blocks = self.blocks
+        self._traces[head] = _Trace(
+            self.ir.lines,
+            self.ir.tail,
+            self.loop.latches,
+            blocks.placed - placed,
+            blocks.order[count:],
+        )
+
+    def _without_wrong_guesses(self) -> bool:
+        """Emit those traces again whose guesses others show to be wrong; whether the code is whole
+        then."""
+        for head in sorted({head for head, _ in self.edges.facts.wrong()}):
+            before = self._traces[head]
+            self.blocks.placed -= before.placed
+            self.blocks.order = [pc for pc in self.blocks.order if pc not in before.order]
+            self._unlike.add(head)
+            self._whole(head)
+            if self._traces[head].order != before.order:
+                return False
+        return not self.edges.facts.wrong()
 
     def _whole(self, head: int) -> int | None:
         """Emit a trace; a loop is emitted twice, since the first pass finds what it carries, and
@@ -359,16 +403,17 @@ class Emitter:
             cut = cut if again is None else again
 
         known = self._guess(head)
-        repeats = self.listing.repeats(head)
         edges.loops_ahead = False
-        emit(known if repeats else {})
+        emit(known if any(head == first for first, _ in self.listing.loops) else {})
         if not loop.back_edges or self.plain:
-            # Guesses pay where a loop begins with what follows from them.
+            # Guesses pay before a loop that begins with what follows from them.
             read = {n: fact for n, fact in known.items() if n in self.registers.read}
-            wanted = read if edges.loops_ahead else {}
+            before = edges.loops_ahead and not self.listing.repeats(head)
+            wanted = read if before else {}
             if wanted != loop.facts:
                 emit(wanted)
             edges.facts.used[head] = wanted
+            self._keep_trace(head, placed, kept[2])
             return cut
         while loop.facts and (good := loop.kept_facts()) != loop.facts:
             emit(good)
@@ -379,13 +424,14 @@ class Emitter:
         except NotAsGuessedError:
             edges.facts.used[head] = {}
             emit({}, carried)
+        self._keep_trace(head, placed, kept[2])
         return cut
 
     def _guess(self, head: int) -> Facts:
         """What registers' lanes may have in common at a head."""
-        if not self.full or self.plain:
-            return {}
-        return self.edges.facts.guess(head, self.options.unlike)
+        options = self.options
+        unlike = head in self._unlike or not (self.full and options.guesses) or self.plain
+        return {} if unlike else self.edges.facts.guess(head)
 
     def _trace(
         self,
@@ -576,20 +622,7 @@ class Emitter:
         self.cursor.wants_old = isinstance(goal, Reg) and goal.index != RZ
         if self.cursor.pc in self.listing.polling:
             self._polls()
-        if insn.op == "XMAD":
-            self._multiply(function, insn)
-        else:
-            function(self.machine, insn)
-
-    def _multiply(self, function: Callable[[Any, Any], None], insn: Any) -> None:
-        """Emit an XMAD, as the end of a long product if it is one."""
-        products = self.products
-        if products.emitted(self.machine, insn):
-            return
-        part = products.operands(self.machine, insn)
         function(self.machine, insn)
-        if part is not None:
-            products.note(insn, part)
 
     def _polls(self) -> None:
         """Emit the poll of a loop that waits for other blocks."""

@@ -120,10 +120,10 @@ class FactsAtHeads:
         for index, fact in found.items():
             known[index] = fact if index not in known or known[index] == fact else None
 
-    def guess(self, head: int, barred: frozenset[tuple[int, int]]) -> dict[int, LaneFact]:
-        """What may be guessed of a head, but for pairs of head and register."""
+    def guess(self, head: int) -> dict[int, LaneFact]:
+        """What may be guessed of a head."""
         known = self.seen.get(head, {}).items()
-        return {n: fact for n, fact in known if fact is not None and (head, n) not in barred}
+        return {n: fact for n, fact in known if fact is not None}
 
     def wrong(self) -> frozenset[tuple[int, int]]:
         """Heads and registers of which code that was emitted later knows otherwise."""

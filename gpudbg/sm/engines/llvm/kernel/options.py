@@ -43,7 +43,7 @@ class EmitterOptions:
         tests: what observers have selected.
         clustered: the launch has clusters of several blocks.
         plain: short compile time comes before speed.
-        unlike: heads of loops and registers whose lanes are not to be guessed there.
+        guesses: what lanes have in common in loops may be guessed (`lane_facts`).
     """
 
     full: bool
@@ -67,4 +67,4 @@ class EmitterOptions:
     rows: int = 0
     short: bool = False
     calls: bool = False
-    unlike: frozenset[tuple[int, int]] = frozenset()
+    guesses: bool = True

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from functools import lru_cache
+from typing import NamedTuple
 
 from gpudbg.sm.engines.llvm.ir.builder import HELD
 
@@ -23,6 +25,29 @@ _DEEPEST = 40
 _MOST_COPIES = 2
 """Most blocks behind a loop that what is taken out of it is repeated in."""
 _PURE_CALL = re.compile(r" = call [^@]*@llvm\.(?!prefetch|masked|set|experimental)\w+")
+
+
+class _Statement(NamedTuple):
+    """What is looked for in a line.
+
+    Attributes:
+        name: that it defines without other effect, or as a phi; else "".
+        uses: names that it uses.
+        phi: it is a phi.
+    """
+
+    name: str
+    uses: tuple[str, ...]
+    phi: bool
+
+
+@lru_cache(maxsize=1 << 14)
+def _parsed(line: str) -> _Statement:
+    """A line, of which several passes want to know the same."""
+    phi = " = phi " in line
+    name = line[2 : line.index(" =")] if phi else defined_name(line)
+    start = line.index("=") if name else 0
+    return _Statement(name, tuple(_NAME.findall(line, start)), phi)
 
 
 def defined_name(line: str) -> str:
@@ -46,11 +71,11 @@ def sink(
         latches: blocks that lead back to a loop's head, from a label likewise.
     """
     latches = latches or []
-    dead = _dead_phis([*lines, *latches], tail)
-    if dead:
-        lines = [line for line in lines if not (" = phi " in line and _phi(line) in dead)]
     moved: dict[str, str] = {}
     if latches:
+        dead = _dead_phis([*lines, *latches], tail)
+        if dead:
+            lines = [line for line in lines if _parsed(line).name not in dead]
         lines, moved = _behind_loop(lines, tail, latches)
     needed = _carried(lines)
     hot, more = _split(lines, needed)
@@ -96,38 +121,30 @@ def _often(lines: list[str], moved: dict[str, str]) -> set[str]:
     here: set[str] = set()
     for line in [*lines, "end:"]:
         if line.startswith(" "):
-            here.update(name for name in _NAME.findall(line) if name in moved)
+            here.update(name for name in _parsed(line).uses if name in moved)
         else:
             counts.update(here)
             here = set()
     return {name for name, count in counts.items() if count > _MOST_COPIES}
 
 
-def _phi(line: str) -> str:
-    """The name that a phi defines."""
-    return line[2 : line.index(" =")]
-
-
 def _dead_phis(lines: list[str], tail: list[str]) -> set[str]:
     """Phis that nothing needs but themselves: what goes round a loop and is written anew in each
     turn before anything may look."""
-    uses: dict[str, list[str]] = {}
+    uses: dict[str, tuple[str, ...]] = {}
     phis: set[str] = set()
     work: list[str] = []
     for line in lines:
-        phi = " = phi " in line
-        name = _phi(line) if phi else defined_name(line)
-        found = _NAME.findall(line, line.index("=")) if name else _NAME.findall(line)
-        if name:
-            uses[name] = found
-            if phi:
-                phis.add(name)
+        found = _parsed(line)
+        if found.name:
+            uses[found.name] = found.uses
+            if found.phi:
+                phis.add(found.name)
         else:
-            work += found
+            work += found.uses
     if not phis:
         return phis
-    for line in tail:
-        work += _NAME.findall(line)
+    work += _NAME.findall("\n".join(tail))
     seen: set[str] = set()
     while work:
         name = work.pop()
@@ -140,9 +157,10 @@ def _dead_phis(lines: list[str], tail: list[str]) -> set[str]:
 def _carried(lines: list[str]) -> set[str]:
     """Names in phis, which may be defined further down."""
     needed: set[str] = set()
-    for line in lines:
-        if " = phi " in line:
-            needed.update(_NAME.findall(line))
+    for found in map(_parsed, lines):
+        if found.phi:
+            needed.add(found.name)
+            needed.update(found.uses)
     return needed
 
 
@@ -161,11 +179,11 @@ def _split(lines: list[str], wanted: set[str]) -> tuple[list[str], dict[str, str
     hot: list[str] = []
     moved: dict[str, str] = {}
     for line in reversed(lines):
-        name = defined_name(line)
+        name, uses, _ = _parsed(line)
         if name and name not in needed:
             moved[name] = line
             continue
-        needed.update(_NAME.findall(line))
+        needed.update(uses)
         hot.append(line)
     hot.reverse()
     return hot, moved
@@ -175,10 +193,9 @@ def _far(lines: list[str], moved: dict[str, str]) -> set[str]:
     """Names of `moved` at the ends of chains that are too long to be repeated."""
     depths: dict[str, int] = {}
     for line in lines:
-        name = defined_name(line)
+        name, uses, _ = _parsed(line)
         if name in moved:
-            used = _NAME.findall(line, line.index("="))
-            depths[name] = 1 + max((depths.get(n, 0) for n in used), default=0)
+            depths[name] = 1 + max((depths.get(n, 0) for n in uses), default=0)
     return {name for name, depth in depths.items() if depth > _DEEPEST}
 
 
