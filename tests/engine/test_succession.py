@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,8 @@ import pytest
 
 import gpudbg
 from gpudbg.assembler import assemble_file
-from gpudbg.sm.engines.llvm.kernel.succession import Succession
+from gpudbg.sm.engines.llvm import job
+from gpudbg.sm.engines.llvm.program import GOOD
 from tests.engine import machines
 
 ENDS = """
@@ -81,16 +83,12 @@ def test_counts_and_results(source: str) -> None:
     assert found[0] == found[1]
 
 
-def test_both_ways_are_in_the_code(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_both_ways_are_in_the_code() -> None:
     """So that these tests are of something."""
-    made: list[str] = []
-    go_to = Succession._go_to
-
-    def noted(self: Succession, *about: str) -> None:
-        made.append(about[-1])
-        go_to(self, *about)
-
-    monkeypatch.setattr(Succession, "_go_to", noted)
-    # Other code than that of the tests before.
-    _session(WAITS.replace("0x1fc", "0x0fc"), "run", 2)[0].run()
-    assert {"fresh", "next"} <= set(made)
+    session, _ = _session(WAITS, "run", 2)
+    session.run()
+    work, _ = session.grid.fast.engine.program._job(True, GOOD)
+    text = job.emit(work).text
+    assert len(re.findall(r"^wait\..*:$", text, re.M)) >= 2
+    assert re.search(r"^end\..*:$", text, re.M)
+    assert len(re.findall(r"^next\d+:$", text, re.M)) == 2

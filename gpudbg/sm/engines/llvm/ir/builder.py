@@ -76,6 +76,12 @@ class Builder:
         self.tail: list[str] = []
         self._names = self._block = 0
 
+    def following(self) -> Builder:
+        """A builder for more of the same function, whose names are others than those so far."""
+        made = Builder()
+        made._names = self._names
+        return made
+
     def line(self, text: str) -> None:
         """A statement without a result."""
         self.lines.append("  " + text)

@@ -63,7 +63,7 @@ from gpudbg.sm.engines.llvm.kernel.shuffles import Shuffles
 from gpudbg.sm.engines.llvm.kernel.sink import sink
 from gpudbg.sm.engines.llvm.kernel.sites import Sites
 from gpudbg.sm.engines.llvm.kernel.special import SpecialRegisters
-from gpudbg.sm.engines.llvm.kernel.succession import Succession, head_of
+from gpudbg.sm.engines.llvm.kernel.succession import Succession, function_of
 from gpudbg.sm.engines.llvm.kernel.tensors import Tensors
 from gpudbg.sm.engines.llvm.kernel.trace_rows import TraceRows
 from gpudbg.sm.engines.llvm.kernel.watch_tests import WatchTests
@@ -263,7 +263,7 @@ class Emitter:
         waiting = self.listing.waiting
         flow = GroupFlow(*about_flow, waiting=waiting) if self._wide else KernelFlow(*about_flow)
         if options.full and not self.instruments:
-            flow.succession = Succession(ir, cursor, exits, self.listing.entry, self._wide)
+            flow.succession = Succession(ir, cursor, exits)
         made = WideKernelMachine if self._wide else KernelMachine
         return made(
             cursor,
@@ -318,8 +318,10 @@ class Emitter:
             body += lines
             tail += more
         fresh = next(iter(self.blocks.fresh), None)
+        observed = self.instruments.entry()
+        top, ways = function_of(name, self.ir, body, fresh, self._wide, observed)
         lines = [
-            *head_of(name, [*body, *tail], fresh, self.instruments.entry()),
+            *top,
             "dispatch:",
             "  %left = load i64, ptr %budget",
             "  %over = icmp sle i64 %left, 0",
@@ -340,7 +342,7 @@ class Emitter:
         finals = [self.finals.text()] if self.finals.functions else []
         if not finals:
             body = [line for line in body if line != CALL]
-        return "\n".join([*lines, *body, *tail, *self.edges.text(), "}", *finals, ODDS])
+        return "\n".join([*lines, *body, *tail, *ways, *self.edges.text(), "}", *finals, ODDS])
 
     def _switch(self) -> list[str]:
         """Emit the exit to the other version where the active lanes are not this one's; plain code

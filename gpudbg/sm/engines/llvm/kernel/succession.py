@@ -28,58 +28,94 @@ _PC, _ACTIVE, _EXECUTED, _CAME_FROM, _STATUS, _BAR_WAIT, _DEPTH, _APART = (
     FIELDS[name].offset
     for name in "pc active executed came_from status bar_wait depth apart".split()
 )
-_LABEL = re.compile(r"(next|fresh)(\d+):$")
+_WAITS = re.compile(r"(wait\.(\d+)\.(\d+)\.(\d+)\.\w+):$")
+_ENDS = re.compile(r"end\.\w+:$")
 
 
 class Succession:
-    """Emits the ways from a warp to the next one.
+    """Emits where warps end or wait, and the ways from there to the next one.
 
-    Attributes:
-        entry: where the kernel begins.
-        by_threads: barriers count threads, not warps (`barriers.compiled`).
+    A function has each way once: what differs from place to place is in labels there, and in the
+    record.
     """
 
-    def __init__(
-        self, ir: Builder, cursor: Cursor, exits: Exits, entry: int, by_threads: bool
-    ) -> None:
-        self.ir, self.cursor, self.exits, self.entry = ir, cursor, exits, entry
-        self.by_threads = by_threads
+    def __init__(self, ir: Builder, cursor: Cursor, exits: Exits) -> None:
+        self.ir, self.cursor, self.exits = ir, cursor, exits
 
     def end(self) -> None:
-        """Emit the end of a warp whose record says already that it has exited: goes on to a warp
-        that has not begun."""
-        ir, cursor = self.ir, self.cursor
-        done = self.exits.side_exit(Left.DONE, cursor.pc, undone=False)
-        cta = ir.get("ptr", "%rec", layout.CTA_POINTER)
-        in_use = ir.get("i64", cta, arena.IN_USE)
-        spent, room, slot = self._turn_over(in_use, done)
-        record = ir.get("ptr", slot)
-        fresh = ir.op(f"icmp eq i64 {ir.get('i64', record, _PC)}, {self.entry | FRESH}")
-        self._has_all_lanes(record, fresh, done)
-        ir.put("i64", ir.op(f"sub i64 {ir.get('i64', cta, arena.LIVE)}, 1"), cta, arena.LIVE)
-        ir.line(f"store i64 {cursor.pc}, ptr %pcs")
-        self._go_to(record, slot, cta, spent, room, "fresh")
+        """Emit the end of a warp whose record says already that it has exited."""
+        self._leave(self.ir.fresh("end."), "ends")
 
     def wait(self, number: int, code: int) -> None:
-        """Emit BAR.SYNC of all threads of a block for all lanes: goes on to a warp that is ready
-        where others have still to come.
+        """Emit BAR.SYNC of all threads of a block for all lanes.
 
         Args:
             number: of the barrier.
             code: of the exit to the grid loop (`barriers.compiled`).
         """
-        ir, cursor = self.ir, self.cursor
         self.exits.settle()
-        leave = self.exits.side_exit(Left.BARRIER, cursor.pc, code)
+        place = f"wait.{number}.{code}.{self.cursor.next_pc}."
+        self._leave(self.ir.fresh(place), "waits")
+
+    def _leave(self, label: str, way: str) -> None:
+        ir, cursor = self.ir, self.cursor
+        executed = cursor.index + (way == "ends")
+        self.exits.store_budget(cursor.budget, executed)
+        ir.line(f"store i64 {cursor.pc}, ptr %pcs")
+        ir.br(label)
+        ir.label(label)
+        ir.br(way)
+
+
+class _Ways:
+    """Emits the ways of a function.
+
+    Attributes:
+        entry: where the kernel begins.
+        by_threads: barriers count threads, not warps (`barriers.compiled`).
+        after: labels of blocks that lead to the next warp, and whether it is one that begins.
+    """
+
+    def __init__(self, ir: Builder, entry: int, by_threads: bool) -> None:
+        self.ir = ir.following()
+        self.entry, self.by_threads = entry, by_threads
+        self.after: list[tuple[str, bool]] = []
+
+    def ends(self) -> None:
+        """From a warp that has exited to one that has not begun."""
+        ir = self.ir
+        ir.label("ends")
+        done = self._left("done", str(int(Left.DONE)))
         cta = ir.get("ptr", "%rec", layout.CTA_POINTER)
-        words = ir.get("i32", cta, arena.SPECIAL + 4 * number)
-        words = ir.op(f"or i32 {words}, {ir.get('i32', cta, arena.THREADS + 4 * number)}")
+        in_use = ir.get("i64", cta, arena.IN_USE)
+        spent, room, slot = self._turn_over(in_use, 0, done)
+        record = ir.get("ptr", slot)
+        fresh = ir.op(f"icmp eq i64 {ir.get('i64', record, _PC)}, {self.entry | FRESH}")
+        self._has_all_lanes(record, fresh, done)
+        ir.put("i64", ir.op(f"sub i64 {ir.get('i64', cta, arena.LIVE)}, 1"), cta, arena.LIVE)
+        self._go_to(record, slot, cta, spent, room, True)
+
+    def waits(self, places: list[re.Match[str]]) -> None:
+        """From a warp at a barrier to one that is ready, where others have still to come."""
+        ir = self.ir
+        ir.label("waits")
+        phis = [
+            ir.op(f"phi i64 {', '.join(f'[ {place[n]}, %{place[1]} ]' for place in places)}")
+            for n in (2, 3, 4)
+        ]
+        number, code, following = phis
+        shifted = ir.op(f"shl i32 {ir.op(f'trunc i64 {code} to i32')}, 8")
+        leave = self._left("wait", ir.op(f"or i32 {shifted}, {int(Left.BARRIER)}"))
+        cta = ir.get("ptr", "%rec", layout.CTA_POINTER)
+        words = ir.at(cta, ir.op(f"shl i64 {number}, 2"))
+        odd = ir.op(
+            f"or i32 {ir.get('i32', words, arena.SPECIAL)}, {ir.get('i32', words, arena.THREADS)}"
+        )
         if self.by_threads:
             for field in (_DEPTH, _APART):
-                words = ir.op(f"or i32 {words}, {ir.get('i32', '%rec', field)}")
-        spent, room, slot = self._turn_over(ir.op(f"zext i32 {words} to i64"), leave)
-        place = ir.at(cta, arena.ARRIVED + 4 * number)
-        arrived = ir.op(f"add i32 {ir.get('i32', place)}, 32")
+                odd = ir.op(f"or i32 {odd}, {ir.get('i32', '%rec', field)}")
+        spent, room, slot = self._turn_over(ir.op(f"zext i32 {odd} to i64"), 1, leave)
+        arrived = ir.op(f"add i32 {ir.get('i32', words, arena.ARRIVED)}, 32")
         expected = ir.get("i64", cta, arena.LIVE_THREADS if self.by_threads else arena.LIVE)
         if not self.by_threads:
             expected = ir.op(f"shl i64 {expected}, 5")
@@ -89,34 +125,41 @@ class Succession:
         record = ir.get("ptr", slot)
         ready = ir.op(f"icmp eq i32 {ir.get('i32', record, _STATUS)}, {READY}")
         self._has_all_lanes(record, ready, leave)
-        ir.put("i32", arrived, place)
+        ir.put("i32", arrived, words, arena.ARRIVED)
         ir.put("i64", 1, cta, arena.IN_USE)
         ir.put("i32", AT_BARRIER, "%rec", _STATUS)
-        ir.put("i32", number, "%rec", _BAR_WAIT)
-        ir.line(f"store i64 {cursor.next_pc}, ptr %pcs")
-        self._go_to(record, slot, cta, spent, room, "next")
+        ir.put("i32", ir.op(f"trunc i64 {number} to i32"), "%rec", _BAR_WAIT)
+        ir.line(f"store i64 {following}, ptr %pcs")
+        self._go_to(record, slot, cta, spent, room, False)
 
-    def _turn_over(self, odd: str, leave: str) -> tuple[str, str, str]:
-        """Emit a jump to `leave` unless the turn goes to the next warp of the block, behind the
-        present instruction: (instructions of this turn, how many more may be executed, the next
-        slot of the ring).
+    def _left(self, hint: str, why: str) -> str:
+        """The label of a return to the grid loop."""
+        label = self.ir.fresh(f"left.{hint}")
+        self.ir.later(label, [f"ret i32 {why}"])
+        return label
+
+    def _turn_over(self, odd: str, more: int, leave: str) -> tuple[str, str, str]:
+        """Emit a jump to `leave` unless the turn goes to the next warp of the block: (instructions
+        of this turn, how many more may be executed, the next slot of the ring).
 
         Args:
             odd: i64: not 0 for another reason to leave.
+            more: instructions that the record does not count yet.
         """
-        ir, cursor = self.ir, self.cursor
+        ir = self.ir
         before = ir.get("i64", "%env", FIELD["left"])
-        rest = ir.op(f"sub i64 {cursor.budget}, {cursor.index + 1}")
-        spent = ir.op(f"sub i64 {before}, {rest}")
+        spent = ir.op(f"sub i64 {before}, {ir.get('i64', '%rec', BUDGET)}")
+        if more:
+            spent = ir.op(f"add i64 {spent}, {more}")
         room = ir.op(f"sub i64 {ir.get('i64', '%env', layout.ROOM)}, {spent}")
         slot = ir.at(ir.get("ptr", "%env", layout.SLOT), 8)
         polls, stop = ir.get("i64", "%env", FIELD["polls"]), ir.get("i64", "%env", layout.STOP)
         asked = ir.op(f"or i64 {ir.op(f'or i64 {polls}, {stop}')}, {odd}")
         end = ir.get("ptr", "%env", layout.SLOT_END)
         here = ir.op(f"icmp ult ptr {slot}, {end}")
-        more = ir.op(f"and i1 {here}, {ir.op(f'icmp sgt i64 {room}, 0')}")
+        goes = ir.op(f"and i1 {here}, {ir.op(f'icmp sgt i64 {room}, 0')}")
         on = ir.fresh("on")
-        ir.choose(ir.op(f"and i1 {more}, {ir.op(f'icmp eq i64 {asked}, 0')}"), on, leave)
+        ir.choose(ir.op(f"and i1 {goes}, {ir.op(f'icmp eq i64 {asked}, 0')}"), on, leave)
         ir.label(on)
         return spent, room, slot
 
@@ -126,13 +169,14 @@ class Succession:
         whole = ir.op(f"icmp eq i32 {ir.get('i32', record, _ACTIVE)}, -1")
         ir.provided(ir.op(f"and i1 {good}, {whole}"), leave)
 
-    def _go_to(self, record: str, slot: str, cta: str, spent: str, room: str, label: str) -> None:
-        """Emit the change of turns to another warp, from a block with a label of this kind."""
+    def _go_to(self, record: str, slot: str, cta: str, spent: str, room: str, begins: bool) -> None:
+        """Emit the change of turns to another warp."""
         ir = self.ir
-        following = ir.fresh(label)
-        ir.br(following)
-        ir.label(following)
-        ir.line(f"%{following}.record = getelementptr i8, ptr {record}, i64 0")
+        label = ir.fresh("next")
+        ir.br(label)
+        ir.label(label)
+        self.after.append((label, begins))
+        ir.line(f"%{label}.record = getelementptr i8, ptr {record}, i64 0")
         issued = ir.get("ptr", cta, arena.ISSUED)
         total = FIELD["total"]
         for place, offset in (("%rec", _EXECUTED), (issued, 0), ("%env", total)):
@@ -147,29 +191,41 @@ class Succession:
         ir.br("warp")
 
 
-def head_of(
-    name: str, lines: list[str], fresh: int | None, instruments: Iterable[str]
-) -> list[str]:
+def function_of(
+    name: str,
+    ir: Builder,
+    lines: list[str],
+    fresh: int | None,
+    by_threads: bool,
+    instruments: Iterable[str],
+) -> tuple[list[str], list[str]]:
     """The head of a function, whose code has a warp's record as `%rec`, up to where it looks for
-    the block to begin with (`seek`).
+    the block to begin with (`seek`); and the ways from warp to warp.
 
     Args:
-        lines: all of that code.
+        ir: that has named what is in its code.
+        lines: all of its blocks but those out of the way.
         fresh: where warps begin with zeros.
+        by_threads: as of `_Ways`.
         instruments: statements for what observers need.
     """
-    after = [found for line in lines if (found := _LABEL.match(line)) is not None]
+    waits = [found for line in lines if (found := _WAITS.match(line)) is not None]
+    ways = _Ways(ir, fresh or 0, by_threads)
+    if any(map(_ENDS.match, lines)):
+        ways.ends()
+    if waits:
+        ways.waits(waits)
+    after = ways.after
     first = "%first" if after else "%rec"
-    names = [found[0][:-1] for found in after]
-    records = "".join(f", [ %{name}.record, %{name} ]" for name in names)
-    begins = "".join(f", [ {str(n[1] == 'fresh').lower()}, %{n[0][:-1]} ]" for n in after)
+    records = "".join(f", [ %{label}.record, %{label} ]" for label, _ in after)
+    begins = "".join(f", [ {str(begins).lower()}, %{label} ]" for label, begins in after)
     loop = (
         "  br label %warp",
         "warp:",
         f"  %rec = phi ptr [ %first, %entry ]{records}",
         f"  %begins = phi i1 [ false, %entry ]{begins}",
     )
-    return [
+    head = [
         f"define i32 @{name}(ptr noalias %env, ptr noalias {first}) {ON_STACK} {{",
         "entry:",
         f"  %markp = getelementptr i8, ptr %env, i64 {layout.MARKS}",
@@ -183,3 +239,4 @@ def head_of(
         # The grid loop calls the version that fits the lanes, for one turn only.
         *((f"  br i1 %begins, label %z{fresh}, label %seek",) if after else ("  br label %seek",)),
     ]
+    return head, [*ways.ir.lines, *ways.ir.tail]
