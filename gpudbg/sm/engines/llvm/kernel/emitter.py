@@ -319,7 +319,7 @@ class Emitter:
             tail += more
         fresh = next(iter(self.blocks.fresh), None)
         observed = self.instruments.entry()
-        top, ways = function_of(name, self.ir, body, fresh, self._wide, observed)
+        top, passages = function_of(name, self.ir, body, fresh, self._wide, observed)
         lines = [
             *top,
             "dispatch:",
@@ -342,7 +342,7 @@ class Emitter:
         finals = [self.finals.text()] if self.finals.functions else []
         if not finals:
             body = [line for line in body if line != CALL]
-        return "\n".join([*lines, *body, *tail, *ways, *self.edges.text(), "}", *finals, ODDS])
+        return "\n".join([*lines, *body, *tail, *passages, *self.edges.text(), "}", *finals, ODDS])
 
     def _switch(self) -> list[str]:
         """Emit the exit to the other version where the active lanes are not this one's; plain code

@@ -33,10 +33,10 @@ _ENDS = re.compile(r"end\.\w+:$")
 
 
 class Succession:
-    """Emits where warps end or wait, and the ways from there to the next one.
+    """Emits where warps end or wait, and the passages from there to the next one.
 
-    A function has each way once: what differs from place to place is in labels there, and in the
-    record.
+    A function has each passage once: what differs from place to place is in labels there, and in
+    the record.
     """
 
     def __init__(self, ir: Builder, cursor: Cursor, exits: Exits) -> None:
@@ -57,18 +57,18 @@ class Succession:
         place = f"wait.{number}.{code}.{self.cursor.next_pc}."
         self._leave(self.ir.fresh(place), "waits")
 
-    def _leave(self, label: str, way: str) -> None:
+    def _leave(self, label: str, passage: str) -> None:
         ir, cursor = self.ir, self.cursor
-        executed = cursor.index + (way == "ends")
+        executed = cursor.index + (passage == "ends")
         self.exits.store_budget(cursor.budget, executed)
         ir.line(f"store i64 {cursor.pc}, ptr %pcs")
         ir.br(label)
         ir.label(label)
-        ir.br(way)
+        ir.br(passage)
 
 
-class _Ways:
-    """Emits the ways of a function.
+class _Passages:
+    """Emits the passages of a function.
 
     Attributes:
         entry: where the kernel begins.
@@ -200,22 +200,22 @@ def function_of(
     instruments: Iterable[str],
 ) -> tuple[list[str], list[str]]:
     """The head of a function, whose code has a warp's record as `%rec`, up to where it looks for
-    the block to begin with (`seek`); and the ways from warp to warp.
+    the block to begin with (`seek`); and the passages from warp to warp.
 
     Args:
         ir: that has named what is in its code.
         lines: all of its blocks but those out of the way.
         fresh: where warps begin with zeros.
-        by_threads: as of `_Ways`.
+        by_threads: as of `_Passages`.
         instruments: statements for what observers need.
     """
     waits = [found for line in lines if (found := _WAITS.match(line)) is not None]
-    ways = _Ways(ir, fresh or 0, by_threads)
+    passages = _Passages(ir, fresh or 0, by_threads)
     if any(map(_ENDS.match, lines)):
-        ways.ends()
+        passages.ends()
     if waits:
-        ways.waits(waits)
-    after = ways.after
+        passages.waits(waits)
+    after = passages.after
     first = "%first" if after else "%rec"
     records = "".join(f", [ %{label}.record, %{label} ]" for label, _ in after)
     begins = "".join(f", [ {str(begins).lower()}, %{label} ]" for label, begins in after)
@@ -239,4 +239,4 @@ def function_of(
         # The grid loop calls the version that fits the lanes, for one turn only.
         *((f"  br i1 %begins, label %z{fresh}, label %seek",) if after else ("  br label %seek",)),
     ]
-    return head, [*ways.ir.lines, *ways.ir.tail]
+    return head, [*passages.ir.lines, *passages.ir.tail]
