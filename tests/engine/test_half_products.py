@@ -46,9 +46,11 @@ def chain(rng: random.Random, goals: list[str]) -> list[str]:
     """The instructions of a product, often with something changed, in an order that works."""
     first, middle, last = goals
     a, b, c = (rng.choice(SOURCES) for _ in range(3))
-    by = rng.choice((b, b, b, f"0x{rng.choice((5, 132, 40503)):x}"))
+    # Constants are read anew by each instruction.
+    constant = rng.choice(("c[0x0][0x8]", "c[0x0][0x14]"))
+    by = rng.choice((b, b, constant, constant, f"0x{rng.choice((5, 132, 40503)):x}"))
     third = rng.choice(("RZ", c))
-    if by == b:
+    if not by.startswith("0x"):
         lines = [
             f"XMAD {first}, {a}, {by}, {third} ;",
             f"XMAD.MRG {middle}, {a}, {by}.H1, RZ ;",

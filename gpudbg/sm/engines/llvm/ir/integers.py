@@ -323,6 +323,10 @@ class Integers:
             self._carries[made.ref] = self._carries[lanes]
         return made
 
+    def note_constant(self, made: Val, place: tuple[int, int]) -> None:
+        """Note that a value is the constant at a place: bank, offset."""
+        self._products.note_constant(made, place)
+
     def add(self, a: Num, b: Num) -> Num:
         for known, other in ((a, b), (b, a)):
             if known == 0:

@@ -51,6 +51,16 @@ class HalfProducts:
         self._merged: dict[str, _Merged] = {}
         self._products: dict[str, _Product] = {}
         self._sums: dict[str, tuple[Num, ...]] = {}
+        self._constants: dict[tuple[int, int], str] = {}
+        self._alike: dict[str, str] = {}
+
+    def note_constant(self, made: Val, place: tuple[int, int]) -> None:
+        """`made` is the constant at a place of a bank, which is read anew each time."""
+        self._alike[made.ref] = self._constants.setdefault(place, made.ref)
+
+    def _name(self, a: Val) -> str:
+        """Equal for values that are known to be equal."""
+        return self._alike.get(a.ref, a.ref)
 
     def note_half(self, made: Num, word: Num, high: bool) -> None:
         """`made` is a half of a word."""
@@ -116,7 +126,8 @@ class HalfProducts:
                 if low.moved or not high.moved:
                     continue
                 for word, factor in self._parts(low, False):
-                    others = [f for w, f in self._parts(high, True) if w.ref == word.ref]
+                    parts = self._parts(high, True)
+                    others = [f for w, f in parts if self._name(w) == self._name(word)]
                     if self._low_bits(factor) in map(self._low_bits, others):
                         rest = [v for v in summands if v is not first and v is not second]
                         return self._with_top(word, factor, rest)
@@ -130,7 +141,7 @@ class HalfProducts:
                 continue
             for other, top in self._parts(product, False):
                 whole = self._whole(factor, top)
-                if other.ref == word.ref and whole is not None:
+                if self._name(other) == self._name(word) and whole is not None:
                     return word, whole, [v for v in rest if v is not value]
         return word, factor, rest
 
@@ -152,13 +163,18 @@ class HalfProducts:
         if isinstance(a, int):
             return a & 0xFFFF
         half = self._half(a)
-        return a.ref if half is None else half[0].ref if not half[1] else (half[0].ref, True)
+        if half is None:
+            return self._name(a)
+        name = self._name(half[0])
+        return (name, True) if half[1] else name
 
     def _whole(self, low: Num, high: Num) -> Num | None:
         """The number with these halves."""
         if isinstance(low, int) and isinstance(high, int):
             return low + (high << 16) & FULL
         one, two = self._half(low), self._half(high)
-        if one is None or two is None or one[1] or not two[1] or one[0].ref != two[0].ref:
+        if one is None or two is None or one[1] or not two[1]:
+            return None
+        if self._name(one[0]) != self._name(two[0]):
             return None
         return one[0]

@@ -45,7 +45,9 @@ class Constants:
     def const(self, bank: int, offset: int) -> Num:
         if offset % 4 or not 0 <= offset <= self.banks.get(bank, 0) - 4:
             raise Slow("a constant outside its bank")
-        return Val(32, self.ir.get("i32", self.bank(bank), offset), UNIFORM)
+        made = Val(32, self.ir.get("i32", self.bank(bank), offset), UNIFORM)
+        self.ints.note_constant(made, (bank, offset))
+        return made
 
     def const_pair(self, bank: int, offset: int) -> Num:
         if offset & 7:
