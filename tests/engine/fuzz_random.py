@@ -248,10 +248,10 @@ def kind_of(seed: int, floats: bool) -> tuple[Sequence[str] | None, bool]:
 
 
 def shaped(program: RandomProgram, arch: str, seed: int) -> RandomProgram:
-    """A program with a block of any shape that an SM has registers for."""
+    """A program with a block of any shape that every SM has registers for."""
     registers = random_modern.REGISTERS + 1 if is_wide(arch) else 64
     rng = random.Random(f"block/{arch}/{seed}")
-    most = rng.choice((96, 96, min(1024, REGISTER_FILE // registers)))
+    most = rng.choice((96, 96, min(1024, REGISTER_FILE // 2 // registers)))
     return replace(program, block=random_block(rng, most))
 
 
