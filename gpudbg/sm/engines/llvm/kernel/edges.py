@@ -52,6 +52,7 @@ class Edges:
         ahead: the block that the present one falls into.
         behind: instructions of the trace before the present block.
         longest: instructions of a trace, at most.
+        guesses: something is made of the facts that are noted.
         facts: what registers' lanes have in common at heads.
         loops_ahead: the trace goes to instructions of a loop that is not its own.
     """
@@ -65,6 +66,7 @@ class Edges:
         addresses: Addresses,
         listing: KernelListing,
         loop: Loop,
+        guesses: bool,
     ) -> None:
         self.ir, self.cursor, self.registers, self.exits = ir, cursor, registers, exits
         self.addresses, self.listing, self.loop = addresses, listing, loop
@@ -74,6 +76,7 @@ class Edges:
         self.behind = self.longest = 0
         self.facts = FactsAtHeads()
         self.loops_ahead = False
+        self.guesses = guesses
 
     def mark(self) -> tuple[set[int], set[int]]:
         """The edges emitted so far, for `revert`."""
@@ -102,6 +105,8 @@ class Edges:
 
     def note_facts(self, pc: int) -> None:
         """Note what lanes have in common where code goes on at a head from the record."""
+        if not self.guesses:
+            return
         self.facts.note(pc, self.registers.lane_facts())
         self.loops_ahead |= pc != self.loop.head and self.listing.repeats(pc)
 

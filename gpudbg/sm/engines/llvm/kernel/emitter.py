@@ -217,7 +217,10 @@ class Emitter:
             ir, values, ints, self.floats, cursor, registers, exits, self.addresses, listing
         )
         self.loop = Loop(ir, self.floats, registers, self.merges)
-        self.edges = Edges(ir, cursor, registers, exits, self.addresses, listing, self.loop)
+        guesses = options.guesses and options.full and not options.plain
+        self.edges = Edges(
+            ir, cursor, registers, exits, self.addresses, listing, self.loop, guesses
+        )
         self.pieces = Pieces(ir, registers, exits, self.edges, self.merges, listing, self.blocks)
 
     def _instruments(self, options: EmitterOptions) -> Instruments:
@@ -431,8 +434,7 @@ class Emitter:
 
     def _guess(self, head: int) -> Facts:
         """What registers' lanes may have in common at a head."""
-        options = self.options
-        unlike = head in self._unlike or not (self.full and options.guesses) or self.plain
+        unlike = head in self._unlike or not self.edges.guesses
         return {} if unlike else self.edges.facts.guess(head)
 
     def _trace(

@@ -11,6 +11,7 @@ emission of the loop tells.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import NamedTuple
 
 from gpudbg.sm.engines.llvm.ir.builder import HELD, LANES
@@ -50,10 +51,15 @@ def fact_of(ints: Integers, value: Num, rows: int = 0) -> LaneFact | None:
     form = ints.line(value)
     if form is None or (rows and rows % len(form.bases)):
         return None
-    rows = rows or len(form.bases)
+    return _normal(rows or len(form.bases), form.offsets)
+
+
+@lru_cache(maxsize=256)
+def _normal(rows: int, offsets: tuple[int, ...]) -> LaneFact:
+    """The fact of a form with these offsets, for so many rows."""
     length = LANES // rows
-    offsets = tuple(form.offsets[n] - form.offsets[n - n % length] & FULL for n in range(LANES))
-    return LaneFact(rows, offsets)
+    apart = (offsets[n] - offsets[n - n % length] & FULL for n in range(LANES))
+    return LaneFact(rows, tuple(apart))
 
 
 def scalars(ints: Integers, value: Num, fact: LaneFact) -> list[Num] | None:
