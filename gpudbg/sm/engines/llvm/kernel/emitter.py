@@ -255,13 +255,13 @@ class Emitter:
             rank,
             bool(self.instruments),
         )
-        about = ir, values, cursor, exits, runtime, sites, self.addresses, moves, library
-        regular = RegularAccess(*about, self.listing.repeats)
-        patterned = PatternedAccess(*about, regular, options.patterns, options.wide_vectors)
-        sums = SharedSums(ir, values, cursor, runtime, self.addresses, library)
-        gathered = GatheredAccess(
-            ir, values, cursor, runtime, sites, self.addresses, moves, library, self._gathered()
+        about = sites, self.addresses, moves, library
+        regular = RegularAccess(ir, values, cursor, exits, runtime, *about, self.listing.repeats)
+        patterned = PatternedAccess(
+            ir, values, cursor, exits, *about, regular, options.patterns, options.wide_vectors
         )
+        sums = SharedSums(ir, values, cursor, runtime, self.addresses, library)
+        gathered = GatheredAccess(ir, values, cursor, *about, self._gathered())
         about_flow = ir, values, ints, cursor, exits, self.edges, runtime, options.full
         waiting = self.listing.waiting
         flow = GroupFlow(*about_flow, waiting=waiting) if self._wide else KernelFlow(*about_flow)

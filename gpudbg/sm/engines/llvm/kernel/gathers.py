@@ -19,7 +19,6 @@ from gpudbg.sm.engines.llvm.kernel.cursor import Cursor
 from gpudbg.sm.engines.llvm.kernel.library_access import LibraryAccess
 from gpudbg.sm.engines.llvm.kernel.marks import ONES
 from gpudbg.sm.engines.llvm.kernel.moves import Moves
-from gpudbg.sm.engines.llvm.kernel.runtime_calls import RuntimeCalls
 from gpudbg.sm.engines.llvm.kernel.sites import Sites
 
 _LONGEST = 8
@@ -75,14 +74,13 @@ class GatheredAccess:
         ir: Builder,
         values: Values,
         cursor: Cursor,
-        runtime: RuntimeCalls,
         sites: Sites,
         addresses: Addresses,
         moves: Moves,
         library: LibraryAccess,
         chosen: frozenset[int],
     ) -> None:
-        self.ir, self.values, self.cursor, self.runtime = ir, values, cursor, runtime
+        self.ir, self.values, self.cursor = ir, values, cursor
         self.sites, self.addresses, self.moves, self.library = sites, addresses, moves, library
         self.chosen = chosen
 
@@ -138,8 +136,7 @@ class GatheredAccess:
         ir.br(done)
         with ir.aside():
             ir.label(slow)
-            tail = "".join(f", ptr {self.runtime.row_of(row, 32)}" for row in rows)
-            self.library.call_at(f"store.{space}.{size}", space, site, where, mask, tail)
+            self.library.store_at(space, site, where, size, mask, rows)
             ir.br(done)
         ir.label(done)
         return True

@@ -189,6 +189,19 @@ class LibraryAccess:
         self.call_at(name, space, site, where, mask, f", ptr {out}")
         return [word for word in self.runtime.words(out, size) if isinstance(word, Val)]
 
+    def store_at(
+        self,
+        space: str,
+        site: str,
+        where: AddressParts,
+        size: int,
+        mask: str,
+        rows: Sequence[Val],
+    ) -> None:
+        """Emit a store of words by the library at the parts of an address."""
+        tail = "".join(f", ptr {self.runtime.row_of(row, 32)}" for row in rows)
+        self.call_at(f"store.{space}.{size}", space, site, where, mask, tail)
+
     def call_at(
         self, name: str, space: str, site: str, where: AddressParts, mask: str, tail: str
     ) -> None:

@@ -36,7 +36,6 @@ from gpudbg.sm.engines.llvm.kernel.patterns import (
     store_pieces,
 )
 from gpudbg.sm.engines.llvm.kernel.regular_access import RegularAccess
-from gpudbg.sm.engines.llvm.kernel.runtime_calls import RuntimeCalls
 from gpudbg.sm.engines.llvm.kernel.sites import Sites
 
 _MOST_PIECES = 9
@@ -79,7 +78,6 @@ class PatternedAccess:
         values: Values,
         cursor: Cursor,
         exits: Exits,
-        runtime: RuntimeCalls,
         sites: Sites,
         addresses: Addresses,
         moves: Moves,
@@ -89,7 +87,7 @@ class PatternedAccess:
         gathers: bool,
     ) -> None:
         self.ir, self.values, self.cursor, self.exits = ir, values, cursor, exits
-        self.runtime, self.sites, self.addresses = runtime, sites, addresses
+        self.sites, self.addresses = sites, addresses
         self.moves, self.library, self.regular = moves, library, regular
         self.patterns, self.gathers = patterns, gathers
 
@@ -206,8 +204,7 @@ class PatternedAccess:
         ir.br(done)
         ir.label(slow)
         self._nobody(mask, done)
-        tail = "".join(f", ptr {self.runtime.row_of(row, 32)}" for row in rows)
-        self.library.call_at(f"store.{space}.{size}", space, site, where, mask, tail)
+        self.library.store_at(space, site, where, size, mask, rows)
         ir.br(done)
         ir.label(done)
         return True

@@ -153,8 +153,7 @@ class RegularAccess:
         ir.br(done)
         with ir.aside():
             ir.label(slow)
-            tail = "".join(f", ptr {self.runtime.row_of(row, 32)}" for row in rows)
-            self.library.call_at(f"store.{space}.{size}", space, site, where, mask, tail)
+            self.library.store_at(space, site, where, size, mask, rows)
             ir.br(done)
         ir.label(done)
         return True
