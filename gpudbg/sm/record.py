@@ -69,7 +69,7 @@ FIELDS: Final[dict[str, Slot]] = {
     "trap_pc": Slot(0x0E8, 8, 1, "where the interrupted code goes on"),
     "trap_active": Slot(0x0F0, 4, 1, "active mask of the interrupted code"),
     "trap_depth": Slot(0x0F4, 4, 1, "divergence stack entries of the interrupted code"),
-    "trap_quad": Slot(0x0F8, 4, 1, "`quad` of the interrupted code"),
+    "pending": Slot(0x0F8, 4, 1, "exit whose registers compiled code has yet to make; 0: none"),
     "uniform": Slot(0x0FC, 4, 1, "uniform registers in the record, behind the registers"),
     "tid": Slot(0x100, 4, 96, "tid.x[32], tid.y[32], tid.z[32]"),
     "upred": Slot(0x280, 4, 8, "masks of UP0..UP6 by lane; the eighth is UPT, all ones"),
@@ -80,7 +80,7 @@ FIELDS: Final[dict[str, Slot]] = {
     "held": Slot(0x2B0, 4, 16, "masks of the lanes that hold an activation, by barrier"),
     "activations": Slot(0x2F0, 4, 64, "number, holders, members, waiting lanes of each"),
     "came": Slot(0x3F0, 8, 1, "phase of its cluster's barrier it has arrived in, plus 1; 0: none"),
-    "pending": Slot(0x3F8, 4, 1, "exit whose registers compiled code has yet to make; 0: none"),
+    "trap_quad": Slot(0x3F8, 4, 1, "`quad` of the interrupted code"),
     "return_pc": Slot(0x400, 4, 64, "Rpc.LO[32], Rpc.HI[32], as RPCMOV left them"),
 }
 

@@ -27,14 +27,12 @@ _RESET = (
     "came_from",
     "lmem",
     "flags",
-    "apart",
-    "ready",
-    "backward",
-    "opened",
-    "came",
     "pending",
 )
 """Record fields that are zeroed when a warp begins."""
+_RESET_WIDE = ("apart", "ready", "backward", "opened", "came")
+"""Those that only sets whose lanes have pcs of their own use: they lie in cache lines of their own,
+to write which takes longer than all others."""
 _BARRIERS = "<16 x i32>"
 
 
@@ -67,7 +65,7 @@ def _renew() -> str:
     row = number // width
     place = number % width, row % height, row // height
     local = f.env["local_bytes"] * 32
-    epoch, wipe = f.env["epoch"], f.env["wipe"]
+    epoch, wipe, wide = f.env["epoch"], f.env["wipe"], f.env.load(64, layout.WIDE)
     with f.each_warp(cta) as warp:
         # FRESH: code takes the registers that it writes for zero, and stores them once, when the
         # warp ends or leaves its first block.
@@ -75,9 +73,12 @@ def _renew() -> str:
         warp["active"] = warp["valid"]
         for name in _RESET:
             warp[name] = 0
-        held = FIELDS["held"]
-        for part in range(0, held.width * held.length, 16):
-            f.ir.put("<4 x i32>", "zeroinitializer", warp.ref, held.offset + part, 8)
+        with f.when(wide.differs(0)):
+            for name in _RESET_WIDE:
+                warp[name] = 0
+            held = FIELDS["held"]
+            for part in range(0, held.width * held.length, 16):
+                f.ir.put("<4 x i32>", "zeroinitializer", warp.ref, held.offset + part, 8)
         for n, value in enumerate(place):
             warp.store(32, value.trunc(32), FIELDS["ctaid"].offset + 4 * n)
         with f.when(wipe.differs(0)):

@@ -82,6 +82,8 @@ MARKED: Final = 0x2D0
 grid loop, for between calls others may take marks away."""
 MARKING: Final = 0x2D8
 MARKED_TO: Final = 0x2E0
+WIDE: Final = 0x2E8
+"""i64: not 0: lanes have pcs of their own (`gpudbg.sm.convergence`)."""
 FUNCTIONS: Final = 0x400
 SCRATCH: Final = 0x1800
 ROW: Final = 256
@@ -105,6 +107,12 @@ SITE_LAST, SITE_STEP, SITE_STRIDE = 24, 32, 40
 last such number that came twice in a row."""
 SITE_WRITES: Final = 48
 """i64: not 0: the access writes to what it finds here, or one that relies on it."""
+
+SITE_APART: Final = 56
+"""i64: bytes from the window to its place in the host's memory."""
+SITE_ROOMS: Final = (96, 104, 112, 120)
+"""i64 each, of a copy of the access: at how many places of the window, from its first byte and a
+whole element apart, may all begin that is tested at once (`kernel.sure_ranges`); 0: unknown."""
 
 # ---- the grid loop ---------------------------------------------------------------------------
 

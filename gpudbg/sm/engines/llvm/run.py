@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from gpudbg.mem.lanes import FULL
 from gpudbg.mem.pages import address_of
 from gpudbg.sm import record as rec
 from gpudbg.sm.conditions import Condition, Conditions
@@ -61,6 +62,9 @@ goes on for longer,
 """
 MOST_DOUBLED = 8
 """doubling each time, at most this often."""
+ELSEWHERE = 4
+"""Times that the step engine takes the place of code for any lanes that has yet to be made, where
+whole warps are not as their code expects: most such accesses fault."""
 MOST_ENTRIES = 4096
 """Most targets of computed branches added to a program."""
 
@@ -81,6 +85,7 @@ class RunEngine:
         self.good = good
         self.entry = entry
         self.exits: Counter[int] = Counter()
+        self._elsewhere = 0
         self._stops: frozenset[int] = frozenset()
         self._code = (0, 0, 0)
         self._entries = {entry}
@@ -316,7 +321,11 @@ class RunEngine:
         assert warp is not None
         why = worker.why & 255
         if why == Left.SWITCH:
-            self._compile_other()
+            if warp.words[rec.ACTIVE] == FULL and self._elsewhere < ELSEWHERE:
+                self._elsewhere += 1
+                yield from self._step(worker, warp, Left.STEP, warp.pc)
+            else:
+                self._compile_other()
         elif why == Left.FULL and launched.trace is not None:
             launched.trace.flush()
             # Observers may have changed state that compiled code relies on.

@@ -129,6 +129,7 @@ class Workers:
         for number, store in constants.banks.items():
             worker.set(layout.BANKS + 16 * number, pointer(store))
             worker.set(layout.BANKS + 16 * number + 8, constants.bound(number))
+        worker.set(layout.WIDE, not config.layout.has_control_words)
         worker.put("grid_x", config.grid[0])
         worker.put("grid_y", config.grid[1])
         worker.put("entry", self.launched.config.layout.first(self._entry))

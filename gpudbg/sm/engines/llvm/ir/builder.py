@@ -17,6 +17,8 @@ ODDS = """
 !2 = !{}
 """
 """Metadata at the end of a module that uses branch weights or `HELD`."""
+GROUP, END_OF_GROUP = "  ; group", "  ; end of group"
+"""Comments around blocks of the tail of which the first one leads to all others."""
 HELD = ", !held !2"
 """Metadata of a load whose value the record holds until an exit stores another."""
 
@@ -216,6 +218,17 @@ class Builder:
             self.tail += self.lines
         finally:
             self.lines = kept
+
+    @contextmanager
+    def group_aside(self) -> Iterator[None]:
+        """Statements of a block of the tail and of others that only it leads to."""
+        head = self.fresh("aside")
+        self.br(head)
+        with self.aside():
+            self.label(head)
+            self.lines.append(GROUP)
+            yield
+            self.lines.append(END_OF_GROUP)
 
     def later(self, label: str, lines: list[str]) -> None:
         """A block of the tail."""

@@ -40,7 +40,7 @@ class Constants:
 
     def bank(self, number: int) -> str:
         """The host pointer of a constant bank."""
-        return self.ir.get("ptr", "%env", layout.BANKS + 16 * number)
+        return "%bank" if number == 0 else self.ir.get("ptr", "%env", layout.BANKS + 16 * number)
 
     def const(self, bank: int, offset: int) -> Num:
         if offset % 4 or not 0 <= offset <= self.banks.get(bank, 0) - 4:

@@ -64,6 +64,7 @@ from gpudbg.sm.engines.llvm.kernel.sink import sink
 from gpudbg.sm.engines.llvm.kernel.sites import Sites
 from gpudbg.sm.engines.llvm.kernel.special import SpecialRegisters
 from gpudbg.sm.engines.llvm.kernel.succession import Succession, function_of
+from gpudbg.sm.engines.llvm.kernel.sure_ranges import SureRanges
 from gpudbg.sm.engines.llvm.kernel.tensors import Tensors
 from gpudbg.sm.engines.llvm.kernel.trace_rows import TraceRows
 from gpudbg.sm.engines.llvm.kernel.watch_tests import WatchTests
@@ -256,7 +257,10 @@ class Emitter:
             bool(self.instruments),
         )
         about = sites, self.addresses, moves, library
-        regular = RegularAccess(ir, values, cursor, exits, runtime, *about, self.listing.repeats)
+        self.ranges = SureRanges(ir, values, cursor, exits, runtime, sites, self.addresses)
+        regular = RegularAccess(
+            ir, values, cursor, exits, runtime, *about, self.ranges, self.listing.repeats
+        )
         patterned = PatternedAccess(
             ir, values, cursor, exits, *about, regular, options.patterns, options.wide_vectors
         )
@@ -553,6 +557,7 @@ class Emitter:
                 exits.new_point()
         elif ahead.piece:
             self.pieces.begin_piece(ahead)
+            self.ranges.pass_branch()
         else:
             self._continue(ahead)
         if ahead is not None or self.loop.carried is None:
@@ -579,6 +584,7 @@ class Emitter:
             ahead.shapes,
             ahead.same,
         )
+        self.ranges.pass_branch()
         ir.label(ahead.label)
         before, executed = ahead.left
         self.cursor.budget = ir.op(f"sub i64 {before}, {executed}")

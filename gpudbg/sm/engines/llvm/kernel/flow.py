@@ -6,6 +6,8 @@ The uniform cases go from block to block; the others change the stack in the rec
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+
 from gpudbg.code_layout import BUNDLES
 from gpudbg.mem.lanes import WARP_SIZE
 from gpudbg.sm.barriers import compiled as barriers
@@ -132,7 +134,7 @@ class KernelFlow(FlowParts):
 
     def _release(self, function: str, first: str, mask: Mask) -> None:
         """Remove lanes from the active mask; the library chooses the next lanes and their pc."""
-        ir, cursor, exits, edges = self.ir, self.cursor, self.exits, self.edges
+        ir, cursor, edges = self.ir, self.cursor, self.edges
         if mask == 0:
             ir.br(edges.edge(cursor.next_pc))
             cursor.terminated = True
@@ -140,6 +142,13 @@ class KernelFlow(FlowParts):
         lanes = self.values.mask_bits(mask)
         if not isinstance(mask, int):
             ir.unless(ir.op(f"icmp eq i32 {lanes}, 0"), edges.falls(True))
+        # Of whole warps with a guarded exit most go on.
+        with ir.group_aside() if self.full and cursor.guarded else nullcontext():
+            self._let_go(function, first, mask, lanes)
+
+    def _let_go(self, function: str, first: str, mask: Mask, lanes: str) -> None:
+        """Emit what some lanes, or all, do that are removed."""
+        ir, cursor, exits = self.ir, self.cursor, self.exits
         if function == "exit":
             self._settle_at_end(mask)
             self._exit_whole(lanes, mask)

@@ -8,7 +8,7 @@ away, code goes on in place.  The other cases change the groups in the record by
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import partial
 from typing import Any
 
@@ -198,13 +198,21 @@ class GroupFlow(FlowParts):
     # ---- the end -------------------------------------------------------------------------
 
     def exit(self, mask: Mask) -> None:
-        ir, exits, edges = self.ir, self.exits, self.edges
+        ir, edges = self.ir, self.edges
         if mask == 0:
             self._end(edges.edge(self._next))
             return
         lanes = self.values.mask_bits(mask)
         if not isinstance(mask, int):
             ir.unless(ir.op(f"icmp eq i32 {lanes}, 0"), edges.falls(True))
+        # As in `KernelFlow._release`.
+        with ir.group_aside() if self.full and self.cursor.guarded else nullcontext():
+            self._leave(mask, lanes)
+        self.cursor.terminated = True
+
+    def _leave(self, mask: Mask, lanes: str) -> None:
+        """Emit what some lanes, or all, do that exit."""
+        ir, exits = self.ir, self.exits
         self._settle_at_end(mask)
         if not self.cursor.guarded:
             self._exit_whole(lanes, mask)
@@ -217,7 +225,6 @@ class GroupFlow(FlowParts):
             over = ir.op(f"icmp eq i32 {ir.get('i32', '%rec', STATUS)}, {DONE}")
             ir.unless(over, exits.side_exit(Left.DONE, self.cursor.pc, undone=False))
         self._arrive(goal)
-        self.cursor.terminated = True
 
     def _exit_whole(self, lanes: str, mask: Mask) -> None:
         """Emit the usual end: no lane is left and none waits."""

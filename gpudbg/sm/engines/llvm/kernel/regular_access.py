@@ -19,6 +19,7 @@ from gpudbg.sm.engines.llvm.kernel.library_access import LibraryAccess
 from gpudbg.sm.engines.llvm.kernel.moves import Moves
 from gpudbg.sm.engines.llvm.kernel.runtime_calls import RuntimeCalls
 from gpudbg.sm.engines.llvm.kernel.sites import Sites
+from gpudbg.sm.engines.llvm.kernel.sure_ranges import SureRanges
 
 _STEPS_AHEAD = 3
 """Steps ahead at which memory is prefetched, as a power of two."""
@@ -40,9 +41,11 @@ class RegularAccess:
         addresses: Addresses,
         moves: Moves,
         library: LibraryAccess,
+        ranges: SureRanges,
         repeats: Callable[[int], bool],
     ) -> None:
         """Args: repeats: whether an instruction is in a loop."""
+        self.ranges = ranges
         self._repeats = repeats
         self.ir, self.values, self.cursor, self.exits = ir, values, cursor, exits
         self.runtime, self.sites, self.addresses = runtime, sites, addresses
@@ -60,6 +63,11 @@ class RegularAccess:
         if space not in self.SPACES:
             return None
         where = addresses.parts(space, address)
+        sure = self._in_range(where, size, False) if space == "global" else None
+        if sure is not None:
+            halves = [moves.load_line(place, size, signed) for place in sure]
+            both = (moves.both(a, b) for a, b in zip(*halves, strict=True))
+            return [Val(32, word) for word in both]
         mask = values.mask_bits(self.cursor.exec)
         slow, done, line, other, one = (
             ir.fresh(hint) for hint in ("slow", "done", "line", "other", "one")
@@ -117,7 +125,7 @@ class RegularAccess:
 
     def store(self, space: str, address: Num, size: int, values: Sequence[Num]) -> bool:
         """Write words; False, and nothing emitted, where it is not regular."""
-        ir, addresses = self.ir, self.addresses
+        ir, addresses, moves = self.ir, self.addresses, self.moves
         if isinstance(address, int) or size < 4:
             return False
         if space == "local":
@@ -127,6 +135,11 @@ class RegularAccess:
             return False
         where, mask, rows = self.to_store(space, address, values)
         data = [row.ref for row in rows]
+        sure = self._in_range(where, size, True) if space == "global" else None
+        if sure is not None:
+            for half, place in enumerate(sure):
+                moves.store_piece(place, data, half)
+            return True
         slow, done, fast = ir.fresh("slow"), ir.fresh("done"), ir.fresh("fast")
         known = addresses.known_range(where, size) if space == "global" else None
         if known is not None:
@@ -157,6 +170,18 @@ class RegularAccess:
             ir.br(done)
         ir.label(done)
         return True
+
+    def _in_range(self, where: AddressParts, size: int, writes: bool) -> list[str] | None:
+        """Host pointers of lanes 0 and 16 where a test, made by now, covers the access."""
+        known = self.ranges.find(where, size, writes)
+        if known is None:
+            return None
+        places = self.ranges.places(known, where)
+        if writes:
+            self.moves.marks.lie(known.apart)
+        elif known.pc == self.cursor.pc:
+            self._fetch_ahead(self.sites.entry(), places, size)
+        return places
 
     def to_store(
         self, space: str, address: Val, values: Sequence[Num]

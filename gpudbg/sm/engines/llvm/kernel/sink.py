@@ -13,7 +13,7 @@ from collections import Counter
 from functools import lru_cache
 from typing import NamedTuple
 
-from gpudbg.sm.engines.llvm.ir.builder import HELD
+from gpudbg.sm.engines.llvm.ir.builder import END_OF_GROUP, GROUP, HELD
 
 _NAME = re.compile(r"%v\d[\w.]*")
 _DEFINITION = re.compile(r"  (%v\d[\w.]*) = (\w+)")
@@ -202,7 +202,8 @@ def _far(lines: list[str], moved: dict[str, str]) -> set[str]:
 class _Cold:
     """Rewrites cold blocks.
 
-    What is repeated comes first in its block: there the record still holds what it held.
+    What is repeated comes first in its block, or group of blocks: there the record still holds what
+    it held.
     """
 
     def __init__(self, moved: dict[str, str], mark: str = "") -> None:
@@ -216,11 +217,16 @@ class _Cold:
     def rewritten(self, tail: list[str]) -> list[str]:
         """The blocks with what they need in them."""
         out: list[str] = []
+        group = False
         for line in tail:
-            if not line.startswith(" "):
+            if line in (GROUP, END_OF_GROUP):
+                group = line == GROUP
+            elif group and not line.startswith(" "):
+                self._rest.append(line)
+            elif not line.startswith(" "):
                 out += [*self._first, *self._rest, line]
                 self._here, self._first, self._rest = {}, [], []
-            elif " = phi " in line:
+            elif " = phi " in line and not group:
                 out.append(line)
             else:
                 self._rest.append(_NAME.sub(lambda found: self._name(found[0]), line))

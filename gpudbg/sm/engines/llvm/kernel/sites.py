@@ -16,6 +16,7 @@ class Sites:
             a block has the same ones, so that there are no more than instructions.
         writes: entries of accesses that write, or find places for one that does.
         before_stores: addresses of the loads that find places for a store.
+        rooms: entry -> how many copies of the access have a room of their own there.
     """
 
     def __init__(self, ir: Builder, cursor: Cursor, first: int) -> None:
@@ -23,6 +24,7 @@ class Sites:
         self.numbers: dict[int, int] = {}
         self.writes: set[int] = set()
         self.before_stores: set[int] = set()
+        self.rooms: dict[int, int] = {}
 
     def number(self) -> int:
         """Number of the present instruction's cache entry."""
@@ -33,5 +35,14 @@ class Sites:
         number = self.number()
         if writes:
             self.writes.add(number)
-        table = self.ir.get("ptr", "%env", layout.SITES)
-        return self.ir.at(table, layout.SITE_BYTES * number)
+        return self.ir.at("%sites", layout.SITE_BYTES * number)
+
+    def room(self) -> int:
+        """Offset in this access's entry of a room that no other copy of the access has; 0 where
+        all are taken."""
+        number = self.number()
+        taken = self.rooms.get(number, 0)
+        if taken == len(layout.SITE_ROOMS):
+            return 0
+        self.rooms[number] = taken + 1
+        return layout.SITE_ROOMS[taken]

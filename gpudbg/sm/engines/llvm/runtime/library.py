@@ -449,6 +449,9 @@ def _resolve() -> str:
     place = b.ir.op(f"add i64 {host}, {b.ir.op(f'sub i64 {start}, {base}')}")
     for n, value in enumerate((start, room, place)):
         b.ir.put("i64", value, "%site", 8 * n)
+    b.ir.put("i64", b.ir.op(f"sub i64 {place}, {start}"), "%site", layout.SITE_APART)
+    for rooms in layout.SITE_ROOMS:
+        b.ir.put("i64", 0, "%site", rooms)
     b.ir.line("ret i1 true")
     name = layout.symbol("resolve")
     return b.close(f"define i1 @{name}(ptr %env, ptr %site, i64 %address)")

@@ -1,0 +1,220 @@
+"""Ranges of global memory that a whole warp's accesses are sure to lie in.
+
+Where the code knows how lanes lie to one another, an access can only be in the wrong place as a
+whole.  One test then covers all accesses of a block that begin at the same words: the code goes on
+only if it holds.  A warp for which it does not asks for the allocation that its addresses are in
+(`resolve`), and leaves the block to the code for any lanes if that is not enough: the accesses
+fault, lie in several allocations, or write where nobody has written since the last checkpoint.
+"""
+
+from __future__ import annotations
+
+from gpudbg.sm.engines.llvm import layout
+from gpudbg.sm.engines.llvm.ir.builder import LIKELY, Builder, Pending, signed
+from gpudbg.sm.engines.llvm.ir.values import FULL, Values
+from gpudbg.sm.engines.llvm.kernel.addresses import HALF, Addresses, AddressParts, AddressShape
+from gpudbg.sm.engines.llvm.kernel.cursor import Cursor
+from gpudbg.sm.engines.llvm.kernel.exits import Exits
+from gpudbg.sm.engines.llvm.kernel.runtime_calls import RuntimeCalls
+from gpudbg.sm.engines.llvm.kernel.sites import Sites
+from gpudbg.sm.engines.llvm.layout import Left
+
+_FAR, _FAR_BEHIND_BRANCH = 1 << 16, 1 << 8
+"""Distance in bytes from which accesses with the same words are tested separately: those of a block
+and those behind a branch, which warps at the end of an allocation may not execute."""
+
+
+class SureRange(AddressShape):
+    """Memory around a whole warp's access.
+
+    Attributes:
+        add: the constant of the access's address.
+        pc, site: its instruction's address, number of its cache entry.
+        places: host pointers of its first lanes, of each run or half.
+        begin, end: bytes from there that this access and those after it touch.
+        begins, rests: where these numbers are written.
+        apart: i64: bytes from the allocation to its marks; "" where none are wanted.
+        farthest: distance to which later accesses widen it.
+    """
+
+    __slots__ = (
+        "add",
+        "apart",
+        "begin",
+        "begins",
+        "end",
+        "farthest",
+        "pc",
+        "places",
+        "rests",
+        "site",
+    )
+
+    def __init__(self, add: int, end: int, pc: int, site: int) -> None:
+        super().__init__("", "", [])
+        self.add, self.pc, self.site = add, pc, site
+        self.begin, self.end = 0, end
+        self.begins: list[Pending] = []
+        self.rests: list[Pending] = []
+        self.places: list[str] = []
+        self.apart, self.farthest = "", _FAR
+
+
+class SureRanges:
+    """Finds, and emits the tests of, such ranges."""
+
+    def __init__(
+        self,
+        ir: Builder,
+        values: Values,
+        cursor: Cursor,
+        exits: Exits,
+        runtime: RuntimeCalls,
+        sites: Sites,
+        addresses: Addresses,
+    ) -> None:
+        self.ir, self.values, self.cursor, self.exits = ir, values, cursor, exits
+        self.runtime, self.sites, self.addresses = runtime, sites, addresses
+
+    def pass_branch(self) -> None:
+        """Note that accesses from here on are not executed whenever those before are."""
+        for known in self.addresses.shapes.values():
+            if isinstance(known, SureRange):
+                known.farthest = _FAR_BEHIND_BRANCH
+
+    def find(self, where: AddressParts, size: int, writes: bool) -> SureRange | None:
+        """The range of an access, tested; None, and no test emitted, where that is of no use."""
+        cursor, linear = self.cursor, where.linear
+        if cursor.exec != FULL or linear is None or size % linear.scale:
+            return None
+        if linear.number.line is None:
+            return None
+        base = "" if not linear.base else self.values.scalar(linear.base, 64)
+        # Accesses misaligned to one another are tested separately.
+        words = f"{linear.number.ref} * {linear.scale} {linear.signed} {base}"
+        key = f"sure {words} {where.add % size}", size
+        known = self.addresses.shapes.get(key)
+        if isinstance(known, SureRange) and self._covers(known, where, size):
+            if writes:
+                self.sites.writes.add(known.site)
+                self.sites.before_stores.add(known.pc)
+            return known
+        shape, more = self.addresses.lie(where, size)
+        if shape.proven != "regular" or more or shape.fits is None:
+            return None
+        self._test_index(shape)
+        made = self._begin(where, base, shape, size, writes)
+        self.addresses.shapes[key] = made
+        return made
+
+    def places(self, known: SureRange, where: AddressParts) -> list[str]:
+        """Host pointers of an access's lanes 0 and 16."""
+        distance = _distance(known, where)
+        return [self.ir.at(place, distance) for place in known.places]
+
+    def _covers(self, known: SureRange, where: AddressParts, size: int) -> bool:
+        """Whether a range has an access in it, or can be widened to it."""
+        begin = _distance(known, where)
+        end = begin + size * self.addresses.run
+        if known.begin <= begin and end <= known.end:
+            return True
+        begin, end = min(known.begin, begin), max(known.end, end)
+        if max(-begin, end) > known.farthest:
+            return False
+        known.begin, known.end = begin, end
+        for number in known.begins:
+            number.settle(known.begin)
+        for number in known.rests:
+            number.settle(known.end - known.begin - size)
+        return True
+
+    def _test_index(self, shape: AddressShape) -> None:
+        """Go on only if an index does not wrap around before the last lane."""
+        tested = f"tested {shape.fits}", 0
+        if tested not in self.addresses.shapes:
+            for fits in shape.fits or ():
+                self.ir.provided(fits, self._elsewhere())
+            self.addresses.shapes[tested] = shape
+
+    def _begin(
+        self, where: AddressParts, base: str, shape: AddressShape, size: int, writes: bool
+    ) -> SureRange:
+        """Emit the test of a range around this access."""
+        ir, run = self.ir, self.addresses.run
+        site = self.sites.entry(writes)
+        made = SureRange(where.add, size * run, self.cursor.pc, self.sites.number())
+        origin = ir.op(f"add i64 {base or 0}, {where.add}")
+        firsts = [ir.op(f"add i64 {origin}, {first}") for first in shape.firsts]
+        near, ask, tested = (ir.fresh(hint) for hint in ("near", "ask", "tested"))
+        slot = self.sites.room()
+        room = ir.get("i64", site, slot) if slot else self._room(made, site, size)
+        self._go_on_inside(made, site, firsts, room, size, near, ask)
+        ir.label(near)
+        edges = [(self._places(site, firsts), ir.end_block(tested))]
+        ir.label(ask)
+        out = self._elsewhere()
+        resolve = self.runtime.function("resolve")
+        found = ir.op(f"call i1 {resolve}(ptr %env, ptr {site}, i64 {firsts[0]})")
+        ir.provided(found, out)
+        room = self._room(made, site, size)
+        if slot:
+            ir.put("i64", room, site, slot)
+        again = ir.fresh("again")
+        self._go_on_inside(made, site, firsts, room, size, again, out)
+        ir.label(again)
+        edges.append((self._places(site, firsts), ir.end_block(tested)))
+        ir.label(tested)
+        for n in range(len(firsts)):
+            incoming = ", ".join(f"[ {places[n]}, %{end} ]" for places, end in edges)
+            made.places.append(ir.op(f"phi ptr {incoming}"))
+        if run > HALF:
+            made.places.append(ir.at(made.places[0], HALF * size))
+        made.apart = self.addresses.marks.of_site(site)
+        return made
+
+    def _elsewhere(self) -> str:
+        """The label of an exit to the code for any lanes, back to the last point."""
+        return self.exits.exit_at(self.exits.point, Left.SWITCH)
+
+    def _room(self, made: SureRange, site: str, size: int) -> str:
+        """At how many places of a site's window the range may begin, a whole element apart."""
+        ir = self.ir
+        limit = ir.get("i64", site, 8)
+        left, rest = ir.pending(f"call i64 @llvm.usub.sat.i64(i64 {limit}, i64 ", ")")
+        rest.settle(made.end - size)
+        made.rests.append(rest)
+        return ir.op(f"lshr i64 {left}, {size.bit_length() - 1}")
+
+    def _go_on_inside(
+        self,
+        made: SureRange,
+        site: str,
+        firsts: list[str],
+        room: str,
+        size: int,
+        near: str,
+        far: str,
+    ) -> None:
+        """Emit a jump to `near` if accesses lie in a site's window and are aligned, else `far`."""
+        ir, turn = self.ir, size.bit_length() - 1
+        inside = ""
+        start = ir.get("i64", site)
+        for first in firsts:
+            offset, begin = ir.pending(f"add i64 {ir.op(f'sub i64 {first}, {start}')}, ")
+            made.begins.append(begin)
+            turned = ir.op(f"call i64 @llvm.fshr.i64(i64 {offset}, i64 {offset}, i64 {turn})")
+            good = ir.op(f"icmp ult i64 {turned}, {room}")
+            inside = ir.op(f"and i1 {inside}, {good}") if inside else good
+        ir.choose(inside, near, far, LIKELY)
+
+    def _places(self, site: str, firsts: list[str]) -> list[str]:
+        """Host pointers of addresses in a site's window."""
+        ir = self.ir
+        apart = ir.get("i64", site, layout.SITE_APART)
+        places = [ir.op(f"add i64 {first}, {apart}") for first in firsts]
+        return [ir.op(f"inttoptr i64 {place} to ptr") for place in places]
+
+
+def _distance(known: SureRange, where: AddressParts) -> int:
+    """Bytes from a range's first access to another one."""
+    return signed(where.add - known.add & (1 << 64) - 1, 64)

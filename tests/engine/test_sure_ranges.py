@@ -1,0 +1,90 @@
+"""One test for the accesses of a block whose lanes follow one another: at ends, in several
+allocations, behind branches.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gpudbg
+from gpudbg.assembler import assemble_file
+from gpudbg.sm.engines.llvm import job
+from gpudbg.sm.engines.llvm.program import GOOD
+from tests.engine import machines
+
+NEIGHBOURS = """
+.arch sm_50
+.kernel probe
+.param tables 8
+.param n 4
+    S2R R0, SR_CTAID.X ;
+    S2R R1, SR_TID.X ;
+    XMAD R2, R0, c[0x0][0x8], R1 ;
+    LOP32I.AND R3, R0, 0x3 ;
+    SHL R3, R3, 0x3 ;
+    IADD R4.CC, R3, c[0x0][tables] ;
+    IADD.X R5, RZ, c[0x0][tables+4] ;
+    LDG.E.64 R4, [R4] ;
+    SHR R7, R2, 0x1e ;
+    ISCADD R8.CC, R2, R4, 0x2 ;
+    IADD.X R9, R7, R5 ;
+    LDG.E R10, [R8] ;
+    LDG.E R11, [R8+{near}] ;
+    ISETP.GE.AND P0, PT, R2, c[0x0][n], PT ;
+@P0 EXIT ;
+    LDG.E R12, [R8+{far}] ;
+    IADD R13, R10, R11 ;
+    IADD R13, R13, R12 ;
+    STG.E [R8+{near}], R13 ;
+    EXIT ;
+"""
+"""Blocks take turns with four tables; what is behind the branch only some may touch."""
+
+WORDS = 1024
+
+
+def _session(source: str, engine: str, blocks: int, sizes: tuple[int, ...], n: int) -> Any:
+    program = gpudbg.load(assemble_file(source).cubin(), engine=engine, num_sms=1)
+    tables = [program.device.buffer(np.arange(size, dtype=np.uint32)) for size in sizes]
+    pointers = program.device.buffer(np.array([t.address for t in tables], np.uint64))
+    return program.launch("probe", grid=blocks, block=64, args=[pointers, n])
+
+
+def _outcome(engine: str, source: str, sizes: tuple[int, ...], n: int) -> tuple[Any, Any]:
+    session = _session(source, engine, 16, sizes, n)
+    stop = session.run()
+    words = (getattr(stop, name, None) for name in ("kind", "code", "pc", "address", "lanes"))
+    return tuple(map(str, words)), machines.grid_state(session.grid)
+
+
+@pytest.mark.parametrize("sizes", [(WORDS,) * 4, (WORDS, WORDS, WORDS, 512)], ids=["all", "short"])
+@pytest.mark.parametrize(
+    ("near", "far"), [("0x4", "0x8"), ("0x4", "0x200"), ("-0x4", "0x40"), ("0x80", "0x3")]
+)
+def test_engines_agree_at_the_ends(near: str, far: str, sizes: tuple[int, ...]) -> None:
+    """Whatever is beyond an end, and whoever must not get there."""
+    source = NEIGHBOURS.replace("{near}", near).replace("{far}", far)
+    for n in (WORDS, WORDS - 2, WORDS - 64, 100):
+        one, two = (_outcome(e, source, sizes, n) for e in ("step", "run"))
+        assert one[0] == two[0]
+        assert machines.difference(one[1], two[1]) == ""
+
+
+def test_one_test_for_neighbours() -> None:
+    """Three loads and a store at one index have one test in common, and no way around it."""
+    source = NEIGHBOURS.replace("{near}", "0x4").replace("{far}", "0x8")
+    source = re.sub(r"    IADD R4.CC.*?R7", "    SHR R7", source, flags=re.S)
+    source = source.replace("R4, 0x2", "c[0x0][tables], 0x2").replace(
+        "R7, R5", "R7, c[0x0][tables+4]"
+    )
+    session = _session(source, "run", 2, (WORDS,) * 4, WORDS)
+    session.run()
+    work, _ = session.grid.fast.engine.program._job(True, GOOD)
+    begin = re.split(r"^b\d+:$", job.emit(work).text, maxsplit=1, flags=re.M)[0]
+    assert begin.count("call i1 %") == len(re.findall(r"^ask\d+:$", begin, re.M)) == 1
+    assert len(re.findall(r"load <16 x i32>", begin)) == 6
+    assert len(re.findall(r"store <16 x i32>", begin)) == 2
