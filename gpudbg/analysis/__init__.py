@@ -1,6 +1,7 @@
 """What code says about itself without running.
 
-Control flow, liveness, hazards of the pipeline, and what 32 lanes have in common.
+Liveness, hazards of the pipeline, calls, and how 32 lanes look; control flow and what lanes have in
+common, which engines need as well, lie in `gpudbg.sm.cfg` and `gpudbg.sm.lanes`.
 """
 
 from gpudbg.doors import door

@@ -1,14 +1,9 @@
-from .cfg import BasicBlock as BasicBlock
-from .cfg import Flow as Flow
-from .cfg import to_dot as to_dot
 from .contents import means as means
 from .contents import not_finite as not_finite
 from .findings import ReportedFinding as ReportedFinding
 from .findings import report as report
 from .hazards import Finding as Finding
 from .hazards import check_code as check_code
-from .lane_analysis import Divergence as Divergence
-from .lane_analysis import LaneAnalysis as LaneAnalysis
 from .lane_shape import LaneShape as LaneShape
 from .lane_shape import as_kind as as_kind
 from .lane_shape import guess_kind as guess_kind

@@ -21,12 +21,12 @@ from gpudbg.analysis.calling_convention import (
     FIRST_SAVED_BARRIER,
     STACK_POINTER,
 )
-from gpudbg.analysis.cfg import CALLS, ENDS, INDIRECT, POPS, Flow
 from gpudbg.code_layout import layout_of
 from gpudbg.dataclass import dataclass
 from gpudbg.errors import DecodeError
 from gpudbg.isa.family import Instruction, decode
 from gpudbg.isa.operands import Address, Imm, Name, Reg
+from gpudbg.sm.cfg import CALLS, ENDS, INDIRECT, POPS, Flow
 
 MOST_INSTRUCTIONS: Final = 20_000
 """Longer functions are not walked."""

@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
-from gpudbg.analysis import cfg
-from gpudbg.analysis.cfg import JUMPS, BasicBlock, Flow, section_code
 from gpudbg.isa.family import Instruction
 from gpudbg.isa.layout import instructions
 from gpudbg.isa.operands import Access
+from gpudbg.sm import cfg
+from gpudbg.sm.cfg import JUMPS, BasicBlock, Flow, section_code
 
 if TYPE_CHECKING:
     from gpudbg.analysis.local_liveness import LocalLiveness

@@ -15,11 +15,11 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from gpudbg.analysis.cfg import ENDS, FLOW, INDIRECT, JUMPS, POPS, PUSHES, goes_on
 from gpudbg.analysis.liveness import CALLS, always_writes, mark_of, mask_of
 from gpudbg.code_layout import layout_of
 from gpudbg.errors import DecodeError
 from gpudbg.isa.family import Instruction, decode, destination_bit, patterns
+from gpudbg.sm.cfg import ENDS, FLOW, INDIRECT, JUMPS, POPS, PUSHES, goes_on
 
 BUDGET: Final = 600
 """Instructions looked at for the marks of one window."""

@@ -11,7 +11,6 @@ import struct
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-from gpudbg.analysis import cfg
 from gpudbg.architectures import age
 from gpudbg.assembler.family import family_of
 from gpudbg.assembler.program import NO_SYMBOL
@@ -22,6 +21,7 @@ from gpudbg.formats.nvinfo import NAMES
 from gpudbg.formats.program import param_base
 from gpudbg.isa.family import decode
 from gpudbg.isa.operands import SReg
+from gpudbg.sm import cfg
 
 if TYPE_CHECKING:
     from gpudbg.assembler.program import SassFunction, SassProgram

@@ -12,13 +12,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from gpudbg.analysis import cfg
 from gpudbg.analysis.hazards.pipeline import Plan, name_of, plan
 from gpudbg.code_layout import layout_of
 from gpudbg.errors import DecodeError
 from gpudbg.isa.control import SCOREBOARDS, Control
 from gpudbg.isa.family import timing_of
 from gpudbg.isa.spa5.sched import NEUTRAL_GROUP
+from gpudbg.sm import cfg
 
 MAX_STALL = 15
 FLOW_STALL = 13

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from gpudbg.analysis.cfg import CALLS
 from gpudbg.dataclass import dataclass
 from gpudbg.debug.inlined import chain_of, line_in
 from gpudbg.debug.stops.stop import StepStop
 from gpudbg.debug.values.backtrace import Frame, frames
 from gpudbg.isa.family import decode
 from gpudbg.isa.operands import Imm
+from gpudbg.sm.cfg import CALLS
 
 if TYPE_CHECKING:
     from gpudbg.debug.session import DebugSession

@@ -542,7 +542,7 @@ class Symbols:
 
     def block_starts(self, pc: int) -> list[int]:
         """Where basic blocks of the function at a pc begin."""
-        from gpudbg.analysis.cfg import Flow
+        from gpudbg.sm.cfg import Flow
 
         known = {
             self.pc(branch.offset): tuple(map(self.pc, branch.targets))

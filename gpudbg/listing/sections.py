@@ -11,7 +11,6 @@ from functools import cached_property
 from pathlib import Path, PurePath
 from typing import NamedTuple
 
-from gpudbg.analysis import BasicBlock, Flow, to_dot
 from gpudbg.answers import ABSENT, ROWS, column, typed_row
 from gpudbg.architectures import is_wide
 from gpudbg.code_layout import CodeLayout, layout_of
@@ -20,6 +19,7 @@ from gpudbg.formats.headerflags import has_new_layout, header_flags
 from gpudbg.formats.program import Program
 from gpudbg.isa.spa5 import text as narrow_text
 from gpudbg.isa.volta import text as wide_text
+from gpudbg.sm.cfg import BasicBlock, Flow, to_dot
 from gpudbg.symbols import control_words
 from gpudbg.textlines import MAX_SOURCE_BYTES, is_text_file
 from gpudbg.toolchain import CompileOptions

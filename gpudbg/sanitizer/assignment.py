@@ -11,10 +11,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import field
 from typing import TYPE_CHECKING, Any, Final
 
-from gpudbg.analysis.cfg import CALLS, INDIRECT, BasicBlock, Flow
 from gpudbg.dataclass import dataclass
 from gpudbg.isa.layout import instructions
 from gpudbg.isa.operands import PT, RZ
+from gpudbg.sm.cfg import CALLS, INDIRECT, BasicBlock, Flow
 
 if TYPE_CHECKING:
     from gpudbg.formats.program import CodeImage, Program

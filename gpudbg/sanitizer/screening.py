@@ -21,7 +21,6 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from gpudbg.analysis.cfg import CALLS
 from gpudbg.architectures import is_wide
 from gpudbg.mem.lanes import FULL
 from gpudbg.mem.local import LocalMemory
@@ -30,6 +29,7 @@ from gpudbg.sanitizer.assignment import reads_unwritten
 from gpudbg.sanitizer.facts import GPU, facts_of
 from gpudbg.sanitizer.hand_over import masks_of_converged
 from gpudbg.sanitizer.race_window import Suspects
+from gpudbg.sm.cfg import CALLS
 from gpudbg.sm.engines.llvm import build
 from gpudbg.sm.engines.llvm.runtime import screening as code
 from gpudbg.sm.engines.llvm.runtime import screening_words as words

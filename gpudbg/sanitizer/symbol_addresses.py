@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from gpudbg.analysis.cfg import CALLS, INDIRECT, Flow
 from gpudbg.dataclass import dataclass
 from gpudbg.isa.layout import instructions
 from gpudbg.isa.operands import PT, Address, CBankAddress, Const, Imm, Reg
+from gpudbg.sm.cfg import CALLS, INDIRECT, Flow
 from gpudbg.sm.trace import WORDS
 
 if TYPE_CHECKING:

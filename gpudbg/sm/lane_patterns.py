@@ -12,7 +12,7 @@ most to the least that is known:
     varying     nothing; it has no pattern
 
 Compiled code (`engines.llvm.ir.affine`) keeps bases in scalars; the static analysis
-(`gpudbg.analysis.lane_analysis`) knows only that they exist.
+(`gpudbg.sm.lanes.analysis`) knows only that they exist.
 """
 
 from __future__ import annotations

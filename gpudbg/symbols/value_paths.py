@@ -12,11 +12,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 
-from gpudbg.analysis.cfg import FLOW, Flow
 from gpudbg.formats.program import Program
 from gpudbg.isa.family import Instruction
 from gpudbg.isa.layout import instructions
 from gpudbg.isa.operands import RZ, Reg
+from gpudbg.sm.cfg import FLOW, Flow
 from gpudbg.symbols.debug_variables import EVERYWHERE, DebugVariable
 from gpudbg.symbols.ptx_registers import GENERAL, HALF, PREDICATE, PieceRow
 

@@ -4,7 +4,7 @@
         [--arch sm_50 sm_61 sm_75 sm_80 sm_90 sm_120] [--any]
 
 At each stop every register, uniform register, predicate and flag of every warp must be as
-`analysis.lane_analysis` claims in the lanes that are active, and a branch that is not claimed to
+`sm.lanes` claims in the lanes that are active, and a branch that is not claimed to
 diverge must take all of them one way.  Programs are those of `lane_programs`; with `--any` those of
 `random_programs` and `random_modern`, of which little is known.
 
@@ -21,14 +21,15 @@ import time
 from collections import Counter
 from typing import Any
 
-from gpudbg.analysis import cfg, lane_analysis
-from gpudbg.analysis.lane_analysis import LaneAnalysis
-from gpudbg.analysis.lane_values import UNIFORM_BASE, KnownState, Truth
 from gpudbg.architectures import is_wide
 from gpudbg.assembler import assemble_file
 from gpudbg.errors import GpudbgError
+from gpudbg.sm import cfg
 from gpudbg.sm import record as rec
 from gpudbg.sm.lane_patterns import LANES
+from gpudbg.sm.lanes import analysis as lane_analysis
+from gpudbg.sm.lanes.analysis import LaneAnalysis
+from gpudbg.sm.lanes.values import UNIFORM_BASE, KnownState, Truth
 from tests.engine import fuzz_random, lane_programs, random_modern, random_programs
 from tests.engine.random_programs import source
 

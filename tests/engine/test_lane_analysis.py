@@ -9,9 +9,9 @@ from collections import Counter
 import pytest
 
 import gpudbg
-from gpudbg.analysis import lane_values
 from gpudbg.assembler import assemble_file
 from gpudbg.sm.lane_patterns import LANE_IDS, ZEROS, normal, thread_offsets
+from gpudbg.sm.lanes import values as lane_values
 from tests import kernel_cases as kc
 from tests.engine import fuzz_lanes, machines
 from tests.variants import number

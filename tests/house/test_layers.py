@@ -41,7 +41,7 @@ def test_contracts_are_kept() -> None:
         ("expr/planted.py", "import gpudbg.launch.flags"),
         ("debug/planted.py", "import gpudbg.api.load"),
         ("frontends/mi/planted.py", "from gpudbg.debug.session import DebugSession"),
-        ("frontends/verbs/planted.py", "from gpudbg.analysis.cfg import Flow"),
+        ("frontends/verbs/planted.py", "from gpudbg.sm.cfg import Flow"),
     ],
 )
 def test_a_planted_violation_is_found(tmp_path: Path, module: str, line: str) -> None:

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from gpudbg.analysis import cfg
 from gpudbg.analysis.hazards.finding import Finding, HazardSite
 from gpudbg.analysis.hazards.pipeline import Conflict, Pipeline, plan
 from gpudbg.code_layout import layout_of
@@ -18,6 +17,7 @@ from gpudbg.errors import DecodeError
 from gpudbg.isa.control import SCOREBOARDS, Control
 from gpudbg.isa.family import decode
 from gpudbg.isa.layout import instructions
+from gpudbg.sm import cfg
 
 if TYPE_CHECKING:
     from gpudbg.formats.program import Program

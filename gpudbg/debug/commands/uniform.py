@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from gpudbg.analysis.lane_analysis import LaneAnalysis, of_kernel
 from gpudbg.answers import Table, column, typed_row
 from gpudbg.debug.commands.table import command
 from gpudbg.errors import CommandError
+from gpudbg.sm.lanes.analysis import LaneAnalysis, of_kernel
 from gpudbg.symbols.listing import code_line
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from gpudbg.analysis import Flow
+from gpudbg.sm.cfg import Flow
 
 if TYPE_CHECKING:
     from gpudbg.debug.symbols import Symbols

@@ -13,13 +13,13 @@ import re
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
-from gpudbg.analysis.cfg import FLOW
 from gpudbg.dataclass import dataclass
 from gpudbg.debug.stops.standing import in_machine_function, standing_pc
 from gpudbg.debug.symbols import Line
 from gpudbg.debug.values.lane_groups import group_of, shown_group, shown_lane
 from gpudbg.debug.values.unwinding import return_addresses
 from gpudbg.isa.family import decode
+from gpudbg.sm.cfg import FLOW
 
 if TYPE_CHECKING:
     from gpudbg.debug.inferior import Inferior

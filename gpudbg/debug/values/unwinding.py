@@ -12,9 +12,9 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 from gpudbg.analysis.calling_convention import RETURN_PAIR, STACK_POINTER
-from gpudbg.analysis.cfg import CALLS
 from gpudbg.errors import UsageError
 from gpudbg.formats.program import EXTERN_STRIDE
+from gpudbg.sm.cfg import CALLS
 
 if TYPE_CHECKING:
     from gpudbg.analysis.call_frames import FunctionFacts, Return

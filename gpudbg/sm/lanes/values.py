@@ -1,4 +1,4 @@
-"""The lattice of the lane analysis, and instructions on it (`lane_analysis`).
+"""Instructions on the lattice of the lane analysis (`gpudbg.sm.lanes`).
 
     ValueShape  a value is affine over the active lanes: `base of its row + offset of the lane`
                 (`gpudbg.sm.lane_patterns`); the bases are known numbers or not

@@ -1,7 +1,7 @@
 """What registers have in common across a warp, proven from the code: uniform, affine in the lane.
 
 A claim before an instruction holds at every stop there, for the lanes that are active.  The
-analysis goes forwards over basic blocks (`cfg.Flow`) with the lattice of `lane_values`, from a
+analysis goes forwards over basic blocks (`cfg.Flow`) with the lattice of `values`, from a
 kernel's entry, until nothing changes:
 
 * Where two ways meet, what both say stays (`join`).
@@ -19,9 +19,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from gpudbg.analysis import cfg
-from gpudbg.analysis.cfg import BasicBlock, Flow, section_code
-from gpudbg.analysis.lane_values import (
+from gpudbg.dataclass import dataclass
+from gpudbg.isa.layout import instructions
+from gpudbg.isa.operands import PT
+from gpudbg.sm import cfg
+from gpudbg.sm.cfg import BasicBlock, Flow, section_code
+from gpudbg.sm.lanes.values import (
     UNIFORM_BASE,
     UNKNOWN,
     KnownState,
@@ -29,9 +32,6 @@ from gpudbg.analysis.lane_values import (
     Truth,
     ValueShape,
 )
-from gpudbg.dataclass import dataclass
-from gpudbg.isa.layout import instructions
-from gpudbg.isa.operands import PT
 from gpudbg.sm.semantics import registry
 
 if TYPE_CHECKING:
