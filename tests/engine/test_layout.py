@@ -6,6 +6,7 @@ from collections import Counter
 
 from gpudbg.sm import record as rec
 from gpudbg.sm.engines.llvm import layout
+from gpudbg.sm.residency.compiled import _SELDOM_SET
 
 
 def test_fields_of_the_environment_do_not_overlap() -> None:
@@ -28,3 +29,11 @@ def test_fields_of_a_record_do_not_overlap() -> None:
             taken[at] = name
         assert slot.offset % slot.width == 0
     assert max(taken) < rec.HEADER_BYTES
+
+
+def test_fields_that_are_seldom_set_are_16_bytes() -> None:
+    for names in _SELDOM_SET:
+        slots = [rec.FIELDS[name] for name in names]
+        assert sum(slot.width * slot.length for slot in slots) == 16
+        assert slots[0].offset % 16 == 0
+        assert max(slot.offset for slot in slots) < slots[0].offset + 16

@@ -20,16 +20,12 @@ _RESET = (
     "quad",
     "executed",
     "trap_seen",
-    "bar_count",
-    "bar_pred",
-    "bar_wait",
-    "crs",
-    "came_from",
-    "lmem",
-    "flags",
     "pending",
 )
 """Record fields that are zeroed when a warp begins."""
+_SELDOM_SET = (("bar_count", "bar_pred", "bar_wait", "crs"), ("came_from", "lmem", "flags"))
+"""16 bytes each, of which the same holds, but usually they are zero, in cache lines that otherwise
+are only read."""
 _RESET_WIDE = ("apart", "ready", "backward", "opened", "came")
 """Those that only sets whose lanes have pcs of their own use: they lie in cache lines of their own,
 to write which takes longer than all others."""
@@ -73,6 +69,11 @@ def _renew() -> str:
         warp["active"] = warp["valid"]
         for name in _RESET:
             warp[name] = 0
+        for first, *_ in _SELDOM_SET:
+            at = FIELDS[first].offset
+            with f.when((warp.load(64, at) | warp.load(64, at + 8)).differs(0)):
+                warp.store(64, 0, at)
+                warp.store(64, 0, at + 8)
         with f.when(wide.differs(0)):
             for name in _RESET_WIDE:
                 warp[name] = 0
