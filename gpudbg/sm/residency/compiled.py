@@ -216,7 +216,8 @@ def _begin(f: ControlFunction, number: Int) -> None:
 def complete(f: ControlFunction, warp: Warp) -> None:
     """Emit: make the registers that code which ended a warp has left to be made."""
     with f.when(warp["pending"].differs(0)):
-        f.ir.line(f"call void {f.env.follow(layout.COMPLETE).ref}(ptr {warp.ref})")
+        bank = f.env.follow(layout.BANKS)
+        f.ir.line(f"call void {f.env.follow(layout.COMPLETE).ref}(ptr {warp.ref}, ptr {bank.ref})")
 
 
 def _vacate(f: ControlFunction) -> None:

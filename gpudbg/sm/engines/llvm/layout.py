@@ -12,7 +12,7 @@ from typing import Final
 
 from gpudbg.sm.engines.llvm.outlined import OUTLINED
 
-VERSION: Final = "6"
+VERSION: Final = "7"
 """Of generated code; part of the key of cached objects."""
 
 # ---- environment ---------------------------------------------------------------------------

@@ -22,7 +22,7 @@ FUNCTION = "complete"
 """Name of the function in the object."""
 BEGIN, END = "  ; final state", "  ; end of final state"
 """Lines around the stores of a final state."""
-CALL = f"  call void @{FUNCTION}(ptr %rec)"
+CALL = f"  call void @{FUNCTION}(ptr %rec, ptr %bank)"
 PENDING = FIELDS["pending"].offset
 
 _SLOT = 8
@@ -31,6 +31,13 @@ _MOST_INPUTS = 32
 """Most scalars that a register is made from."""
 
 _NAME = re.compile(r"%v\d+")
+_PLACE = re.compile(r"  (%v\d+) = getelementptr i8, ptr %(rec|bank), i64 (\d+)$")
+_LOAD = re.compile(r"  %v\d+ = load [^,]*, ptr (%v\d+)(?:, align \d+)?$")
+_LASTING = [
+    range(FIELDS[name].offset, FIELDS[name].offset + FIELDS[name].width * FIELDS[name].length)
+    for name in ("ctaid", "tid")
+]
+"""Offsets in a record at which there is the same as long as it is one warp's."""
 _ROW = re.compile(r"  (%v\d+) = getelementptr i8, ptr %rec, i64 (\d+)$")
 _STORE = re.compile(r"  store (<32 x i32>|i32) (.*), ptr (%v\d+)(?:, align \d+)?$")
 _TYPE = r"(<[^>]*>|[a-z]+\d*)"
@@ -110,12 +117,15 @@ class FinalStates:
         cases = " ".join(f"i32 {n}, label %c{n}" for n in numbers)
         lines = [
             *self.functions,
-            f"define void @{FUNCTION}(ptr %rec) {{",
+            f"define void @{FUNCTION}(ptr %rec, ptr %bank) {{",
             f"  %place = getelementptr i8, ptr %rec, i64 {PENDING}",
             "  %number = load i32, ptr %place",
             "  store i32 0, ptr %place",
             f"  switch i32 %number, label %none [ {cases} ]",
-            *(f"c{n}:\n  tail call void @{FUNCTION}.{n}(ptr %rec)\n  ret void" for n in numbers),
+            *(
+                f"c{n}:\n  tail call void @{FUNCTION}.{n}(ptr %rec, ptr %bank)\n  ret void"
+                for n in numbers
+            ),
             "none:",
             "  ret void",
             "}",
@@ -163,7 +173,8 @@ class FinalStates:
             f"  store i32 {number}, ptr %f{number}",
         ]
         made = _closure(lines[:end], moved, wanted)
-        head = f"define private void @{FUNCTION}.{number}(ptr noalias %rec) {{"
+        parameters = "ptr noalias %rec, ptr noalias %bank"
+        head = f"define private void @{FUNCTION}.{number}({parameters}) {{"
         self.functions.append("\n".join([head, *given, *made, "  ret void", "}"]))
         return now
 
@@ -193,26 +204,35 @@ def _stores(lines: list[str], begin: int, end: int) -> list[_Store]:
 
 
 def _inputs(lines: list[str], spare: set[str]) -> dict[str, set[str] | None]:
-    """For each name, the scalars that it can be made from once more; None: there are none.
+    """For each name, the scalars that it can be made from once more, besides constants and what the
+    record keeps; None: there are none.
 
     Args:
         spare: names that nothing but final states needs.
     """
     found: dict[str, set[str] | None] = {}
+    lasting: set[str] = set()
     for line in lines:
         name = _name(line)
         if not name:
             continue
-        scalar = _scalar(line)
-        if scalar and name not in spare:
-            found[name] = {name}
-            continue
+        place = _PLACE.match(line)
+        if place is not None and (
+            place[2] == "bank" or any(int(place[3]) in offsets for offsets in _LASTING)
+        ):
+            lasting.add(name)
         made: set[str] | None = None
-        if defined_name(line) and not line.endswith(HELD):
+        load = _LOAD.match(line)
+        if load is not None and load[1] in lasting:
+            made = set()
+        elif defined_name(line) and not line.endswith(HELD):
             made = _union(found, set(_NAME.findall(line, line.index("="))))
             if made is not None and len(made) > _MOST_INPUTS:
                 made = None
-        found[name] = {name} if made is None and scalar else made
+        scalar = _scalar(line)
+        if scalar and (made is None or (made and name not in spare)):
+            made = {name}
+        found[name] = made
     return found
 
 
