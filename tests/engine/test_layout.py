@@ -6,7 +6,7 @@ from collections import Counter
 
 from gpudbg.sm import record as rec
 from gpudbg.sm.engines.llvm import layout
-from gpudbg.sm.residency.compiled import _SELDOM_SET
+from gpudbg.sm.residency.compiled import _FIRST, _SECOND, _SELDOM_SET, _ZERO
 
 
 def test_fields_of_the_environment_do_not_overlap() -> None:
@@ -31,9 +31,16 @@ def test_fields_of_a_record_do_not_overlap() -> None:
     assert max(taken) < rec.HEADER_BYTES
 
 
-def test_fields_that_are_seldom_set_are_16_bytes() -> None:
-    for names in _SELDOM_SET:
-        slots = [rec.FIELDS[name] for name in names]
-        assert sum(slot.width * slot.length for slot in slots) == 16
-        assert slots[0].offset % 16 == 0
-        assert max(slot.offset for slot in slots) < slots[0].offset + 16
+def test_fields_that_are_written_together_follow_one_another() -> None:
+    ends = {_FIRST: 32, _SECOND: 32, _ZERO: 12} | dict.fromkeys(_SELDOM_SET, 16)
+    for names, size in ends.items():
+        at = rec.FIELDS[names[0]].offset
+        for name in names:
+            slot = rec.FIELDS[name]
+            assert slot.offset == at
+            at += slot.width * slot.length
+        assert at == rec.FIELDS[names[0]].offset + size
+    flags, words = rec.FIELDS["cc"], [rec.FIELDS[n].offset // 4 for n in ("pc", "active", "valid")]
+    assert rec.FIELDS["status"].offset == flags.offset + flags.width * flags.length
+    assert words == [0, 2, 4]
+    assert rec.FIELDS["exited"].offset == 12

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from gpudbg.sm import record as rec
 from gpudbg.sm.clusters.cluster import COUNT
 from gpudbg.sm.engines.llvm import layout
@@ -11,25 +13,19 @@ from gpudbg.sm.engines.llvm.runtime.control import ControlFunction, Warp
 from gpudbg.sm.record import FIELDS
 from gpudbg.sm.residency import arena
 
-_RESET = (
-    "exited",
-    "depth",
-    "budget",
-    "status",
-    "saved",
-    "quad",
-    "executed",
-    "trap_seen",
-    "pending",
-)
-"""Record fields that are zeroed when a warp begins."""
+_FIRST = ("pc", "active", "exited", "valid", "depth", "budget")
+_SECOND = ("executed", "trap_seen", "ctaid", "pending")
+_ZERO = ("status", "saved", "quad")
+"""Fields of a record that lie behind one another, so that a vector holds them: 32 bytes from the
+beginning of `_FIRST` and `_SECOND`, 16 that end with `_ZERO`, before which there is a flag."""
 _SELDOM_SET = (("bar_count", "bar_pred", "bar_wait", "crs"), ("came_from", "lmem", "flags"))
-"""16 bytes each, of which the same holds, but usually they are zero, in cache lines that otherwise
-are only read."""
+"""Fields that are zero when a warp begins, 16 bytes each: usually they are zero already, in cache
+lines that otherwise are only read."""
 _RESET_WIDE = ("apart", "ready", "backward", "opened", "came")
-"""Those that only sets whose lanes have pcs of their own use: they lie in cache lines of their own,
-to write which takes longer than all others."""
+"""Others that only sets whose lanes have pcs of their own use: they lie in cache lines of their
+own, to write which takes longer than all others."""
 _BARRIERS = "<16 x i32>"
+_WORDS = "<8 x i32>"
 
 
 def residency_functions() -> list[str]:
@@ -62,13 +58,9 @@ def _renew() -> str:
     place = number % width, row % height, row // height
     local = f.env["local_bytes"] * 32
     epoch, wipe, wide = f.env["epoch"], f.env["wipe"], f.env.load(64, layout.WIDE)
+    begin, counts = _headers(f, place)
     with f.each_warp(cta) as warp:
-        # FRESH: code takes the registers that it writes for zero, and stores them once, when the
-        # warp ends or leaves its first block.
-        warp["pc"] = f.env["entry"] | layout.FRESH
-        warp["active"] = warp["valid"]
-        for name in _RESET:
-            warp[name] = 0
+        _begin_header(f, warp, begin, counts)
         for first, *_ in _SELDOM_SET:
             at = FIELDS[first].offset
             with f.when((warp.load(64, at) | warp.load(64, at + 8)).differs(0)):
@@ -80,8 +72,6 @@ def _renew() -> str:
             held = FIELDS["held"]
             for part in range(0, held.width * held.length, 16):
                 f.ir.put("<4 x i32>", "zeroinitializer", warp.ref, held.offset + part, 8)
-        for n, value in enumerate(place):
-            warp.store(32, value.trunc(32), FIELDS["ctaid"].offset + 4 * n)
         with f.when(wipe.differs(0)):
             f.ir.line(f"call void @wipe(ptr {warp.ref})")
         clear = warp.load(64, layout.LOCAL_CLEAR).differs(epoch)
@@ -94,6 +84,31 @@ def _renew() -> str:
             warp.store(64, epoch, layout.LOCAL_CLEAR)
     f.ret_void()
     return f.close("define private void @renew(ptr %env, ptr %cta, i64 %number)")
+
+
+def _headers(f: ControlFunction, place: Iterable[Int]) -> tuple[str, str]:
+    """What the records of all warps of a CTA have in common: words of `_FIRST`, of `_SECOND`."""
+    # FRESH: code takes the registers that it writes for zero, and stores them once, when the warp
+    # ends or leaves its first block.
+    pc = f.env["entry"] | layout.FRESH
+    begin = counts = "zeroinitializer"
+    for n, word in enumerate((pc.trunc(32), (pc >> 32).trunc(32))):
+        begin = f.ir.op(f"insertelement {_WORDS} {begin}, i32 {word.ref}, i64 {n}")
+    for n, number in enumerate(place, 4):
+        counts = f.ir.op(f"insertelement {_WORDS} {counts}, i32 {number.trunc(32).ref}, i64 {n}")
+    return begin, counts
+
+
+def _begin_header(f: ControlFunction, warp: Warp, begin: str, counts: str) -> None:
+    """Begin a warp: in three stores, of which a host carries out one or two in a cycle."""
+    first, second, zero = (FIELDS[names[0]].offset for names in (_FIRST, _SECOND, _ZERO))
+    before = f.ir.get(_WORDS, warp.ref, first, 4)
+    # The active lanes are the valid ones.
+    picks = ", ".join(f"i32 {n}" for n in (8, 9, 4, 10, 4, 10, 10, 10))
+    words = f"shufflevector {_WORDS} {before}, {_WORDS} {begin}, <8 x i32> <{picks}>"
+    f.ir.put(_WORDS, f.ir.op(words), warp.ref, first, 4)
+    f.ir.put(_WORDS, counts, warp.ref, second, 4)
+    f.ir.put("<4 x i32>", "zeroinitializer", warp.ref, zero - 4, 4)
 
 
 def _wipe() -> str:

@@ -172,7 +172,8 @@ class _Turns:
     def set_room(self, room: Int) -> None:
         """Set how many more instructions may be executed."""
         self.room.set(room)
-        self.f.env.store(64, room, layout.ROOM)
+        for at in (layout.ROOM, layout.ROOM_BEFORE):
+            self.f.env.store(64, room, at)
 
     def follow(self) -> None:
         """Read again what code has counted that went on to other warps."""
@@ -181,10 +182,10 @@ class _Turns:
         same = f.ir.op(f"icmp eq ptr {here.ref}, {self.slot().ref}")
         with f.when(~f.integer(1, same)):
             self.slot_at.store_pointer(here)
-            self.left.set(env["left"])
-            self.total.set(env["total"])
-            self.issued.set(self.issued_at.follow().load(64))
-            self.room.set(env.load(64, layout.ROOM))
+            self.left.set(self.quantum)
+            room = env.load(64, layout.ROOM)
+            self.count(self.room.get() - room)
+            self.set_room(room)
 
     def flush(self) -> None:
         """Write the fields of the loop."""
@@ -207,13 +208,17 @@ class _Turns:
         """Count instructions of the present warp."""
         warp = self.warp()
         warp["executed"] = warp["executed"] + spent
+        self.count(spent)
+        self.set_room(self.room.get() - spent)
+
+    def count(self, spent: Int) -> None:
+        """Count instructions of the launch and of the SM."""
         issued = self.issued.get() + spent
         self.issued.set(issued)
         self.issued_at.follow().store(64, issued)
         total = self.total.get() + spent
         self.total.set(total)
         self.f.env["total"] = total
-        self.set_room(self.room.get() - spent)
 
     def go_on(self, run: str, out: str) -> None:
         """Go to `run`; or to `out` where Python or the end of the call may want the loop to end."""
@@ -340,7 +345,6 @@ def _call(turns: _Turns) -> Int:
     warp["budget"] = left
     # Clocks count from `left` at the beginning of a part of a turn (`kernel.special`).
     f.env["left"] = left
-    f.ir.put("ptr", warp.ref, "%env", layout.RUNNING)
     f.choose(warp["active"].equals(-1), "full", "masked")
     why = []
     for name, field in (("full", layout.FULL_CODE), ("masked", layout.MASKED_CODE)):

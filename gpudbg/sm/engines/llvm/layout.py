@@ -64,13 +64,12 @@ DRAIN_ROWS: Final = 0x2B0
 COMPLETE: Final = 0x2C8
 """ptr: makes the registers of a warp that has ended, where the code left that
 (`kernel.final_state`); null: it leaves nothing."""
-SLOT, SLOT_END, ROOM = range(0x2F0, 0x308, 8)
+SLOT, SLOT_END, ROOM, ROOM_BEFORE = range(0x2F0, 0x310, 8)
 """ptr: the ring slot of the warp whose turn it is, and the one behind the last of its block, or
 null where code must not go from a warp to the next one by itself; i64: instructions until the turn
 goes elsewhere than to the next warp of the block or the call ends; none after Python has given the
-turn to the present warp."""
-RUNNING: Final = 0x260
-"""ptr: the record of the warp whose turn it is, or was; for `crash`."""
+turn to the present warp; the same when the loop's `total`, and what is counted as issued on the SM,
+were written: code that goes from warp to warp leaves them as they are."""
 SHARED_MARKS: Final = 0x270
 """i64: bytes from shared memory to the marks of what has been written there (`gpudbg.sm.written`);
 0: the code marks nothing."""

@@ -146,9 +146,10 @@ class Worker:
 
     def running(self) -> dict[str, int | list[int]]:
         """Where the warp whose turn it is stood when that began; {} before the first one."""
-        at = self._fields[layout.RUNNING // 8]
-        if not at:
+        slot = self._fields[layout.SLOT // 8]
+        if not slot:
             return {}
+        at = ctypes.c_uint64.from_address(slot).value
         header = (ctypes.c_uint64 * (rec.HEADER_BYTES // 8)).from_address(at)
         words = memoryview(header).cast("B").cast("I")
         block = list(words[rec.CTAID : rec.CTAID + 3])

@@ -12,6 +12,9 @@ from gpudbg.sm.engines.llvm.kernel.final_state import CALL
 from gpudbg.sm.engines.llvm.kernel.runtime_calls import RuntimeCalls
 from gpudbg.sm.engines.llvm.kernel.succession import Succession
 from gpudbg.sm.engines.llvm.layout import Left
+from gpudbg.sm.record import FIELDS
+
+_ACTIVE, _EXITED = FIELDS["active"].offset, FIELDS["exited"].offset
 
 
 class FlowParts:
@@ -50,6 +53,14 @@ class FlowParts:
         """Have all in the record where the warp does not end with these lanes after all."""
         if self.full and mask == FULL:
             self.ir.lines.append(CALL)
+
+    def _note_exit(self, gone: str, mask: Mask) -> None:
+        """Emit that these lanes, the last active ones, have exited, `gone` altogether."""
+        if self.succession is not None and mask == FULL:
+            self.succession.note_end()
+        else:
+            self.ir.put("i32", gone, "%rec", _EXITED)
+            self.ir.put("i32", 0, "%rec", _ACTIVE)
 
     def _end_warp(self, mask: Mask) -> None:
         """Leave, or go on to another warp, behind an EXIT of these lanes that ends the warp."""

@@ -20,7 +20,6 @@ from gpudbg.sm.engines.llvm import layout
 from gpudbg.sm.engines.llvm.ir.builder import LIKELY
 from gpudbg.sm.engines.llvm.ir.values import FULL, UNIFORM, Mask, Msk, Num, Slow, Val
 from gpudbg.sm.engines.llvm.kernel.flow import (
-    ACTIVE,
     BAR_COUNT,
     BAR_PRED,
     DEPTH,
@@ -238,8 +237,7 @@ class GroupFlow(FlowParts):
         whole, part = ir.fresh("whole"), ir.fresh("part")
         ir.choose(ir.op(f"icmp eq i32 {odd}, 0"), whole, part)
         ir.label(whole)
-        ir.put("i32", gone, "%rec", EXITED)
-        ir.put("i32", 0, "%rec", ACTIVE)
+        self._note_exit(gone, mask)
         ir.put("i32", 0, "%rec", OPENED)
         ir.put("<16 x i32>", "zeroinitializer", "%rec", HELD, 8)
         ir.put("i32", DONE, "%rec", STATUS)

@@ -137,6 +137,10 @@ class SpecialRegisters:
             before = ir.get("i64", "%env", layout.FIELD["total"])
             before = ir.op(f"add i64 {before}, {ir.get('i64', '%env', layout.FIELD['before'])}")
             shift = TIMERS[index]
+        # What other warps have executed since that was counted.
+        room = (ir.get("i64", "%env", at) for at in (layout.ROOM_BEFORE, layout.ROOM))
+        since = ir.op(f"sub i64 {', '.join(room)}")
+        before = ir.op(f"add i64 {before}, {since}")
         now = ir.op(f"add i64 {ir.op(f'add i64 {before}, {turn}')}, {cursor.index}")
         if index in TIMERS:
             now = ir.op(f"and i64 {now}, {-TIMER_STEP}")

@@ -13,7 +13,8 @@ import re
 from collections.abc import Iterable
 
 from gpudbg.sm.engines.llvm import layout
-from gpudbg.sm.engines.llvm.ir.builder import Builder
+from gpudbg.sm.engines.llvm.ir.builder import Builder, signed
+from gpudbg.sm.engines.llvm.ir.values import FULL
 from gpudbg.sm.engines.llvm.kernel.cursor import Cursor
 from gpudbg.sm.engines.llvm.kernel.exits import BUDGET, Exits
 from gpudbg.sm.engines.llvm.layout import FIELD, FRESH, Left
@@ -46,6 +47,13 @@ class Succession:
         """Emit the end of a warp whose record says already that it has exited."""
         self._leave(self.ir.fresh("end."), "ends")
 
+    def note_end(self) -> None:
+        """Emit what the record of a warp says whose lanes have all exited here: its pc, that none
+        is active, that all have exited."""
+        low, high = self.cursor.pc & FULL, self.cursor.pc >> 32
+        words = ", ".join(f"i32 {signed(word, 32)}" for word in (low, high, 0, FULL))
+        self.ir.put("<4 x i32>", f"<{words}>", "%rec", _PC, 16)
+
     def wait(self, number: int, code: int) -> None:
         """Emit BAR.SYNC of all threads of a block for all lanes.
 
@@ -61,7 +69,8 @@ class Succession:
         ir, cursor = self.ir, self.cursor
         executed = cursor.index + (passage == "ends")
         self.exits.store_budget(cursor.budget, executed)
-        ir.line(f"store i64 {cursor.pc}, ptr %pcs")
+        if passage != "ends":
+            ir.line(f"store i64 {cursor.pc}, ptr %pcs")
         ir.br(label)
         ir.label(label)
         ir.br(passage)
@@ -93,7 +102,7 @@ class _Passages:
         fresh = ir.op(f"icmp eq i64 {ir.get('i64', record, _PC)}, {self.entry | FRESH}")
         self._has_all_lanes(record, fresh, done)
         ir.put("i64", ir.op(f"sub i64 {ir.get('i64', cta, arena.LIVE)}, 1"), cta, arena.LIVE)
-        self._go_to(record, slot, cta, spent, room, True)
+        self._go_to(record, slot, spent, room, True)
 
     def waits(self, places: list[re.Match[str]]) -> None:
         """From a warp at a barrier to one that is ready, where others have still to come."""
@@ -130,7 +139,7 @@ class _Passages:
         ir.put("i32", AT_BARRIER, "%rec", _STATUS)
         ir.put("i32", ir.op(f"trunc i64 {number} to i32"), "%rec", _BAR_WAIT)
         ir.line(f"store i64 {following}, ptr %pcs")
-        self._go_to(record, slot, cta, spent, room, False)
+        self._go_to(record, slot, spent, room, False)
 
     def _left(self, hint: str, why: str) -> str:
         """The label of a return to the grid loop."""
@@ -153,8 +162,9 @@ class _Passages:
             spent = ir.op(f"add i64 {spent}, {more}")
         room = ir.op(f"sub i64 {ir.get('i64', '%env', layout.ROOM)}, {spent}")
         slot = ir.at(ir.get("ptr", "%env", layout.SLOT), 8)
-        polls, stop = ir.get("i64", "%env", FIELD["polls"]), ir.get("i64", "%env", layout.STOP)
-        asked = ir.op(f"or i64 {ir.op(f'or i64 {polls}, {stop}')}, {odd}")
+        asked = odd
+        for field in (FIELD["polls"], layout.STOP, FIELD["idle"]):
+            asked = ir.op(f"or i64 {asked}, {ir.get('i64', '%env', field)}")
         end = ir.get("ptr", "%env", layout.SLOT_END)
         here = ir.op(f"icmp ult ptr {slot}, {end}")
         goes = ir.op(f"and i1 {here}, {ir.op(f'icmp sgt i64 {room}, 0')}")
@@ -169,7 +179,7 @@ class _Passages:
         whole = ir.op(f"icmp eq i32 {ir.get('i32', record, _ACTIVE)}, -1")
         ir.provided(ir.op(f"and i1 {good}, {whole}"), leave)
 
-    def _go_to(self, record: str, slot: str, cta: str, spent: str, room: str, begins: bool) -> None:
+    def _go_to(self, record: str, slot: str, spent: str, room: str, begins: bool) -> None:
         """Emit the change of turns to another warp."""
         ir = self.ir
         label = ir.fresh("next")
@@ -177,14 +187,10 @@ class _Passages:
         ir.label(label)
         self.after.append((label, begins))
         ir.line(f"%{label}.record = getelementptr i8, ptr {record}, i64 0")
-        issued = ir.get("ptr", cta, arena.ISSUED)
-        total = FIELD["total"]
-        for place, offset in (("%rec", _EXECUTED), (issued, 0), ("%env", total)):
-            ir.put("i64", ir.op(f"add i64 {ir.get('i64', place, offset)}, {spent}"), place, offset)
+        executed = ir.op(f"add i64 {ir.get('i64', '%rec', _EXECUTED)}, {spent}")
+        ir.put("i64", executed, "%rec", _EXECUTED)
         ir.put("i64", room, "%env", layout.ROOM)
-        ir.put("i64", 0, "%env", FIELD["idle"])
         ir.put("ptr", slot, "%env", layout.SLOT)
-        ir.put("ptr", record, "%env", layout.RUNNING)
         quantum = ir.get("i64", "%env", FIELD["quantum"])
         ir.put("i64", quantum, "%env", FIELD["left"])
         ir.put("i64", quantum, record, BUDGET)
