@@ -19,7 +19,7 @@ from typing import Any
 
 from gpudbg.sm.engines.llvm import layout
 from gpudbg.sm.engines.llvm.ir import builder
-from tests.engine import hostile, hostile_rows
+from tests.engine import hostile, hostile_affine, hostile_rows
 
 LISTED = Path(__file__).with_suffix(".txt")
 FOLDER = Path(layout.__file__).parent
@@ -55,6 +55,7 @@ FIXED = {
     "screening_near": "the same",
     "copies": "what `resolve` found and a block's shared memory, once all of a copy is inside",
     "flow": "the head of the record, the divergence stack below its capacity",
+    "flow_parts": "the head of the record",
     "lane_facts": "rows of the record",
     "final_state": "the same",
     "succession": "heads of the record and of the next one in the ring, fields of the environment",
@@ -181,6 +182,7 @@ def with_cases() -> tuple[set[Row], set[str]]:
         for wide_vectors in (False, True):
             hostile.access_library(wide_vectors)
         hostile_rows.texts()
+        hostile_affine.texts()
     return notes.rows, calls
 
 

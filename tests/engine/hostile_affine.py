@@ -31,6 +31,8 @@ from gpudbg import assemble
 from gpudbg.architectures import is_wide
 from gpudbg.assembler import assemble_file
 from gpudbg.errors import GpudbgError
+from gpudbg.sm.engines.llvm.job import emit
+from gpudbg.sm.engines.llvm.program import GOOD
 from tests.engine import guards
 from tests.engine.hostile import HOSTS, pretend
 from tests.engine.random_programs import random_block
@@ -75,6 +77,7 @@ class Writer:
 
     Attributes:
         tame: most of its accesses are inside.
+        beside: threads of a row lie beside one another, and nothing guards them.
 
     Registers: R0 the index, R4 and R5 the address, R6 an address in shared memory, R7 rounds,
     R8 and R9 the buffer, R10 to R15 for parts, R16 to R19 data, R20 to R23 what is read.
@@ -83,6 +86,7 @@ class Writer:
     def __init__(self, rng: random.Random, arch: str) -> None:
         self.rng, self.arch, self.wide = rng, arch, is_wide(arch)
         self.tame = rng.random() < 0.6
+        self.beside = rng.random() < 0.35
         self.lines: list[str] = []
 
     def put(self, *texts: str) -> None:
@@ -109,12 +113,20 @@ class Writer:
         parts = rng.sample(
             ("SR_TID.X", "SR_TID.X", "SR_TID.Y", "SR_TID.Z", "SR_LANEID", "SR_CTAID.X"), 3
         )
+        if self.beside:
+            parts = ["SR_TID.X", *(p for p in parts[: rng.randint(0, 3)] if p != "SR_TID.X")]
         for part in parts[: rng.randint(1, 3)]:
             self.put(f"S2R R10, {part}")
-            if rng.random() < 0.15:
+            if rng.random() < 0.15 and not self.beside:
                 self.put("LOP.AND R10, R10, 0x7", "LOP3.LUT R10, R10, 0x7, RZ, 0xc0, !PT")
-            self.number("R11", rng.choice((1, 1, 2, 4) if self.tame else STRIDES))
+            self.number("R11", self._stride(part))
             self.put("IMAD R0, R10, R11, R0")
+
+    def _stride(self, part: str) -> int:
+        """How far apart what has one number more of a part lies."""
+        if self.beside:
+            return {"SR_TID.X": 1, "SR_LANEID": 0}.get(part, self.rng.choice((0, 8, 32, 64)))
+        return self.rng.choice((1, 1, 2, 4) if self.tame else STRIDES)
 
     def address(self, space: str, size: int) -> None:
         """R4 and R5, or R6, from R0: signed or not, with carries as compilers have them."""
@@ -158,11 +170,13 @@ class Writer:
         rng = self.rng
         for _ in range(rng.randint(1, 3)):
             name, size = rng.choice([*SIZES.items(), *[("", 4)] * 4])
-            if self.tame:
+            if self.beside:
+                name, size = next((n, s) for n, s in SIZES.items() if s == width)
+            elif self.tame:
                 name, size = rng.choice([(n, s) for n, s in SIZES.items() if s <= width])
             near = (
                 0
-                if self.tame and rng.random() < 0.8
+                if self.tame and not self.beside and rng.random() < 0.8
                 else rng.choice((0, 0, 0, size, -size, 2 * size, 0x40, -0x40, 0x400))
             )
             offset = f"+{'-' * (near < 0)}{abs(near):#x}" if near else ""
@@ -195,7 +209,7 @@ class Writer:
         self.index(words if space == "global" else SHARED // 4, size)
         self.address(space, size)
         guard = ""
-        if self.tame or rng.random() < 0.5:
+        if not self.beside and (self.tame or rng.random() < 0.5):
             # A bounds test, of which the bound may be wrong.
             room = 4 * words // size if space == "global" else SHARED // size
             bound = (
@@ -207,7 +221,7 @@ class Writer:
             kind = "U32." if self.tame else rng.choice(("U32.", ""))
             self.put(f"ISETP.LT.{kind}AND P0, PT, R0, R13, PT")
             guard = "@P0 " if self.tame else rng.choice(("@P0 ", "@P0 ", "@!P0 "))
-        rounds = rng.choice(ROUNDS)
+        rounds = rng.choice((1, *ROUNDS) if self.beside else ROUNDS)
         self.number("R7", rounds)
         if rounds > 1 and rng.random() < 0.4:
             # Lanes leave the loop apart.
@@ -250,6 +264,19 @@ def ended(code: bytes, n: int, each: Access, engine: str) -> tuple[str, str, byt
     session = loaded.launch(f"k{n}", grid=2, block=each.block, args=[target])
     stop = session.run(max_instructions=LIMIT)
     return stop.kind, str(stop), target.array().tobytes(), beside.array().tobytes()
+
+
+def texts(arch: str = "sm_50", count: int = 30) -> str:
+    """The code of some programs for whole warps."""
+    rng, made = random.Random(1), []
+    for _ in range(count):
+        each = access(rng, arch)._replace(block=(64, 1, 1))
+        loaded = gpudbg.load(cubin([each], arch), engine="run", num_sms=1)
+        target = loaded.device.buffer(np.arange(each.words, dtype=np.uint32))
+        session = loaded.launch("k0", grid=2, block=each.block, args=[target])
+        session.run(max_instructions=1)
+        made.append(emit(session.grid.fast.engine.program._job(True, GOOD)[0]).text)
+    return "\n".join(made)
 
 
 BATCH = 10
