@@ -22,7 +22,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterator
 from functools import cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -275,7 +275,8 @@ def texts(arch: str = "sm_50", count: int = 30) -> str:
         target = loaded.device.buffer(np.arange(each.words, dtype=np.uint32))
         session = loaded.launch("k0", grid=2, block=each.block, args=[target])
         session.run(max_instructions=1)
-        made.append(emit(session.grid.fast.engine.program._job(True, GOOD)[0]).text)
+        engine: Any = session.grid.fast
+        made.append(emit(engine.engine.program._job(True, GOOD)[0]).text)
     return "\n".join(made)
 
 
