@@ -94,6 +94,14 @@ class Flow:
         known: targets of stack and indirect branches by offset, where the file lists them.
     """
 
+    @classmethod
+    def of(cls, instructions: Mapping[int, Instruction], arch: str, entry: int) -> Flow:
+        """The flow of decoded code by offset or address; `entry`: where it begins."""
+        made = cls((), arch)
+        made.instructions = dict(sorted(instructions.items()))
+        made._walk(entry)
+        return made
+
     def __init__(
         self,
         words: Iterable[tuple[int, int]],
@@ -130,11 +138,11 @@ class Flow:
         insn = self.instructions[offset]
         return insn is not None and goes_on(insn)
 
-    def _walk(self) -> None:
+    def _walk(self, entry: int | None = None) -> None:
         """Carry stacks of tokens along every path, until nothing new is found."""
         if not self.instructions:
             return
-        first = next(iter(self.instructions))
+        first = next(iter(self.instructions)) if entry is None else entry
         seen: set[tuple[int, tuple[tuple[str, int], ...]]] = set()
         todo: list[tuple[int, tuple[tuple[str, int], ...]]] = [(first, ())]
         todo += [(o, ()) for o in self._call_targets()]

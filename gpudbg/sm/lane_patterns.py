@@ -47,6 +47,7 @@ def parts(offsets: Offsets, rows: int) -> list[Offsets]:
     return [offsets[n : n + size] for n in range(0, LANES, size)]
 
 
+@lru_cache(maxsize=1024)
 def normal(offsets: Offsets, rows: int) -> tuple[tuple[int, ...], Offsets] | None:
     """(What is added to each row's base, offsets in normal form); None where they are too far apart
     to be one."""
@@ -55,6 +56,7 @@ def normal(offsets: Offsets, rows: int) -> tuple[tuple[int, ...], Offsets] | Non
     return None if max(moved) >= MOST_SPAN else (least, moved)
 
 
+@lru_cache(maxsize=1024)
 def uniform_rows(offsets: Offsets, rows: int) -> int | None:
     """The least number of rows, at least `rows`, in each of which all lanes have one value."""
     for count in ROWS:

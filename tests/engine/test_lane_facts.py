@@ -13,7 +13,8 @@ from gpudbg.sm.engines.llvm import job
 from gpudbg.sm.engines.llvm.ir.builder import Builder
 from gpudbg.sm.engines.llvm.ir.integers import Integers
 from gpudbg.sm.engines.llvm.ir.values import UNIFORM, Val, Values
-from gpudbg.sm.engines.llvm.kernel.lane_facts import FactsAtHeads, LaneFact, fact_of, scalars
+from gpudbg.sm.engines.llvm.kernel.emitter import Emitter
+from gpudbg.sm.engines.llvm.kernel.lane_facts import LaneFact, claims_of, fact_of, scalars
 from gpudbg.sm.engines.llvm.program import GOOD
 from tests.engine import machines
 
@@ -76,7 +77,7 @@ def test_the_loop_has_a_scalar() -> None:
     session.run()
     work, _ = session.grid.fast.engine.program._job(True, GOOD)
     emitted = job.emit(work)
-    facts = [facts for facts in emitted.emitter.edges.facts.used.values() if facts]
+    facts = [facts for facts in emitted.emitter.edges.facts.values() if facts]
     assert facts == [{2: LaneFact(1, tuple(range(32)))}]
 
 
@@ -94,14 +95,41 @@ def test_facts_of_values() -> None:
     assert scalars(ints, base, fact) is None
 
 
-def test_what_ways_to_a_head_have_in_common() -> None:
-    flat, line = LaneFact(1, (0,) * 32), LaneFact(1, tuple(range(32)))
-    facts = FactsAtHeads()
-    facts.note(8, {1: flat, 2: line, 3: None})
-    facts.note(8, {1: flat, 2: flat})
-    assert facts.guess(8) == {1: flat}
-    assert facts.guess(16) == {}
-    facts.used[8] = {1: flat}
-    assert not facts.wrong()
-    facts.note(8, {1: None})
-    assert facts.wrong() == {(8, 1)}
+def test_what_is_claimed_at_the_head() -> None:
+    """Offsets of rows of threads, through sums and round the loop; what the loop changes is none.
+
+    The loop itself keeps only what it reads or writes."""
+    session = _session("run")
+    session.run()
+    program = session.grid.fast.engine.program
+    listing, head = program.listing, program.listing.loops[0][0]
+    line, flat = LaneFact(1, tuple(range(32))), LaneFact(1, (0,) * 32)
+    claims = claims_of(listing, program.registers, 32)
+    assert claims is not None
+    found = claims.at(head)
+    assert (found[2], found[9], found[1], found[0]) == (line, line, line, flat)
+    assert found.keys().isdisjoint({3, 6})
+    short = claims_of(listing, program.registers, 16)
+    assert short is not None
+    assert short.at(head)[1] == LaneFact(1, tuple(n % 16 for n in range(32)))
+    others = claims_of(listing, program.registers, 0)
+    assert others is not None
+    assert 2 not in others.at(head)
+
+
+def test_a_loop_is_emitted_twice_with_facts_of_the_analysis(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    session = _session("run")
+    session.run()
+    work, _ = session.grid.fast.engine.program._job(True, GOOD)
+    head = work.listing.loops[0][0]
+    heads, trace = [], Emitter._trace
+
+    def counted(self: Emitter, at: int, *more: Any, **named: Any) -> int | None:
+        heads.append(at)
+        return trace(self, at, *more, **named)
+
+    monkeypatch.setattr(Emitter, "_trace", counted)
+    job.emit(work)
+    assert heads.count(head) == 2

@@ -16,7 +16,8 @@ A debugger may write registers: the claims are about code, not about what a user
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from gpudbg.dataclass import dataclass
@@ -31,6 +32,7 @@ from gpudbg.sm.lanes.values import (
     ShapeMachine,
     Truth,
     ValueShape,
+    of_block,
 )
 from gpudbg.sm.semantics import registry
 
@@ -44,7 +46,7 @@ _GIVES_UP = cfg.INDIRECT | {"PEXIT", "PLONGJMP", "LONGJMP", "SAM", "RAM"}
 the file lists where they lead."""
 _PARTS = frozenset("BSYNC WARPSYNC YIELD NANOSLEEP BREAK BAR CALL RET".split())
 """Instructions of sm_70 and later that let lanes go on apart, where a guard chooses some."""
-_MAX_INSTRUCTIONS = 4000
+MAX_INSTRUCTIONS = 4000
 """Longer sections are not analysed."""
 
 
@@ -69,23 +71,33 @@ class LaneAnalysis:
 
     Attributes:
         flow: its control flow.
-        before: what is known before each instruction, by offset.
         divergent: branches whose lanes may go different ways.
     """
 
     def __init__(
-        self, flow: Flow, arch: str, block: tuple[int, int, int] | None = None, entry: int = 0
+        self,
+        flow: Flow,
+        arch: str,
+        threads: Sequence[ValueShape | None],
+        entry: int = 0,
+        begins: KnownState | None = None,
     ) -> None:
-        """Args: block: threads of a block, where they are known; entry: the kernel's offset."""
+        """Args:
+        threads: what tid of each axis is (`of_block`, `of_rows`).
+        entry: the kernel's offset.
+        begins: what is known there.
+        """
         self.flow, self._arch = flow, arch
         self._table = registry.table(arch)
         self._narrow = flow.layout.has_control_words
-        self._machine = ShapeMachine(block)
+        self._machine = ShapeMachine(threads)
+        self._begins = begins or KnownState.empty()
         self._blocks = {b.start: b for b in flow.blocks()}
         self._entry = flow.layout.first(entry)
         self._reached = self._reachable()
         self._called = {flow.layout.first(t) for t in _call_targets(flow)}
-        self.before: dict[int, KnownState] = {}
+        self._into: dict[int, KnownState] = {}
+        self._guards: dict[int, Truth | None] = {}
         self.divergent: dict[int, Divergence] = {}
         if not self._leads_anywhere():
             self._solve()
@@ -100,26 +112,41 @@ class LaneAnalysis:
     # ---- the fixed point -----------------------------------------------------------------
 
     def _solve(self) -> None:
-        """Again with the branches that turned out to diverge, until there are no more."""
+        """Go on with the branches that turn out to diverge, until there are no more.
+
+        States only lose what was known, so each search goes on where the one before stopped.
+        """
+        lost: Mapping[int, frozenset[Any]] = {}
+        work = self._begin()
         while True:
-            lost = self._lost()
-            self._flow_forward(lost)
+            self._flow_forward(work, lost)
             found = self._diverging()
             if found.keys() <= self.divergent.keys():
                 return
             self.divergent |= found
+            lost, work = self._lost(), set()
+            for start, names in lost.items():
+                old = self._into.get(start)
+                if old is not None and (new := _without(old, names)) != old:
+                    self._into[start] = new
+                    work.add(start)
 
-    def _flow_forward(self, lost: Mapping[int, frozenset[Any]]) -> None:
-        into: dict[int, KnownState] = {}
+    def _begin(self) -> set[int]:
+        """Blocks that no other leads to, with what is known there."""
         called = {edge.target for b in self._blocks.values() for edge in b.edges}
-        work = [self._entry]
+        found = {self._entry}
         for start in self._blocks:
             if start == self._entry or start not in called or start in self._called:
-                into[start] = KnownState.empty()
-                work.append(start)
-        self.before = {}
+                self._into[start] = self._begins if start == self._entry else KnownState.empty()
+                found.add(start)
+        return found
+
+    def _flow_forward(self, work: set[int], lost: Mapping[int, frozenset[Any]]) -> None:
+        into = self._into
         while work:
-            start = work.pop()
+            # From the top: most of what leads to a block lies above it.
+            start = min(work)
+            work.remove(start)
             block = self._blocks.get(start)
             if block is None:
                 continue
@@ -132,24 +159,42 @@ class LaneAnalysis:
                 new = coming if old is None else old.joined(coming)
                 if old is None or new != old:
                     into[edge.target] = new
-                    work.append(edge.target)
+                    work.add(edge.target)
 
-    def _through(self, block: BasicBlock, state: KnownState) -> KnownState:
-        """The state behind a block."""
+    def _through(
+        self,
+        block: BasicBlock,
+        state: KnownState,
+        before: dict[int, KnownState] | None = None,
+    ) -> KnownState:
+        """The state behind a block; notes what is known before its branch, and before each
+        instruction if that is wanted."""
         machine = self._machine
         machine.state = state
         for offset in block.offsets:
-            self.before[offset] = machine.state.copy()
+            if before is not None:
+                before[offset] = machine.state.copy()
             insn = self.flow.instructions[offset]
+            if insn is not None and offset == block.last:
+                self._guards[offset] = self._guard(insn)
             if insn is None or insn.op in _SENDS_BACK:
                 machine.state = KnownState.empty()
                 continue
             self._execute(insn)
         return machine.state
 
+    @cached_property
+    def before(self) -> dict[int, KnownState]:
+        """What is known before each instruction, by offset."""
+        found: dict[int, KnownState] = {}
+        for start, state in self._into.items():
+            block = self._blocks.get(start)
+            if block is not None:
+                self._through(block, state.copy(), found)
+        return found
+
     def _execute(self, insn: Any) -> None:
         machine = self._machine
-        kept = machine.state.copy()
         machine.guard = self._guard(insn)
         try:
             function = self._table[insn.op]
@@ -157,7 +202,6 @@ class LaneAnalysis:
                 raise KeyError(insn.op)
             function(machine, insn)
         except UNKNOWN:
-            machine.state = kept
             self._forget(insn)
 
     def _forget(self, insn: Any) -> None:
@@ -196,8 +240,7 @@ class LaneAnalysis:
                 continue
             if not self.flow.falls(offset) and insn.op not in cfg.INDIRECT:
                 continue
-            self._machine.state = self.before.get(offset, KnownState.empty())
-            guard = self._guard(insn)
+            guard = self._guards.get(offset)
             tests = self._tests(insn)
             if guard is not None and guard.rows == 1 and not guard.given and not tests:
                 continue
@@ -347,7 +390,7 @@ class LaneAnalysis:
 
     def claims(self, offset: int) -> dict[int, ValueShape]:
         """Registers of which something is known before an instruction."""
-        found = self.before.get(offset)
+        found = self._into.get(offset) or self.before.get(offset)
         regs = {} if found is None else found.regs
         return {n: shape for n, shape in sorted(regs.items()) if n < UNIFORM_BASE}
 
@@ -386,7 +429,7 @@ def of_code(
     entry: int = 0,
 ) -> LaneAnalysis:
     """The analysis of a section by (offset, word)."""
-    return LaneAnalysis(Flow(words, arch, known), arch, block, entry)
+    return LaneAnalysis(Flow(words, arch, known), arch, of_block(block), entry)
 
 
 def of_kernel(
@@ -401,7 +444,7 @@ def of_kernel(
         return None
     code, known = section
     words = [(offset, word) for offset, word, _ in instructions(code, program.layout)]
-    if not words or len(words) > _MAX_INSTRUCTIONS:
+    if not words or len(words) > MAX_INSTRUCTIONS:
         return None
     return of_code(words, program.arch, block, known)
 

@@ -159,8 +159,8 @@ def truth(mask: Mask) -> Truth | None:
 
 def spread(value: ValueShape, rows: int) -> ValueShape | None:
     """The same with more rows."""
-    if rows < value.rows:
-        return None
+    if rows <= value.rows:
+        return value if rows == value.rows else None
     found = normal(value.offsets, rows)
     if found is None:
         return None
@@ -173,6 +173,8 @@ def spread(value: ValueShape, rows: int) -> ValueShape | None:
 def together(*values: ValueShape, flat: bool = False) -> list[ValueShape] | None:
     """With equal numbers of rows; `flat`: with as many as make all of them flat."""
     rows = max(value.rows for value in values)
+    if all(value.rows == rows and (value.flat or not flat) for value in values):
+        return list(values)
     if flat:
         counts = [uniform_rows(value.offsets, value.rows) for value in values]
         rows = max((rows if count is None else count) for count in counts)
@@ -256,6 +258,31 @@ class _UnknownError(Exception):
     """An instruction of which nothing is known here."""
 
 
+def of_block(block: tuple[int, int, int] | None) -> list[ValueShape | None]:
+    """What tid of each axis is in every warp of a block; None: of any block."""
+    if block is None:
+        return [None] * len(_TIDS)
+    made: list[ValueShape | None] = []
+    for axis in range(len(_TIDS)):
+        found = thread_offsets(block, axis)
+        bases = None if found is None or found[1] is None else (found[1],)
+        made.append(None if found is None else ValueShape(1, found[0], bases))
+    return made
+
+
+def of_rows(length: int) -> list[ValueShape | None]:
+    """What tid of each axis is in warps that are made of rows of threads in x.
+
+    Args:
+        length: of a row, a divisor of 32; 0: not known.
+    """
+    if not length or LANES // length not in ROWS:
+        return of_block(None)
+    row = None if length == LANES else (0,)
+    flat = ValueShape(LANES // length, ZEROS)
+    return [ValueShape(1, tuple(n % length for n in LANE_IDS), row), flat, flat]
+
+
 class ShapeMachine:
     """The machine interface on shapes.
 
@@ -264,9 +291,9 @@ class ShapeMachine:
         guard: of the present instruction.
     """
 
-    def __init__(self, block: tuple[int, int, int] | None) -> None:
-        """Args: block: threads of a block, where they are known."""
-        self._block = block
+    def __init__(self, threads: Sequence[ValueShape | None]) -> None:
+        """Args: threads: what tid of each axis is (`of_block`)."""
+        self._threads = threads
         self.state = KnownState.empty()
         self.guard: Truth | None = Truth(1, True)
 
@@ -388,12 +415,8 @@ class ShapeMachine:
     def sreg(self, index: int) -> Value:
         if index in _LANE_MASKS:
             return of_numbers([_LANE_MASKS[index](n) for n in range(LANES)])
-        if index in _TIDS and self._block is not None:
-            found = thread_offsets(self._block, _TIDS[index])
-            if found is None:
-                return None
-            offsets, base = found
-            return ValueShape(1, offsets, None if base is None else (base,))
+        if index in _TIDS:
+            return self._threads[_TIDS[index]]
         return SAME if index in _SAME_SREGS else None
 
     def sreg_coupled(self, index: int) -> Value:
@@ -478,7 +501,9 @@ class ShapeMachine:
         if same is None:
             return None
         one, two = same
-        offsets = tuple(x + sign * y for x, y in zip(one.offsets, two.offsets, strict=True))
+        offsets = one.offsets
+        if not two.flat:
+            offsets = tuple(x + sign * y for x, y in zip(one.offsets, two.offsets, strict=True))
         found = normal(offsets, one.rows)
         if found is None:
             return None

@@ -125,19 +125,16 @@ def _shorter(emitter: Emitter, text: str) -> tuple[Emitter, str]:
 
 
 def _version(listing: KernelListing, options: EmitterOptions) -> tuple[Emitter, str]:
-    """The code of a version; without guesses where it is not whole with those that are right."""
+    """The code of a version."""
     from gpudbg.sm.engines.llvm.kernel.emitter import Emitter
 
     emitter = Emitter(listing, options)
-    text = emitter.text(FUNCTION)
-    if text:
-        return emitter, text
-    emitter = Emitter(listing, replace(options, guesses=False))
     return emitter, emitter.text(FUNCTION)
 
 
 def emit(job: CompileJob) -> EmittedVersion:
     """The IR of a version."""
+    from gpudbg.sm.engines.llvm.kernel.lane_facts import claims_of
     from gpudbg.sm.engines.llvm.kernel.patterns import patterns_of
 
     start = time.perf_counter()
@@ -149,6 +146,9 @@ def emit(job: CompileJob) -> EmittedVersion:
     if job.row is not None:
         patterns = patterns_of(job.listing, job.row)
         options = replace(options, patterns=patterns)
+    if options.full and not options.plain:
+        claims = claims_of(job.listing, options.registers, options.rows)
+        options = replace(options, claims=claims)
     emitter, text = _shorter(*_version(job.listing, options))
     return EmittedVersion(emitter, text, patterns, time.perf_counter() - start)
 

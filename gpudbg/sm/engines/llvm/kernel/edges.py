@@ -10,7 +10,7 @@ from gpudbg.sm.engines.llvm.ir.values import Mask, copy_of
 from gpudbg.sm.engines.llvm.kernel.addresses import Addresses, AddressShape
 from gpudbg.sm.engines.llvm.kernel.cursor import Cursor
 from gpudbg.sm.engines.llvm.kernel.exits import Exits
-from gpudbg.sm.engines.llvm.kernel.lane_facts import FactsAtHeads
+from gpudbg.sm.engines.llvm.kernel.lane_facts import Facts
 from gpudbg.sm.engines.llvm.kernel.listing import KernelListing
 from gpudbg.sm.engines.llvm.kernel.loops import Loop
 from gpudbg.sm.engines.llvm.kernel.registers import NamedState, Registers
@@ -52,9 +52,7 @@ class Edges:
         ahead: the block that the present one falls into.
         behind: instructions of the trace before the present block.
         longest: instructions of a trace, at most.
-        guesses: something is made of the facts that are noted.
-        facts: what registers' lanes have in common at heads.
-        loops_ahead: the trace goes to instructions of a loop that is not its own.
+        facts: what code relies on at heads about lanes of registers.
     """
 
     def __init__(
@@ -66,7 +64,6 @@ class Edges:
         addresses: Addresses,
         listing: KernelListing,
         loop: Loop,
-        guesses: bool,
     ) -> None:
         self.ir, self.cursor, self.registers, self.exits = ir, cursor, registers, exits
         self.addresses, self.listing, self.loop = addresses, listing, loop
@@ -74,9 +71,7 @@ class Edges:
         self.missing: set[int] = set()
         self.ahead: Fallthrough | None = None
         self.behind = self.longest = 0
-        self.facts = FactsAtHeads()
-        self.loops_ahead = False
-        self.guesses = guesses
+        self.facts: dict[int, Facts] = {}
 
     def mark(self) -> tuple[set[int], set[int]]:
         """The edges emitted so far, for `revert`."""
@@ -93,7 +88,6 @@ class Edges:
             if self.loop.carried is not None:
                 return self.loop.back_edge(self.loop.carried)
             self.loop.note_back_edge()
-        self.note_facts(pc)
         goal = self._goal(pc, turn)
         label = ir.fresh("o")
         with ir.aside():
@@ -102,13 +96,6 @@ class Edges:
             self.exits.store_budget(self.cursor.budget, self.cursor.index + 1)
             ir.br(goal)
         return label
-
-    def note_facts(self, pc: int) -> None:
-        """Note what lanes have in common where code goes on at a head from the record."""
-        if not self.guesses:
-            return
-        self.facts.note(pc, self.registers.lane_facts())
-        self.loops_ahead |= pc != self.loop.head and self.listing.repeats(pc)
 
     def _goal(self, pc: int, turn: bool) -> str:
         """A label at a pc that expects its state in the record."""

@@ -135,15 +135,11 @@ class _Trace(NamedTuple):
     Attributes:
         lines, tail: the quick path, and blocks out of the way.
         latches: of its loop.
-        placed: pieces that it goes on to.
-        order: heads of its blocks that can be entered.
     """
 
     lines: list[str]
     tail: list[str]
     latches: list[str]
-    placed: set[int]
-    order: list[int]
 
 
 class Emitter:
@@ -173,7 +169,6 @@ class Emitter:
         self._wide = not listing.layout.has_control_words
         self._spare = 0
         self._traces: dict[int, _Trace] = {}
-        self._unlike: set[int] = set()
         self._rounds = listing.rounds(_LONGEST_ROUND)
         self._parts(options)
         self.machine: Operations[Num, Num, Mask] = self._machine(options)
@@ -218,10 +213,7 @@ class Emitter:
             ir, values, ints, self.floats, cursor, registers, exits, self.addresses, listing
         )
         self.loop = Loop(ir, self.floats, registers, self.merges)
-        guesses = options.guesses and options.full and not options.plain
-        self.edges = Edges(
-            ir, cursor, registers, exits, self.addresses, listing, self.loop, guesses
-        )
+        self.edges = Edges(ir, cursor, registers, exits, self.addresses, listing, self.loop)
         self.pieces = Pieces(ir, registers, exits, self.edges, self.merges, listing, self.blocks)
 
     def _instruments(self, options: EmitterOptions) -> Instruments:
@@ -304,19 +296,17 @@ class Emitter:
     # ---- the function --------------------------------------------------------------------
 
     def text(self, name: str) -> str:
-        """The text of the function; "" where guesses turned out to be wrong (`edges.facts`)."""
+        """The text of the function."""
         heads = sorted(self.listing.heads)
         entry = self.listing.entry
         if entry in self.listing.code:
             self._trace(entry, fresh=True)
-            self._keep_trace(-1, set(), 0)
+            self._keep_trace(-1)
         for head in heads:
             if head in self.listing.code and head not in self.blocks.placed:
                 following_head = self._whole(head)
                 if following_head is not None:
                     heads.append(following_head)
-        if not self._without_wrong_guesses():
-            return ""
         body: list[str] = []
         tail: list[str] = []
         for trace in self._traces.values():
@@ -367,79 +357,60 @@ class Emitter:
 
     # ---- blocks --------------------------------------------------------------------------
 
-    def _keep_trace(self, head: int, placed: set[int], count: int) -> None:
-        """Keep the trace just emitted.
-
-        Args:
-            placed, count: pieces that had been gone on to, and heads that could be entered, before.
-        """
-        blocks = self.blocks
-        self._traces[head] = _Trace(
-            self.ir.lines,
-            self.ir.tail,
-            self.loop.latches,
-            blocks.placed - placed,
-            blocks.order[count:],
-        )
-
-    def _without_wrong_guesses(self) -> bool:
-        """Emit those traces again whose guesses others show to be wrong; whether the code is whole
-        then."""
-        for head in sorted({head for head, _ in self.edges.facts.wrong()}):
-            before = self._traces[head]
-            self.blocks.placed -= before.placed
-            self.blocks.order = [pc for pc in self.blocks.order if pc not in before.order]
-            self._unlike.add(head)
-            self._whole(head)
-            if self._traces[head].order != before.order:
-                return False
-        return not self.edges.facts.wrong()
+    def _keep_trace(self, head: int) -> None:
+        """Keep the trace just emitted."""
+        self._traces[head] = _Trace(self.ir.lines, self.ir.tail, self.loop.latches)
 
     def _whole(self, head: int) -> int | None:
         """Emit a trace; a loop is emitted twice, since the first pass finds what it carries, and
-        once more for each time that guesses about its lanes turn out to be wrong."""
+        once more where that has facts about lanes that the emitter cannot follow round it."""
         cut, loop, edges = None, self.loop, self.edges
         kept = set(edges.checked), set(edges.missing), len(self.blocks.order)
-        placed, seen = set(self.blocks.placed), edges.facts.copy()
+        placed = set(self.blocks.placed)
 
         def emit(facts: Facts, carried: NamedState | None = None) -> None:
             nonlocal cut
             edges.checked, edges.missing = set(kept[0]), set(kept[1])
             self.blocks.placed = set(placed)
-            edges.facts.seen = seen.copy().seen
             del self.blocks.order[kept[2] :]
             again = self._trace(head, carried, facts=facts)
             cut = cut if again is None else again
 
-        known = self._guess(head)
-        edges.loops_ahead = False
-        emit(known if any(head == first for first, _ in self.listing.loops) else {})
+        before = self._before_loop(head)
+        emit(before or self._claimed(head))
         if not loop.back_edges or self.plain:
-            # Guesses pay before a loop that begins with what follows from them.
-            read = {n: fact for n, fact in known.items() if n in self.registers.read}
-            before = edges.loops_ahead and not self.listing.repeats(head)
-            wanted = read if before else {}
-            if wanted != loop.facts:
-                emit(wanted)
-            edges.facts.used[head] = wanted
-            self._keep_trace(head, placed, kept[2])
+            if loop.facts and not before:
+                emit(NO_FACTS)
+            edges.facts[head] = before
+            self._keep_trace(head)
             return cut
-        while loop.facts and (good := loop.kept_facts()) != loop.facts:
+        while (good := loop.kept_facts()) != loop.facts and loop.relied_on(good):
             emit(good)
-        edges.facts.used[head] = facts = loop.facts
+        edges.facts[head] = loop.facts = good
         carried = loop.carried_state()
         try:
-            emit(facts, carried)
+            emit(good, carried)
         except NotAsGuessedError:
-            edges.facts.used[head] = {}
-            emit({}, carried)
-        self._keep_trace(head, placed, kept[2])
+            edges.facts[head] = NO_FACTS
+            emit(NO_FACTS, carried)
+        self._keep_trace(head)
         return cut
 
-    def _guess(self, head: int) -> Facts:
-        """What registers' lanes may have in common at a head."""
-        unlike = head in self._unlike or not self.edges.guesses
-        return {} if unlike else self.edges.facts.guess(head)
+    def _before_loop(self, head: int) -> Facts:
+        """What indices are said to have in common that code before a loop begins with."""
+        claims, listing = self.options.claims, self.listing
+        if claims is None or listing.repeats(head):
+            return NO_FACTS
+        read = listing.read_before_loop(head, self._longest(head, False))
+        known = claims.at(head).items() if read else ()
+        return {n: fact for n, fact in known if n in read and any(fact.offsets)}
+
+    def _claimed(self, head: int) -> Facts:
+        """What registers' lanes are said to have in common at a head to which its trace may lead
+        back; elsewhere a test would cost what the facts are worth."""
+        claims = self.options.claims
+        count = 0 if claims is None else self.listing.shortest_round(head)
+        return claims.at(head) if claims and 0 < count <= self._longest(head, False) else NO_FACTS
 
     def _trace(
         self,

@@ -199,7 +199,6 @@ class KernelFlow(FlowParts):
             for name, mask in (("voted", voted), ("voters", lanes)):
                 ir.put("i64", ir.op(f"zext i32 {mask} to i64"), "%env", layout.FIELD[name])
         code = barriers.code_of(mode, barrier_id, reduce_op, threads)
-        self.edges.note_facts(cursor.next_pc)
         self._leave_at_barrier(mode, barrier_id, threads, code)
         cursor.terminated = True
 

@@ -521,7 +521,6 @@ class GroupFlow(FlowParts):
         assert isinstance(barrier_id, int)
         assert isinstance(threads, int)
         code = barriers.code_of(mode, barrier_id, reduce_op, threads)
-        self.edges.note_facts(self._next)
         self._leave_at_barrier(mode, barrier_id, threads, code)
         cursor.terminated = True
 

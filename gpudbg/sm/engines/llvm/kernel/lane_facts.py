@@ -1,22 +1,26 @@
 """What registers' lanes have in common where a loop begins.
 
-Code that goes to a loop knows how lanes differ in the registers it has in names: they are the same,
-or a scalar and a known number for each lane.  That is a guess for the loop.  Code tests at the
-loop's entry that the record is so, and leaves it to the version for any lanes where it is not: a
-debugger may have changed a register, or lanes came another way.  The loop's code then has scalars
-in the place of vectors, if what each turn makes of them is of the same kind, which the first
-emission of the loop tells.
+The lane analysis (`gpudbg.sm.lanes`) says how lanes differ in registers there: they are the same,
+or a scalar and a known number for each lane.  That is a guess for the loop: code tests at its entry
+that the record is so, and leaves it to the version for any lanes where it is not, since a debugger
+may have changed a register, or a sum has wrapped around.  The loop's code then has scalars in the
+place of vectors, where what each turn makes of them is of the same kind.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import NamedTuple
 
+from gpudbg.sm.cfg import Flow
 from gpudbg.sm.engines.llvm.ir.builder import HELD, LANES
 from gpudbg.sm.engines.llvm.ir.integers import Integers
 from gpudbg.sm.engines.llvm.ir.values import FULL, UNIFORM, Num, Val
+from gpudbg.sm.engines.llvm.kernel.listing import KernelListing
+from gpudbg.sm.lane_patterns import ZEROS
+from gpudbg.sm.lanes.analysis import MAX_INSTRUCTIONS, LaneAnalysis
+from gpudbg.sm.lanes.values import KnownState, ValueShape, of_rows
 from gpudbg.sm.record import HEADER_BYTES, ROW_BYTES
 
 _VECTOR = f"<{LANES} x i32>"
@@ -101,41 +105,36 @@ def test(ints: Integers, facts: Facts) -> str:
     return ir.op(f"icmp eq i32 {bits}, 0")
 
 
-class FactsAtHeads:
-    """What has been seen where code goes to the heads of loops.
+class LaneClaims:
+    """What the lane analysis (`gpudbg.sm.lanes`) says of registers in a kernel's code.
 
-    Attributes:
-        seen: head -> register -> what all ways there had in common; None: nothing.
-        used: head -> what the code there relies on.
+    Claims that hold unless a sum wraps around are taken as well: code tests them.
     """
 
-    def __init__(self) -> None:
-        self.seen: dict[int, dict[int, LaneFact | None]] = {}
-        self.used: dict[int, Facts] = {}
+    def __init__(self, listing: KernelListing, registers: int, rows: int) -> None:
+        """Args:
+        registers: of a warp's record.
+        rows: lanes of a row of threads, or 0 (`EmitterOptions`).
+        """
+        self._listing, self._registers, self._rows = listing, registers, rows
 
-    def copy(self) -> FactsAtHeads:
-        """As it is now."""
-        made = FactsAtHeads()
-        made.seen = {head: dict(known) for head, known in self.seen.items()}
-        made.used = dict(self.used)
-        return made
+    @cached_property
+    def _analysis(self) -> LaneAnalysis:
+        """The analysis, made when it is first wanted: few loops ask for it."""
+        listing = self._listing
+        flow = Flow.of(listing.code, listing.arch, listing.entry)
+        zero = ValueShape(1, ZEROS, (0,))
+        begins = KnownState(dict.fromkeys(range(self._registers), zero), {}, {})
+        return LaneAnalysis(flow, listing.arch, of_rows(self._rows), listing.entry, begins)
 
-    def note(self, head: int, found: Mapping[int, LaneFact | None]) -> None:
-        """Note one more way to a head."""
-        known = self.seen.setdefault(head, {})
-        for index, fact in found.items():
-            known[index] = fact if index not in known or known[index] == fact else None
+    def at(self, head: int) -> dict[int, LaneFact]:
+        """Facts about registers at a place."""
+        claims = self._analysis.claims(head).items()
+        return {n: _normal(found.rows, found.offsets) for n, found in claims}
 
-    def guess(self, head: int) -> dict[int, LaneFact]:
-        """What may be guessed of a head."""
-        known = self.seen.get(head, {}).items()
-        return {n: fact for n, fact in known if fact is not None}
 
-    def wrong(self) -> frozenset[tuple[int, int]]:
-        """Heads and registers of which code that was emitted later knows otherwise."""
-        return frozenset(
-            (head, index)
-            for head, facts in self.used.items()
-            for index, fact in facts.items()
-            if self.seen.get(head, {}).get(index, fact) != fact
-        )
+def claims_of(listing: KernelListing, registers: int, rows: int) -> LaneClaims | None:
+    """What is known of lanes where that is of use: in code with loops that is not too long."""
+    if not listing.loops or len(listing.code) > MAX_INSTRUCTIONS:
+        return None
+    return LaneClaims(listing, registers, rows)

@@ -173,6 +173,28 @@ class KernelListing:
         }
         return frozenset(sorted(depth, key=lambda pc: -depth[pc])[:most])
 
+    def shortest_round(self, head: int) -> int:
+        """Instructions of the shortest loop that begins at a head; 0: none does."""
+        lasts = [last for first, last in self.loops if first == head]
+        return sum(head <= pc <= min(lasts) for pc in self.code) if lasts else 0
+
+    def read_before_loop(self, pc: int, most: int) -> set[int]:
+        """Registers that straight code from a pc to a loop reads before it writes them; none where
+        no loop begins within `most` instructions."""
+        begins = {self.layout.first(first) for first, _ in self.loops}
+        found: set[int] = set()
+        written: set[int] = set()
+        for _ in range(most):
+            if pc in begins:
+                return found
+            insn = self.code.get(pc)
+            if insn is None or (insn.op in STOPS_FLOW and self.always(insn)):
+                break
+            found |= insn.reads().registers - written
+            written |= insn.writes().registers
+            pc = self.following(pc)
+        return set()
+
     def stretch(self, pc: int) -> int:
         """Instructions from a pc to the next block head in straight code."""
         count = 1

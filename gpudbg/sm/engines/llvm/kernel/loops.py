@@ -53,6 +53,10 @@ class Loop:
         self.back_edges.append(self.registers.now.dirty())
         self.states.append(self.registers.now.copy())
 
+    def relied_on(self, kept: Facts) -> bool:
+        """Whether code of the trace follows from facts other than those that are kept."""
+        return bool((self.facts.keys() - kept.keys()) & self.registers.read)
+
     def kept_facts(self) -> Facts:
         """The facts that are of use in the loop and hold on all back edges."""
         ints = self.registers.ints

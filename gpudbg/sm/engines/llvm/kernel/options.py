@@ -13,6 +13,7 @@ from gpudbg.sm.engines.llvm.kernel.special import COMPILED_SREGS
 from gpudbg.sm.selection import NO_TESTS, Tests
 
 if TYPE_CHECKING:
+    from gpudbg.sm.engines.llvm.kernel.lane_facts import LaneClaims
     from gpudbg.sm.engines.llvm.kernel.patterns import Pattern
 
 LARGE = 256
@@ -43,7 +44,7 @@ class EmitterOptions:
         tests: what observers have selected.
         clustered: the launch has clusters of several blocks.
         plain: short compile time comes before speed.
-        guesses: what lanes have in common in loops may be guessed (`lane_facts`).
+        claims: what lanes have in common in loops (`lane_facts`).
     """
 
     full: bool
@@ -67,4 +68,4 @@ class EmitterOptions:
     rows: int = 0
     short: bool = False
     calls: bool = False
-    guesses: bool = True
+    claims: LaneClaims | None = None

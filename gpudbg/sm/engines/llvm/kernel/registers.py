@@ -328,13 +328,6 @@ class Registers:
         self.now.flags[flag] = self._merged(old, value)
         self.now.dirty_flags.add(flag)
 
-    def lane_facts(self) -> dict[int, LaneFact | None]:
-        """What the lanes of registers have in common, where that is known; None: nothing."""
-        found: dict[int, LaneFact | None] = {**self.now.facts}
-        for index, value in self.now.regs.items():
-            found.setdefault(index, lane_facts.fact_of(self.ints, value))
-        return found
-
     def initial(self) -> NamedState:
         """The state of a warp that begins: the record holds zeros where no code writes."""
         preds, flags = dict.fromkeys(range(PT), 0), dict.fromkeys(FLAGS, 0)
