@@ -128,9 +128,11 @@ class LaneClaims:
         return LaneAnalysis(flow, listing.arch, of_rows(self._rows), listing.entry, begins)
 
     def at(self, head: int) -> dict[int, LaneFact]:
-        """Facts about registers at a place."""
+        """Facts about registers at a place, of those that the code writes: the others are zero
+        unless a debugger has written them."""
+        written = self._listing.written().registers
         claims = self._analysis.claims(head).items()
-        return {n: _normal(found.rows, found.offsets) for n, found in claims}
+        return {n: _normal(s.rows, s.offsets) for n, s in claims if n in written}
 
 
 def claims_of(listing: KernelListing, registers: int, rows: int) -> LaneClaims | None:
