@@ -244,6 +244,7 @@ class PerfSite:
         sectors: of the worst request.
         divergent: whether some lanes took a branch and others did not.
         efficiency: ideal / actual; of branches, active / live lanes.
+        reason: how the lanes of the address lie, or why lanes part, as far as the code says.
     """
 
     kind: str
@@ -260,6 +261,7 @@ class PerfSite:
     sectors: int = 0
     divergent: bool = False
     efficiency: float = 1.0
+    reason: str = ""
 
     @property
     def place(self) -> str:

@@ -16,6 +16,7 @@ from gpudbg.sanitizer.findings import PerfSite
 from gpudbg.sanitizer.monitor import ExecutedInstruction, RunCheck, Touch
 
 if TYPE_CHECKING:
+    from gpudbg.debug.values.lane_reasons import LaneReasons
     from gpudbg.sanitizer.places import AccessPlaces
 
 BANKS: Final = 32
@@ -41,8 +42,8 @@ class _Sums:
 class PerformanceCheck(RunCheck):
     """Counts by instruction."""
 
-    def __init__(self, places: AccessPlaces) -> None:
-        self._places = places
+    def __init__(self, places: AccessPlaces, reasons: LaneReasons) -> None:
+        self._places, self._reasons = places, reasons
         self._sums: dict[tuple[str, str, int], _Sums] = {}
 
     def executed(self, step: ExecutedInstruction) -> None:
@@ -82,6 +83,11 @@ class PerformanceCheck(RunCheck):
         found = []
         for (kind, space, pc), s in sorted(self._sums.items(), key=lambda row: row[0][2]):
             _, function, file, line, _ = self._places.row(pc)
+            reason = ""
+            if s.divergent:
+                reason = self._why(pc - self._places.base)
+            elif kind != "divergence" and s.ideal < s.transactions:
+                reason = self._reasons.address(pc - self._places.base)
             if kind == "divergence":
                 efficiency = s.active / s.live if s.live else 1.0
             else:
@@ -89,10 +95,15 @@ class PerformanceCheck(RunCheck):
             found.append(
                 PerfSite(
                     kind, pc, function, file, line, s.access, space, s.executions, s.degree,
-                    s.transactions, s.ideal, s.sectors, s.divergent, min(efficiency, 1.0),
+                    s.transactions, s.ideal, s.sectors, s.divergent, min(efficiency, 1.0), reason,
                 )
             )  # fmt: skip
         return tuple(found)
+
+    def _why(self, offset: int) -> str:
+        """Why lanes part at a branch, and what is known of the registers that decide it."""
+        found = (self._reasons.branch(offset), self._reasons.compared(offset))
+        return ", ".join(text for text in found if text)
 
 
 def conflicts(touch: Touch) -> tuple[list[int], int]:

@@ -19,6 +19,7 @@ from gpudbg.api.programs import LoadedProgram, Source
 from gpudbg.architectures import is_wide
 from gpudbg.dataclass import dataclass
 from gpudbg.debug.stops.stop import DeadlockStop, ExitStop, InterruptStop
+from gpudbg.debug.values.lane_reasons import LaneReasons
 from gpudbg.device.hostdata import host_value
 from gpudbg.errors import ModelGap, UsageError
 from gpudbg.sanitizer.async_races import AsyncRaceCheck
@@ -448,7 +449,9 @@ class _Run:
 
     def _exact(self, session: DebugSession, places: AccessPlaces) -> bool:
         """Run a launch with all checks. Returns whether the next may follow."""
-        performance = PerformanceCheck(places)
+        performance = PerformanceCheck(
+            places, LaneReasons(session.symbols, session.grid.launched.config.block)
+        )
         sites = HeapSites(places, self.launches.program.device.gpu.memory)
         sites.made |= self.heap
         window = RaceWindow(self.suspects, bounded=not any(self.launches.overlap))

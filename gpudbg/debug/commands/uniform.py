@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 
 from gpudbg.answers import Table, column, typed_row
 from gpudbg.debug.commands.table import command
+from gpudbg.debug.values.lane_reasons import LaneReasons
 from gpudbg.errors import CommandError
-from gpudbg.sm.lanes.analysis import LaneAnalysis, of_kernel
-from gpudbg.symbols.listing import code_line
 
 if TYPE_CHECKING:
     from gpudbg.debug.session import DebugSession
@@ -43,7 +42,8 @@ def info_uniform(session: DebugSession, argument: str) -> Table:
     """List results of instructions, and branches."""
     symbols = session.symbols
     config = session.grid.launched.config
-    known = of_kernel(symbols.program, symbols.image, symbols.kernel, config.block)
+    reasons = LaneReasons(symbols, config.block)
+    known = reasons.known
     if known is None:
         raise CommandError(
             f"{symbols.kernel.name} is too long to be analysed", "kernels of 4,000 instructions are"
@@ -57,29 +57,10 @@ def info_uniform(session: DebugSession, argument: str) -> Table:
         results = known.results(offset)
         if found:
             results = {n: shape for n, shape in results.items() if n == int(found[1])}
-        why = "" if found else _why(session, known, offset)
+        why = "" if found else reasons.branch(offset)
         if not why and (wanted == BRANCHES or not results):
             continue
         words = (f"R{n} {'varying' if s is None else s.words()}" for n, s in results.items())
-        rows.append(UniformRow(offset, _text(session, offset), "; ".join(words), why))
+        rows.append(UniformRow(offset, reasons.text(offset), "; ".join(words), why))
     what = f"no instruction writes {wanted}" if found else "no branch diverges"
     return Table(UniformRow, tuple(rows), empty=f"{what} as far as the code says")
-
-
-def _text(session: DebugSession, offset: int) -> str:
-    symbols = session.symbols
-    line = code_line(symbols.image, symbols.base + offset)
-    return "" if line is None else line.text
-
-
-def _why(session: DebugSession, known: LaneAnalysis, offset: int) -> str:
-    """Why a branch's lanes may diverge; "" where they do not."""
-    found = known.divergent.get(offset)
-    if found is None:
-        return ""
-    if not found.predicate:
-        return "its condition is not uniform"
-    name = found.predicate.lstrip("!")
-    if found.setter is None:
-        return f"{name} varies"
-    return f"{name} varies: {_text(session, found.setter)} at {found.setter:#x}"

@@ -76,4 +76,6 @@ def _performance(sites: tuple[PerfSite, ...]) -> list[str]:
         else:
             continue
         out.append(f"  {s.place}  {s.access or 'branch'}: {what}")
+        if s.reason:
+            out.append(f"    {s.reason}")
     return out if len(out) > 1 else ["performance: nothing stands out"]
