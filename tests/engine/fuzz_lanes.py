@@ -38,6 +38,9 @@ FLAGS = "ZSCOK"
 BATCH = 20
 MOST_STOPS = 60
 
+HELD, WRAPPED = "unless it wraps: held", "unless it wraps: not"
+"""Claims that a sum which wraps around makes wrong: random numbers do so, indices do not."""
+
 Counts = Counter[str]
 """Claims that were looked at, by kind."""
 
@@ -75,9 +78,12 @@ def wrong_claim(warp: Any, state: KnownState, counts: Counts) -> str:
     active, wide = warp.active, warp.has_groups
     for index, shape in state.regs.items():
         own = index < UNIFORM_BASE
-        if shape.given or (own and index >= len(warp.R)):
+        if own and index >= len(warp.R):
             continue
         values = (warp.R[index] if own else warp.UR[index - UNIFORM_BASE]).tolist()
+        if shape.given:
+            counts[HELD if shape.holds(values, active) else WRAPPED] += 1
+            continue
         name = f"R{index}" if own else f"UR{index - UNIFORM_BASE}"
         counts["uniform" if shape.uniform else "rows" if shape.rows > 1 else "affine"] += own
         counts["uniform registers"] += not own

@@ -47,6 +47,8 @@ def test_claims_hold_in_kernels() -> None:
         wrong = fuzz_lanes.walk(session, 8, random.Random(case.id), counts)
         assert not wrong, f"{case.id}: {wrong}"
     assert counts.total() > 20 * len(CASES)
+    assert counts[fuzz_lanes.HELD] > 2 * len(CASES)
+    assert not counts[fuzz_lanes.WRAPPED], counts
 
 
 PROGRAM = """
