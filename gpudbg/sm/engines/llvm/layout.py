@@ -81,6 +81,8 @@ MARKED: Final = 0x2D0
 grid loop, for between calls others may take marks away."""
 MARKING: Final = 0x2D8
 MARKED_TO: Final = 0x2E0
+WHY: Final = 0x260
+"""i32: why code is about to return, while it stores what it leaves."""
 WIDE: Final = 0x2E8
 """i64: not 0: lanes have pcs of their own (`gpudbg.sm.convergence`)."""
 FUNCTIONS: Final = 0x400

@@ -136,15 +136,22 @@ class Exits:
 
     def _write_exit(self, point: DeoptPoint) -> None:
         ir = self.ir
-        out = ir.fresh("s")
-        for label in point.labels.values():
+        if len(point.labels) == 1:
+            code, label = next(iter(point.labels.items()))
             ir.label(label)
+            self._store(point)
+            ir.line(f"ret i32 {code}")
+            return
+        out = ir.fresh("s")
+        for code, label in point.labels.items():
+            ir.label(label)
+            # In memory: a phi's numbers would be set before the branches that lead here.
+            ir.line(f"store i32 {code}, ptr %why")
             ir.br(out)
         ir.label(out)
-        codes = ", ".join(f"[ {code}, %{label} ]" for code, label in point.labels.items())
-        code = ir.op(f"phi i32 {codes}")
         self._store(point)
-        ir.line(f"ret i32 {code}")
+        why = ir.op("load i32, ptr %why")
+        ir.line(f"ret i32 {why}")
 
     def _store(self, point: DeoptPoint) -> None:
         """Bring the record to where it was at a point."""

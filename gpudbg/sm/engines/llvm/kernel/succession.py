@@ -240,6 +240,7 @@ def function_of(
         "  %sites = load ptr, ptr %sitesp",
         f"  %bankp = getelementptr i8, ptr %env, i64 {layout.BANKS}",
         "  %bank = load ptr, ptr %bankp",
+        f"  %why = getelementptr i8, ptr %env, i64 {layout.WHY}",
         *(loop if after else ()),
         f"  %came_from = getelementptr i8, ptr %rec, i64 {_CAME_FROM}",
         f"  %budget = getelementptr i8, ptr %rec, i64 {BUDGET}",
