@@ -178,12 +178,11 @@ class _Turns:
     def follow(self) -> None:
         """Read again what code has counted that went on to other warps."""
         f, env = self.f, self.f.env
-        here = env.follow(layout.SLOT)
-        same = f.ir.op(f"icmp eq ptr {here.ref}, {self.slot().ref}")
-        with f.when(~f.integer(1, same)):
-            self.slot_at.store_pointer(here)
+        room = env.load(64, layout.ROOM)
+        # The code may have come round to the same warp.
+        with f.when(room.differs(self.room.get())):
+            self.slot_at.store_pointer(env.follow(layout.SLOT))
             self.left.set(self.quantum)
-            room = env.load(64, layout.ROOM)
             self.count(self.room.get() - room)
             self.set_room(room)
 

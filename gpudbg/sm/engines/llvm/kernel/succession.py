@@ -97,7 +97,10 @@ class _Passages:
         done = self._left("done", str(int(Left.DONE)))
         cta = ir.get("ptr", "%rec", layout.CTA_POINTER)
         in_use = ir.get("i64", cta, arena.IN_USE)
-        spent, room, slot = self._turn_over(in_use, 0, done)
+        spent, room = self._turn_over(in_use, 0, done)
+        slot = ir.at(ir.get("ptr", "%env", layout.SLOT), 8)
+        end = ir.get("ptr", "%env", layout.SLOT_END)
+        ir.provided(ir.op(f"icmp ult ptr {slot}, {end}"), done)
         record = ir.get("ptr", slot)
         fresh = ir.op(f"icmp eq i64 {ir.get('i64', record, _PC)}, {self.entry | FRESH}")
         self._has_all_lanes(record, fresh, done)
@@ -105,7 +108,7 @@ class _Passages:
         self._go_to(record, slot, spent, room, True)
 
     def waits(self, places: list[re.Match[str]]) -> None:
-        """From a warp at a barrier to one that is ready, where others have still to come."""
+        """From a warp at a barrier to one that is ready; if it is the last to come, on with it."""
         ir = self.ir
         ir.label("waits")
         phis = [
@@ -123,14 +126,18 @@ class _Passages:
         if self.by_threads:
             for field in (_DEPTH, _APART):
                 odd = ir.op(f"or i32 {odd}, {ir.get('i32', '%rec', field)}")
-        spent, room, slot = self._turn_over(ir.op(f"zext i32 {odd} to i64"), 1, leave)
+        spent, room = self._turn_over(ir.op(f"zext i32 {odd} to i64"), 1, leave)
         arrived = ir.op(f"add i32 {ir.get('i32', words, arena.ARRIVED)}, 32")
         expected = ir.get("i64", cta, arena.LIVE_THREADS if self.by_threads else arena.LIVE)
         if not self.by_threads:
             expected = ir.op(f"shl i64 {expected}, 5")
         short = ir.op(f"icmp ult i64 {ir.op(f'zext i32 {arrived} to i64')}, {expected}")
         known = ir.op(f"icmp ugt i64 {ir.get('i64', cta, arena.ALLOCATED)}, {number}")
-        ir.provided(ir.op(f"and i1 {short}, {known}"), leave)
+        ir.provided(known, leave)
+        waits, last = ir.fresh("waits"), ir.fresh("last")
+        ir.choose(short, waits, last)
+        ir.label(waits)
+        slot = self._next_slot(cta, leave)
         record = ir.get("ptr", slot)
         ready = ir.op(f"icmp eq i32 {ir.get('i32', record, _STATUS)}, {READY}")
         self._has_all_lanes(record, ready, leave)
@@ -140,6 +147,55 @@ class _Passages:
         ir.put("i32", ir.op(f"trunc i64 {number} to i32"), "%rec", _BAR_WAIT)
         ir.line(f"store i64 {following}, ptr %pcs")
         self._go_to(record, slot, spent, room, False)
+        ir.label(last)
+        self._release(cta, words, number, leave)
+        rest = ir.op(f"sub i64 {ir.get('i64', '%rec', BUDGET)}, 1")
+        ir.put("i64", rest, "%rec", BUDGET)
+        ir.line(f"store i64 {following}, ptr %pcs")
+        ir.br("dispatch")
+
+    def _release(self, cta: str, words: str, number: str, leave: str) -> None:
+        """Emit the release of a barrier for the last warp that comes, whose turn goes on; a jump to
+        `leave` where somebody asked for a reduction."""
+        ir = self.ir
+        asked = ir.get("i32", words, arena.VOTES)
+        for table in (arena.TOTAL, *arena.REDUCED):
+            asked = ir.op(f"or i32 {asked}, {ir.get('i32', words, table)}")
+        ir.provided(ir.op(f"icmp eq i32 {asked}, 0"), leave)
+        waited = ir.op(f"trunc i64 {number} to i32")
+        ir.put("i32", 0, words, arena.ARRIVED)
+        ir.put("i64", 1, cta, arena.IN_USE)
+        ir.put("i32", waited, "%rec", _BAR_WAIT)
+        count, table = ir.get("i64", cta, arena.WARPS), ir.at(cta, arena.BLOCK_BYTES)
+        begin, each, here, more, out = map(ir.fresh, ("begin", "each", "here", "more", "out"))
+        ir.br(begin)
+        ir.label(begin)
+        ir.br(each)
+        ir.label(each)
+        n, following = ir.phi("i64", "0", begin)
+        record = ir.get("ptr", table, ir.op(f"shl i64 {n}, 3"))
+        waits = ir.op(f"icmp eq i32 {ir.get('i32', record, _STATUS)}, {AT_BARRIER}")
+        at_it = ir.op(f"icmp eq i32 {ir.get('i32', record, _BAR_WAIT)}, {waited}")
+        ir.choose(ir.op(f"and i1 {waits}, {at_it}"), here, more)
+        ir.label(here)
+        ir.put("i32", READY, record, _STATUS)
+        ir.br(more)
+        ir.label(more)
+        behind = ir.op(f"add i64 {n}, 1")
+        following.add(behind, more)
+        ir.choose(ir.op(f"icmp ult i64 {behind}, {count}"), each, out)
+        ir.label(out)
+
+    def _next_slot(self, cta: str, leave: str) -> str:
+        """The ring slot of the next warp of the block, which follow one another in a circle; emits
+        a jump to `leave` where code must not go on by itself."""
+        ir = self.ir
+        end = ir.get("ptr", "%env", layout.SLOT_END)
+        ir.provided(ir.op(f"icmp ne ptr {end}, null"), leave)
+        behind = ir.at(ir.get("ptr", "%env", layout.SLOT), 8)
+        back = ir.op(f"mul i64 {ir.get('i64', cta, arena.WARPS)}, -8")
+        last = ir.op(f"icmp eq ptr {behind}, {end}")
+        return ir.op(f"select i1 {last}, ptr {ir.at(end, back)}, ptr {behind}")
 
     def _left(self, hint: str, why: str) -> str:
         """The label of a return to the grid loop."""
@@ -147,9 +203,9 @@ class _Passages:
         self.ir.later(label, [f"ret i32 {why}"])
         return label
 
-    def _turn_over(self, odd: str, more: int, leave: str) -> tuple[str, str, str]:
-        """Emit a jump to `leave` unless the turn goes to the next warp of the block: (instructions
-        of this turn, how many more may be executed, the next slot of the ring).
+    def _turn_over(self, odd: str, more: int, leave: str) -> tuple[str, str]:
+        """Emit a jump to `leave` where Python, or the end of the call, may want the loop to end:
+        (instructions of this turn, how many more may be executed).
 
         Args:
             odd: i64: not 0 for another reason to leave.
@@ -161,17 +217,14 @@ class _Passages:
         if more:
             spent = ir.op(f"add i64 {spent}, {more}")
         room = ir.op(f"sub i64 {ir.get('i64', '%env', layout.ROOM)}, {spent}")
-        slot = ir.at(ir.get("ptr", "%env", layout.SLOT), 8)
         asked = odd
         for field in (FIELD["polls"], layout.STOP, FIELD["idle"]):
             asked = ir.op(f"or i64 {asked}, {ir.get('i64', '%env', field)}")
-        end = ir.get("ptr", "%env", layout.SLOT_END)
-        here = ir.op(f"icmp ult ptr {slot}, {end}")
-        goes = ir.op(f"and i1 {here}, {ir.op(f'icmp sgt i64 {room}, 0')}")
+        goes = ir.op(f"icmp sgt i64 {room}, 0")
         on = ir.fresh("on")
         ir.choose(ir.op(f"and i1 {goes}, {ir.op(f'icmp eq i64 {asked}, 0')}"), on, leave)
         ir.label(on)
-        return spent, room, slot
+        return spent, room
 
     def _has_all_lanes(self, record: str, good: str, leave: str) -> None:
         """Emit a jump to `leave` unless all lanes of a warp are active, and an i1 holds."""
