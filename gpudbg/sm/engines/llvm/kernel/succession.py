@@ -159,8 +159,8 @@ class _Passages:
         `leave` where somebody asked for a reduction."""
         ir = self.ir
         asked = ir.get("i32", words, arena.VOTES)
-        for table in (arena.TOTAL, *arena.REDUCED):
-            asked = ir.op(f"or i32 {asked}, {ir.get('i32', words, table)}")
+        for kept in (arena.TOTAL, *arena.REDUCED):
+            asked = ir.op(f"or i32 {asked}, {ir.get('i32', words, kept)}")
         ir.provided(ir.op(f"icmp eq i32 {asked}, 0"), leave)
         waited = ir.op(f"trunc i64 {number} to i32")
         ir.put("i32", 0, words, arena.ARRIVED)
