@@ -358,7 +358,13 @@ def _call(turns: _Turns) -> Int:
         record = turns.warp()
         ran = f.integer(32, f.ir.op(f"call i32 {code.ref}(ptr %env, ptr {record.ref})"))
         why.append(f"[ {ran.ref}, %{there} ]")
-        f.choose(ran.equals(int(Left.SWITCH)), f"{name}.switch", "account")
+        switched = f"{name}.switch"
+        if name == "full":
+            other = f.ir.fresh("other")
+            f.choose(ran.equals(int(Left.ELSEWHERE)), "full.elsewhere", other)
+            f.ir.label(other)
+            why[-1] = f"[ {ran.ref}, %{other} ]"
+        f.choose(ran.equals(int(Left.SWITCH)), switched, "account")
         f.ir.label(f"{name}.switch")
         turns.follow()
         f.ir.br(f"{name}.more")
@@ -366,6 +372,9 @@ def _call(turns: _Turns) -> Int:
         more = turns.warp()["budget"].compare("sgt", 0)
         f.choose(more, "masked" if name == "full" else "full", "account")
         why.append(f"[ {int(Left.TURN)}, %{name}.more ]")
+    f.ir.label("full.elsewhere")
+    turns.follow()
+    f.ir.br("masked")
     f.ir.label("nocode")
     f.ir.br("account")
     f.ir.label("account")

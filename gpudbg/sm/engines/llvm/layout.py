@@ -216,6 +216,9 @@ class Left(IntEnum):
     """From the pc to the end of the block, an access to shared memory is not as guessed."""
     WATCHED = 9
     """From the pc to the end of the block, something touches what an observer has selected."""
+    ELSEWHERE = 10
+    """A whole warp's registers or accesses are not as its code expects: that for any lanes goes on
+    with its turn, which may be over but for the block that it is in the middle of."""
 
 
 # ---- library ------------------------------------------------------------------------------

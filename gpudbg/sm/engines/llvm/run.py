@@ -321,7 +321,9 @@ class RunEngine:
         assert warp is not None
         why = worker.why & 255
         if why == Left.SWITCH:
-            if warp.words[rec.ACTIVE] == FULL and self._elsewhere < ELSEWHERE:
+            whole = warp.words[rec.ACTIVE] == FULL
+            if whole and (self._elsewhere < ELSEWHERE or launched.schedule.left <= 0):
+                # Also where the turn is over but for the block: it must not end here.
                 self._elsewhere += 1
                 yield from self._step(worker, warp, Left.STEP, warp.pc)
             else:

@@ -543,7 +543,7 @@ class Emitter:
         facts = self.loop.facts
         if facts:
             good = lane_facts.test(self.ints, facts)
-            self.ir.provided(good, self.exits.exit_at(self.exits.point, Left.SWITCH))
+            self.ir.provided(good, self.exits.exit_at(self.exits.point, Left.ELSEWHERE))
             self.registers.now.facts = dict(facts)
 
     def _continue(self, ahead: Fallthrough) -> None:

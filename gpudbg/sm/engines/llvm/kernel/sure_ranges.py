@@ -174,7 +174,7 @@ class SureRanges:
 
     def _elsewhere(self) -> str:
         """The label of an exit to the code for any lanes, back to the last point."""
-        return self.exits.exit_at(self.exits.point, Left.SWITCH)
+        return self.exits.exit_at(self.exits.point, Left.ELSEWHERE)
 
     def _room(self, made: SureRange, site: str, size: int) -> str:
         """At how many places of a site's window the range may begin, a whole element apart."""
