@@ -55,6 +55,27 @@ def _session(engine: str) -> Any:
     return program.launch("probe", grid=2, block=32, args=[data, out, np.int32(N)])
 
 
+def test_a_turn_that_is_over_before_the_loop() -> None:
+    """Its warp goes on in the other code up to where turns end: there is no such place before the
+    loop, at whose entry the guess does not hold."""
+    states = []
+    long = SOURCE.replace("again:", "    IADD R10, R10, 0x1 ;\n" * 61 + "again:").replace(
+        "    XMAD R2, R0, c[0x0][0x8], R1 ;", "    XMAD R2, R0, c[0x0][0x8], R1 ;\n    MOV R8, R2 ;"
+    )
+    for engine in ("step", "run"):
+        program = gpudbg.load(assemble_file(long).cubin(), engine=engine, num_sms=1)
+        data = program.device.buffer(np.arange(N + 64, dtype=np.uint32))
+        out = program.device.buffer(np.zeros(512, np.uint32))
+        session = program.launch("probe", grid=2, block=128, args=[data, out, np.int32(N)])
+        session.run(max_instructions=10)
+        for warp in session.grid.warps():
+            # In the record now, from where the loop's code takes it if it is as expected.
+            warp.R[2][5] += 64
+        session.run(max_instructions=400)
+        states.append(machines.grid_state(session.grid))
+    assert machines.difference(states[0], states[1]) == ""
+
+
 @pytest.mark.parametrize("lane", [None, 5])
 def test_a_changed_lane(lane: int | None) -> None:
     """A debugger changes the index of one lane in the loop: the engines still agree."""
