@@ -23,6 +23,9 @@ _LOOPS = frozenset(("BRA", "JMP"))
 _GOES_TO = frozenset(("BRA", "CALL", "JMP"))
 """128-bit instructions with a direct branch target."""
 
+_MOST_STRAIGHT = 12
+"""Most such instructions of code without loops that are worth their time to compile."""
+
 
 @dataclass(slots=True)
 class KernelListing:
@@ -161,16 +164,16 @@ class KernelListing:
         return found
 
     def innermost(self, mnemonics: frozenset[str], most: int) -> frozenset[int]:
-        """Addresses of `most` instructions with certain mnemonics, those in most loops first; none
-        where the code has no loops."""
+        """Addresses of `most` instructions with certain mnemonics, those in most loops first; where
+        the code has no loops all, unless there are many."""
         loops = self.loops
-        if not loops:
-            return frozenset()
         depth = {
             pc: len({head for head, last in loops if head <= pc <= last})
             for pc, insn in sorted(self.code.items())
             if insn.op in mnemonics
         }
+        if not loops and len(depth) > _MOST_STRAIGHT:
+            return frozenset()
         return frozenset(sorted(depth, key=lambda pc: -depth[pc])[:most])
 
     def shortest_round(self, head: int) -> int:
