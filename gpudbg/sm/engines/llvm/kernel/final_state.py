@@ -15,7 +15,7 @@ import re
 
 from gpudbg.dataclass import dataclass
 from gpudbg.sm.engines.llvm.ir.builder import HELD
-from gpudbg.sm.engines.llvm.kernel.sink import defined_name, unneeded
+from gpudbg.sm.engines.llvm.kernel.sink import defined_name, lasting, unneeded
 from gpudbg.sm.record import FIELDS, HEADER_BYTES, ROW_BYTES
 
 FUNCTION = "complete"
@@ -31,13 +31,6 @@ _MOST_INPUTS = 32
 """Most scalars that a register is made from."""
 
 _NAME = re.compile(r"%v\d+")
-_PLACE = re.compile(r"  (%v\d+) = getelementptr i8, ptr %(rec|bank), i64 (\d+)$")
-_LOAD = re.compile(r"  %v\d+ = load [^,]*, ptr (%v\d+)(?:, align \d+)?$")
-_LASTING = [
-    range(FIELDS[name].offset, FIELDS[name].offset + FIELDS[name].width * FIELDS[name].length)
-    for name in ("ctaid", "tid")
-]
-"""Offsets in a record at which there is the same as long as it is one warp's."""
 _ROW = re.compile(r"  (%v\d+) = getelementptr i8, ptr %rec, i64 (\d+)$")
 _STORE = re.compile(r"  store (<32 x i32>|i32) (.*), ptr (%v\d+)(?:, align \d+)?$")
 _TYPE = r"(<[^>]*>|[a-z]+\d*)"
@@ -211,19 +204,13 @@ def _inputs(lines: list[str], spare: set[str]) -> dict[str, set[str] | None]:
         spare: names that nothing but final states needs.
     """
     found: dict[str, set[str] | None] = {}
-    lasting: set[str] = set()
+    kept = lasting(lines)
     for line in lines:
         name = _name(line)
         if not name:
             continue
-        place = _PLACE.match(line)
-        if place is not None and (
-            place[2] == "bank" or any(int(place[3]) in offsets for offsets in _LASTING)
-        ):
-            lasting.add(name)
         made: set[str] | None = None
-        load = _LOAD.match(line)
-        if load is not None and load[1] in lasting:
+        if name in kept:
             made = set()
         elif defined_name(line) and not line.endswith(HELD):
             made = _union(found, set(_NAME.findall(line, line.index("="))))

@@ -14,7 +14,15 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from gpudbg.sm.engines.llvm.ir.builder import END_OF_GROUP, GROUP, HELD
+from gpudbg.sm.record import FIELDS
 
+_PLACE = re.compile(r"  (%v\d+) = getelementptr i8, ptr %(rec|bank), i64 (\d+)$")
+_LOAD = re.compile(r"  (%v\d+) = load [^,]*, ptr (%v\d+)(?:, align \d+)?$")
+_LASTING = [
+    range(FIELDS[name].offset, FIELDS[name].offset + FIELDS[name].width * FIELDS[name].length)
+    for name in ("ctaid", "tid")
+]
+"""Offsets in a record at which there is the same as long as it is one warp's."""
 _NAME = re.compile(r"%v\d[\w.]*")
 _DEFINITION = re.compile(r"  (%v\d[\w.]*) = (\w+)")
 _LABEL = re.compile(r"label %([\w.]+)")
@@ -83,7 +91,27 @@ def sink(
     if far:
         hot, more = _split(lines, needed | far)
     moved |= more
+    # Read again, not kept for them.
+    moved |= lasting(hot)
     return (hot, _Cold(moved).rewritten(tail)) if moved else (hot, tail)
+
+
+def lasting(lines: list[str]) -> dict[str, str]:
+    """The loads of what stays as it is as long as the warp runs, and the statements that make their
+    addresses, by the names that they define."""
+    places: dict[str, str] = {}
+    found: dict[str, str] = {}
+    for line in lines:
+        place = _PLACE.match(line)
+        if place is not None:
+            if place[2] == "bank" or any(int(place[3]) in offsets for offsets in _LASTING):
+                places[place[1]] = line
+            continue
+        load = _LOAD.match(line)
+        if load is not None and load[2] in places:
+            found[load[2]] = places[load[2]]
+            found[load[1]] = line
+    return found
 
 
 def _behind_loop(
