@@ -30,6 +30,8 @@ _STAYS = frozenset(("load", "call", "phi", "atomicrmw", "cmpxchg", "alloca"))
 """Statements that are not repeated elsewhere, apart from pure intrinsics and held values."""
 _DEEPEST = 40
 """Most statements, each of the one before, that exits repeat."""
+_MOST_REMADE = 24
+"""Most statements that exits repeat so that what they make need not be kept for them."""
 _MOST_COPIES = 2
 """Most blocks behind a loop that what is taken out of it is repeated in."""
 _PURE_CALL = re.compile(r" = call [^@]*@llvm\.(?!prefetch|masked|set|experimental)\w+")
@@ -91,8 +93,8 @@ def sink(
     if far:
         hot, more = _split(lines, needed | far)
     moved |= more
-    # Read again, not kept for them.
-    moved |= lasting(hot)
+    # Made again, not kept for them.
+    moved |= _remade(hot)
     return (hot, _Cold(moved).rewritten(tail)) if moved else (hot, tail)
 
 
@@ -111,6 +113,21 @@ def lasting(lines: list[str]) -> dict[str, str]:
         if load is not None and load[2] in places:
             found[load[2]] = places[load[2]]
             found[load[1]] = line
+    return found
+
+
+def _remade(lines: list[str]) -> dict[str, str]:
+    """Statements that a few others make from what lasts and constants, by the names that they
+    define."""
+    found = lasting(lines)
+    sizes = dict.fromkeys(found, 1)
+    for line in lines:
+        name, uses, phi = _parsed(line)
+        if not name or phi or name in found or line.endswith(HELD):
+            continue
+        size = 1 + sum(sizes.get(use, _MOST_REMADE) for use in uses)
+        if uses and size <= _MOST_REMADE:
+            sizes[name], found[name] = size, line
     return found
 
 
