@@ -34,6 +34,17 @@ Offsets = tuple[int, ...]
 """A number for each lane."""
 ZEROS: Final[Offsets] = (0,) * LANES
 LANE_IDS: Final[Offsets] = tuple(range(LANES))
+LANE_REGISTERS: Final[dict[int, Offsets]] = {
+    0: LANE_IDS,
+    56: tuple(1 << n for n in LANE_IDS),
+    57: tuple((1 << n) - 1 for n in LANE_IDS),
+    58: tuple((2 << n) - 1 for n in LANE_IDS),
+    59: tuple(0xFFFF_FFFF & ~((2 << n) - 1) for n in LANE_IDS),
+    60: tuple(0xFFFF_FFFF & ~((1 << n) - 1) for n in LANE_IDS),
+}
+"""Special registers that depend on the lane only, by number: what each lane reads."""
+THREAD_REGISTERS: Final = {33: 0, 34: 1, 35: 2}
+"""Those of a thread's place in its block -> the axis."""
 
 
 def row_of(lane: int, rows: int) -> int:

@@ -21,8 +21,10 @@ from typing import Any, NamedTuple, NoReturn, TypeVar
 from gpudbg.isa.operands import PT, RZ
 from gpudbg.sm.lane_patterns import (
     LANE_IDS,
+    LANE_REGISTERS,
     LANES,
     ROWS,
+    THREAD_REGISTERS,
     ZEROS,
     Offsets,
     normal,
@@ -34,15 +36,6 @@ from gpudbg.sm.lane_patterns import (
 FULL = 0xFFFF_FFFF
 UNIFORM_BASE = 256
 """Uniform registers' numbers follow those of a lane's own; uniform predicates' likewise."""
-_TIDS = {33: 0, 34: 1, 35: 2}
-_LANE_MASKS: dict[int, Callable[[int], int]] = {
-    0: lambda n: n,
-    56: lambda n: 1 << n,
-    57: lambda n: (1 << n) - 1,
-    58: lambda n: (2 << n) - 1,
-    59: lambda n: FULL & ~((2 << n) - 1),
-    60: lambda n: FULL & ~((1 << n) - 1),
-}
 _SAME_SREGS = frozenset((2, *range(37, 40), *range(46, 56), 61, 62))
 """Special registers that a warp's lanes share and that do not change while it runs."""
 
@@ -261,9 +254,9 @@ class _UnknownError(Exception):
 def of_block(block: tuple[int, int, int] | None) -> list[ValueShape | None]:
     """What tid of each axis is in every warp of a block; None: of any block."""
     if block is None:
-        return [None] * len(_TIDS)
+        return [None] * len(THREAD_REGISTERS)
     made: list[ValueShape | None] = []
-    for axis in range(len(_TIDS)):
+    for axis in range(len(THREAD_REGISTERS)):
         found = thread_offsets(block, axis)
         bases = None if found is None or found[1] is None else (found[1],)
         made.append(None if found is None else ValueShape(1, found[0], bases))
@@ -413,10 +406,10 @@ class ShapeMachine:
         return [self._of_rows((bank, offset)) or VARYING] * max(1, size // 4)
 
     def sreg(self, index: int) -> Value:
-        if index in _LANE_MASKS:
-            return of_numbers([_LANE_MASKS[index](n) for n in range(LANES)])
-        if index in _TIDS:
-            return self._threads[_TIDS[index]]
+        if index in LANE_REGISTERS:
+            return of_numbers(LANE_REGISTERS[index])
+        if index in THREAD_REGISTERS:
+            return self._threads[THREAD_REGISTERS[index]]
         return SAME if index in _SAME_SREGS else None
 
     def sreg_coupled(self, index: int) -> Value:

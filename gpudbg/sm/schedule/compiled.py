@@ -91,9 +91,9 @@ class _Turns:
     """Emits the grid loop.
 
     While the turn goes from a warp to the next one of its block, as it nearly always does, what
-    the loop counts stays in variables; `flush` writes them back.  Code that goes from a warp that
-    ends to the next one by itself (`kernel.succession`) counts in the environment: there the
-    variables are written as well, and `follow` reads them again.
+    the loop counts stays in variables; `flush` writes them back.  Code that goes from a warp to
+    the next one by itself (`kernel.succession`) counts only how many more instructions may be
+    executed, in the environment (`layout.ROOM`): `follow` counts the rest from that.
 
     Attributes:
         f: the function.

@@ -62,7 +62,7 @@ goes on for longer,
 """
 MOST_DOUBLED = 8
 """doubling each time, at most this often."""
-ELSEWHERE = 4
+MOST_STEPPED = 4
 """Times that the step engine takes the place of code for any lanes that has yet to be made, where
 whole warps are not as their code expects: most such accesses fault."""
 MOST_ENTRIES = 4096
@@ -322,7 +322,7 @@ class RunEngine:
         why = worker.why & 255
         if why == Left.SWITCH:
             whole = warp.words[rec.ACTIVE] == FULL
-            if whole and (self._elsewhere < ELSEWHERE or launched.schedule.left <= 0):
+            if whole and (self._elsewhere < MOST_STEPPED or launched.schedule.left <= 0):
                 # Also where the turn is over but for the block: it must not end here.
                 self._elsewhere += 1
                 yield from self._step(worker, warp, Left.STEP, warp.pc)

@@ -281,7 +281,7 @@ class Addresses:
                 offset = ir.op(f"and i64 {ir.op(f'add i64 {first}, {where.add}')}, {FULL}")
             else:
                 offset = first
-            outside = ir.op(f"icmp uge i64 {self._turned(offset, turn)}, {room}")
+            outside = ir.op(f"icmp uge i64 {self.turned(offset, turn)}, {room}")
             if space != "shared" and where.add and count > 1:
                 wraps = ir.op(f"icmp ugt i64 {first}, {FULL - size * (count - 1)}")
                 outside = ir.op(f"or i1 {outside}, {wraps}")
@@ -309,7 +309,7 @@ class Addresses:
             if count > 1:
                 ir.provided(fits, slow)
             offset = ir.op(f"add i64 {start}, {first}")
-            outside = ir.op(f"icmp uge i64 {self._turned(offset, size.bit_length() - 1)}, {room}")
+            outside = ir.op(f"icmp uge i64 {self.turned(offset, size.bit_length() - 1)}, {room}")
             ir.unless(outside, slow, UNLIKELY)
             places.append(ir.at(base, offset))
         if self.run > HALF:
@@ -321,7 +321,7 @@ class Addresses:
         room = self.ir.op(f"call i64 @llvm.usub.sat.i64(i64 {limit}, i64 {more})")
         return self.ir.op(f"lshr i64 {room}, {turn}")
 
-    def _turned(self, offset: str, turn: int) -> str:
+    def turned(self, offset: str, turn: int) -> str:
         """Rotate an offset right by the bits that must be 0: a misaligned one becomes huge."""
         return self.ir.op(f"call i64 @llvm.fshr.i64(i64 {offset}, i64 {offset}, i64 {turn})")
 
@@ -353,7 +353,7 @@ class Addresses:
         known = self.shapes.get(self._range_key(where, size))
         if not isinstance(known, CheckedRange):
             return None
-        begin = self._distance(known, where)
+        begin = distance(known.add, where)
         end = begin + size * self.run
         if max(abs(begin), known.end, -known.begin) > _FAR:
             return None
@@ -384,7 +384,7 @@ class Addresses:
             offset = ir.op(f"sub i64 {there}, {base}")
             offset, begin = ir.pending(f"add i64 {offset}, ")
             known.begins.append(begin)
-            inside = ir.op(f"icmp ult i64 {self._turned(offset, turn)}, {room}")
+            inside = ir.op(f"icmp ult i64 {self.turned(offset, turn)}, {room}")
             good = ir.op(f"and i1 {good}, {inside}")
         return known, good
 
@@ -415,8 +415,9 @@ class Addresses:
 
     def places_from(self, known: CheckedRange, where: AddressParts) -> list[str]:
         """The places of an access in a range that an earlier one checked."""
-        return [self.ir.at(place, self._distance(known, where)) for place in known.places]
+        return [self.ir.at(place, distance(known.add, where)) for place in known.places]
 
-    @staticmethod
-    def _distance(known: CheckedRange, where: AddressParts) -> int:
-        return signed(where.add - known.add & (1 << 64) - 1, 64)
+
+def distance(add: int, where: AddressParts) -> int:
+    """Bytes from an access with this constant to another one with the same words."""
+    return signed(where.add - add & (1 << 64) - 1, 64)

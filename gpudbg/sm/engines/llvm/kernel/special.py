@@ -6,35 +6,24 @@ progress began, and those of the turn so far.  Other registers are read by the s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 from gpudbg.regs.special import coupled_numbers
 from gpudbg.sm.engines.llvm import layout
 from gpudbg.sm.engines.llvm.ir.builder import LANES, Builder
 from gpudbg.sm.engines.llvm.ir.integers import Integers
-from gpudbg.sm.engines.llvm.ir.values import FULL, UNIFORM, Num, Slow, Val
+from gpudbg.sm.engines.llvm.ir.values import UNIFORM, Num, Slow, Val
 from gpudbg.sm.engines.llvm.kernel.cluster_rank import ClusterRank
 from gpudbg.sm.engines.llvm.kernel.cursor import Cursor
+from gpudbg.sm.lane_patterns import LANE_REGISTERS, THREAD_REGISTERS
 from gpudbg.sm.record import FIELDS
 from gpudbg.sm.residency import arena
 from gpudbg.sm.sregs import TIMER_STEP
-
-LANE_MASKS: dict[int, Callable[[int], int]] = {
-    0: lambda n: n,
-    56: lambda n: 1 << n,
-    57: lambda n: (1 << n) - 1,
-    58: lambda n: (2 << n) - 1,
-    59: lambda n: FULL & ~((2 << n) - 1),
-    60: lambda n: FULL & ~((1 << n) - 1),
-}
-"""Special registers that depend on the lane only."""
 
 VIRTUAL_ID = 3
 
 CTA_RANK = 136
 """The CTA's rank in its cluster."""
-
-TIDS = {33: 0, 34: 1, 35: 2}
 
 CTAIDS = {37: 0, 38: 1, 39: 2}
 
@@ -46,7 +35,7 @@ TIMERS = {82: 0, 83: 32}
 FIXED = frozenset((2, *range(46, 56), 61, 62))
 """Registers that have one value throughout a launch."""
 
-COMPILED_SREGS = frozenset((*LANE_MASKS, *TIDS, *CTAIDS))
+COMPILED_SREGS = frozenset((*LANE_REGISTERS, *THREAD_REGISTERS, *CTAIDS))
 """Registers read from the record alone."""
 
 LAUNCH_SREGS = COMPILED_SREGS | {VIRTUAL_ID, *CLOCKS, *TIMERS}
@@ -89,15 +78,17 @@ class SpecialRegisters:
             return self.fixed[index]
         if index not in self.sregs:
             raise Slow("a special register that is read by the step engine")
-        if index in LANE_MASKS:
-            numbers = ", ".join(f"i32 {LANE_MASKS[index](n)}" for n in range(32))
+        if index in LANE_REGISTERS:
+            numbers = ", ".join(f"i32 {n}" for n in LANE_REGISTERS[index])
             return Val(32, f"<{numbers}>")
-        if index in TIDS and not TIDS[index] and self.rows:
+        if index in THREAD_REGISTERS and not THREAD_REGISTERS[index] and self.rows:
             return self._column()
-        if index in TIDS and LANES <= self.rows * _MOST_ROWS:
-            return self._of_rows(TID + 128 * TIDS[index])
-        if index in TIDS:
-            return Val(32, self.ir.get("<32 x i32>", "%rec", TID + 128 * TIDS[index], 64))
+        if index in THREAD_REGISTERS and LANES <= self.rows * _MOST_ROWS:
+            return self._of_rows(TID + 128 * THREAD_REGISTERS[index])
+        if index in THREAD_REGISTERS:
+            return Val(
+                32, self.ir.get("<32 x i32>", "%rec", TID + 128 * THREAD_REGISTERS[index], 64)
+            )
         if index in CTAIDS:
             return Val(32, self.ir.get("i32", "%rec", CTAID + 4 * CTAIDS[index]), UNIFORM)
         if index == CTA_RANK:

@@ -10,9 +10,15 @@ fault, lie in several allocations, or write where nobody has written since the l
 from __future__ import annotations
 
 from gpudbg.sm.engines.llvm import layout
-from gpudbg.sm.engines.llvm.ir.builder import LIKELY, Builder, Pending, signed
+from gpudbg.sm.engines.llvm.ir.builder import LIKELY, Builder, Pending
 from gpudbg.sm.engines.llvm.ir.values import FULL, Values
-from gpudbg.sm.engines.llvm.kernel.addresses import HALF, Addresses, AddressParts, AddressShape
+from gpudbg.sm.engines.llvm.kernel.addresses import (
+    HALF,
+    Addresses,
+    AddressParts,
+    AddressShape,
+    distance,
+)
 from gpudbg.sm.engines.llvm.kernel.cursor import Cursor
 from gpudbg.sm.engines.llvm.kernel.exits import Exits
 from gpudbg.sm.engines.llvm.kernel.runtime_calls import RuntimeCalls
@@ -109,12 +115,11 @@ class SureRanges:
 
     def places(self, known: SureRange, where: AddressParts) -> list[str]:
         """Host pointers of an access's lanes 0 and 16."""
-        distance = _distance(known, where)
-        return [self.ir.at(place, distance) for place in known.places]
+        return [self.ir.at(place, distance(known.add, where)) for place in known.places]
 
     def _covers(self, known: SureRange, where: AddressParts, size: int) -> bool:
         """Whether a range has an access in it, or can be widened to it."""
-        begin = _distance(known, where)
+        begin = distance(known.add, where)
         end = begin + size * self.addresses.run
         if known.begin <= begin and end <= known.end:
             return True
@@ -202,8 +207,7 @@ class SureRanges:
         for first in firsts:
             offset, begin = ir.pending(f"add i64 {ir.op(f'sub i64 {first}, {start}')}, ")
             made.begins.append(begin)
-            turned = ir.op(f"call i64 @llvm.fshr.i64(i64 {offset}, i64 {offset}, i64 {turn})")
-            good = ir.op(f"icmp ult i64 {turned}, {room}")
+            good = ir.op(f"icmp ult i64 {self.addresses.turned(offset, turn)}, {room}")
             inside = ir.op(f"and i1 {inside}, {good}") if inside else good
         ir.choose(inside, near, far, LIKELY)
 
@@ -213,8 +217,3 @@ class SureRanges:
         apart = ir.get("i64", site, layout.SITE_APART)
         places = [ir.op(f"add i64 {first}, {apart}") for first in firsts]
         return [ir.op(f"inttoptr i64 {place} to ptr") for place in places]
-
-
-def _distance(known: SureRange, where: AddressParts) -> int:
-    """Bytes from a range's first access to another one."""
-    return signed(where.add - known.add & (1 << 64) - 1, 64)
