@@ -45,8 +45,9 @@ WORDS = 1024
 def _session(source: str, engine: str, blocks: int, size: int, n: int) -> Any:
     program = gpudbg.load(assemble_file(source).cubin(), engine=engine, num_sms=1)
     table = program.device.buffer(np.arange(size, dtype=np.uint32))
-    program.device.buffer(np.zeros(WORDS, np.uint32))
-    return program.launch("probe", grid=blocks, block=64, args=[table, n])
+    out = program.device.buffer(np.zeros(WORDS, np.uint32))
+    more = [0, out] if ".param out" in source else []
+    return program.launch("probe", grid=blocks, block=64, args=[table, n, *more])
 
 
 def _outcome(engine: str, source: str, size: int, n: int) -> tuple[Any, Any]:
@@ -79,3 +80,51 @@ def test_one_test_for_neighbours() -> None:
     assert begin.count("call i1 %") == len(re.findall(r"^ask\d+:$", begin, re.M)) == 1
     assert len(re.findall(r"load <16 x i32>", begin)) == 6
     assert len(re.findall(r"store <16 x i32>", begin)) == 2
+
+
+ELSEWHERE = """
+.arch sm_50
+.kernel probe
+.param table 8
+.param n 4
+.param spare 4
+.param out 8
+    S2R R0, SR_CTAID.X ;
+    S2R R1, SR_TID.X ;
+    XMAD R2, R0, c[0x0][0x8], R1 ;
+    SHR R7, R2, 0x1e ;
+    ISCADD R8.CC, R2, c[0x0][table], 0x2 ;
+    IADD.X R9, R7, c[0x0][table+4] ;
+    LDG.E R10, [R8] ;
+    IADD R4.CC, R8, c[0x0][n] ;
+    IADD.X R5, R9, RZ ;
+    LDG.E R11, [R4] ;
+    IADD R13, R10, R11 ;
+    ISCADD R14.CC, R2, c[0x0][out], 0x2 ;
+    IADD.X R15, R7, c[0x0][out+4] ;
+    STG.E [R14], R13 ;
+    EXIT ;
+"""
+"""Two places at a distance from one pointer."""
+
+
+@pytest.mark.parametrize("apart", [256, 4 * WORDS, 0, 1 << 30])
+def test_one_pointer_into_two_allocations(apart: int) -> None:
+    """Accesses that take a cache entry from one another leave the block; they do not go round."""
+    if not apart:
+        device = gpudbg.load(assemble_file(ELSEWHERE).cubin()).device
+        one, two = (device.buffer(np.zeros(size, np.uint32)) for size in (2 * WORDS, WORDS))
+        apart = two.address - one.address
+    first, second = (_outcome(engine, ELSEWHERE, 2 * WORDS, apart) for engine in ("step", "run"))
+    assert first[0] == second[0]
+    assert machines.difference(first[1], second[1]) == ""
+
+
+def test_accesses_from_one_pointer_share_an_entry() -> None:
+    session = _session(ELSEWHERE, "run", 2, 2 * WORDS, 256)
+    session.run()
+    work, _ = session.grid.fast.engine.program._job(True, GOOD)
+    begin = re.split(r"^b\d+:$", job.emit(work).text, maxsplit=1, flags=re.M)[0]
+    asked = re.findall(r"call i1 %\w+\(ptr %env, ptr (%\w+), i64", begin)
+    assert len(asked) == 3
+    assert len(set(asked)) == 2

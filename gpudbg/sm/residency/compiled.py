@@ -12,6 +12,7 @@ from gpudbg.sm.engines.llvm.layout import FIELD
 from gpudbg.sm.engines.llvm.runtime.control import ControlFunction, Warp
 from gpudbg.sm.record import FIELDS
 from gpudbg.sm.residency import arena
+from gpudbg.sm.schedule.turns import LONGEST
 
 _FIRST = ("pc", "active", "exited", "valid", "depth", "budget")
 _SECOND = ("executed", "trap_seen", "ctaid", "pending")
@@ -28,15 +29,20 @@ _BARRIERS = "<16 x i32>"
 _WORDS = "<8 x i32>"
 
 
+SUCCEED = "gpudbg_succeed"
+"""Name of the function that kernels call between blocks."""
+
+
 def residency_functions() -> list[str]:
     """What the grid loop calls when a warp has exited."""
-    return [_wipe(), _renew(), _remove(), _finished()]
+    return [_wipe(), _reset(), _renew(), _remove(), _finished(), _succeed()]
 
 
 def _renew() -> str:
     """Begin CTA `%number` in the place of one that ended."""
     f = ControlFunction()
     number, cta = f.integer(64, "%number"), f.cta
+    before = cta.load(64, arena.NUMBER)
     cta.store(64, number, arena.NUMBER)
     cta.store(64, cta.load(64, arena.WARPS), arena.LIVE)
     cta.store(64, cta.load(64, arena.ALL_THREADS), arena.LIVE_THREADS)
@@ -53,37 +59,67 @@ def _renew() -> str:
     apart = f.env.load(64, layout.SHARED_MARKS)
     with f.when(apart.differs(0)):
         f.clear(shared.at(apart), size)
-    width, height = f.env["grid_x"], f.env["grid_y"]
-    row = number // width
-    place = number % width, row % height, row // height
-    local = f.env["local_bytes"] * 32
-    epoch, wipe, wide = f.env["epoch"], f.env["wipe"], f.env.load(64, layout.WIDE)
+    place = _next_place(f, before, number)
+    epoch, wide = f.env["epoch"], f.env.load(64, layout.WIDE)
     begin, counts = _headers(f, place)
+    odd = f.variable(64, wide | f.env["wipe"])
     with f.each_warp(cta) as warp:
         _begin_header(f, warp, begin, counts)
+        left = warp.load(64, layout.LOCAL_CLEAR) ^ epoch
         for first, *_ in _SELDOM_SET:
             at = FIELDS[first].offset
-            with f.when((warp.load(64, at) | warp.load(64, at + 8)).differs(0)):
-                warp.store(64, 0, at)
-                warp.store(64, 0, at + 8)
-        with f.when(wide.differs(0)):
-            for name in _RESET_WIDE:
-                warp[name] = 0
-            held = FIELDS["held"]
-            for part in range(0, held.width * held.length, 16):
-                f.ir.put("<4 x i32>", "zeroinitializer", warp.ref, held.offset + part, 8)
-        with f.when(wipe.differs(0)):
-            f.ir.line(f"call void @wipe(ptr {warp.ref})")
-        clear = warp.load(64, layout.LOCAL_CLEAR).differs(epoch)
-        with f.when(clear):
-            local_at = warp.follow(layout.LOCAL_POINTER)
-            f.clear(local_at, local, 128)
-            apart = f.env.load(64, layout.LOCAL_MARKS)
-            with f.when(apart.differs(0)):
-                f.clear(local_at.at(apart), local, 128)
-            warp.store(64, epoch, layout.LOCAL_CLEAR)
+            left = left | warp.load(64, at) | warp.load(64, at + 8)
+        odd.set(odd.get() | left)
+    with f.when(odd.get().differs(0)), f.each_warp(cta) as warp:
+        f.ir.line(f"call void @reset(ptr %env, ptr {warp.ref})")
     f.ret_void()
     return f.close("define private void @renew(ptr %env, ptr %cta, i64 %number)")
+
+
+def _reset() -> str:
+    """Zero what the warp before has left that few leave."""
+    f = ControlFunction()
+    warp, epoch, local = f.warp, f.env["epoch"], f.env["local_bytes"] * 32
+    for first, *_ in _SELDOM_SET:
+        at = FIELDS[first].offset
+        warp.store(64, 0, at)
+        warp.store(64, 0, at + 8)
+    with f.when(f.env.load(64, layout.WIDE).differs(0)):
+        for name in _RESET_WIDE:
+            warp[name] = 0
+        held = FIELDS["held"]
+        for part in range(0, held.width * held.length, 16):
+            f.ir.put("<4 x i32>", "zeroinitializer", warp.ref, held.offset + part, 8)
+    with f.when(f.env["wipe"].differs(0)):
+        f.ir.line(f"call void @wipe(ptr {warp.ref})")
+    with f.when(warp.load(64, layout.LOCAL_CLEAR).differs(epoch)):
+        local_at = warp.follow(layout.LOCAL_POINTER)
+        f.clear(local_at, local, 128)
+        apart = f.env.load(64, layout.LOCAL_MARKS)
+        with f.when(apart.differs(0)):
+            f.clear(local_at.at(apart), local, 128)
+        warp.store(64, epoch, layout.LOCAL_CLEAR)
+    f.ret_void()
+    return f.close("define private void @reset(ptr %env, ptr %rec) noinline")
+
+
+def _next_place(f: ControlFunction, before: Int, number: Int) -> tuple[Int, Int, Int]:
+    """Coordinates of a CTA: usually it is beside the one before it in its place."""
+    at = FIELDS["ctaid"].offset
+    first = f.element(f.cta.at(arena.BLOCK_BYTES), f.integer(64, 0))
+    x, y, z = (f.declared(64) for _ in range(3))
+    for n, coordinate in enumerate((x, y, z)):
+        coordinate.set(first.load(32, at + 4 * n).zext(64))
+    width, height = f.env["grid_x"], f.env["grid_y"]
+    beside = x.get() + 1
+    x.set(beside)
+    near = (number - before).equals(1) & (beside < width)
+    with f.when(~near):
+        row = number // width
+        x.set(number % width)
+        y.set(row % height)
+        z.set(row // height)
+    return x.get(), y.get(), z.get()
 
 
 def _headers(f: ControlFunction, place: Iterable[Int]) -> tuple[str, str]:
@@ -192,6 +228,49 @@ def _finished() -> str:
     _take_some(f, following, ctas, chunk, spread)
     _vacate(f)
     return f.close("define private i1 @finished(ptr %env, ptr %cta)")
+
+
+def _succeed() -> str:
+    """Begin a CTA in the place of one whose last warp ends, where that takes neither Python nor
+    other threads, for code that goes on by itself: the ring slot of its first warp, or null.
+
+    Where nobody may have anything to say until its last whole warp begins, its slots are sure.
+    """
+    f = ControlFunction()
+    cta, end, room = f.cta, TypedPointer(f.ir, "%end"), f.integer(64, "%room")
+    warps = cta.load(64, arena.WARPS)
+    first = end.at(warps * -8)
+    whole = first.follow().load(32, FIELDS["valid"].offset).equals(-1)
+    own, number = f.env["own"], f.declared(64)
+    number.set(own)
+    with f.returning(~(whole & cta.load(64, arena.LIVE).equals(1))):
+        f.ret("ptr", "null")
+    f.choose(own < f.env["own_end"], "own", "all")
+    f.ir.label("own")
+    f.env["own"] = own + 1
+    f.ir.br("begin")
+    f.ir.label("all")
+    following = f.env.follow(FIELD["next"])
+    waiting = following.load(64)
+    with f.returning(~(f.env["chunk"].equals(0) & (waiting < f.env["ctas"]))):
+        f.ret("ptr", "null")
+    following.store(64, waiting + 1)
+    number.set(waiting)
+    f.ir.br("begin")
+    f.ir.label("begin")
+    f.env["finished"] = f.env["finished"] + 1
+    f.ir.line(f"call void @renew(ptr %env, ptr %cta, i64 {number.get().ref})")
+    last = end.at(-8)
+    part = last.follow().load(32, FIELDS["valid"].offset).differs(-1)
+    until = f.ir.op(f"select i1 {part.ref}, ptr {last.ref}, ptr {end.ref}")
+    # No barrier may wait, and the call goes on however long their turns become.
+    enough = room.compare("sgt", warps * (f.env["quantum"] + LONGEST))
+    sure = enough & cta.load(64, arena.ALLOCATED).equals(0)
+    f.ir.put(
+        "ptr", f.ir.op(f"select i1 {sure.ref}, ptr {until}, ptr null"), "%env", layout.SLOT_SURE
+    )
+    f.ret("ptr", first.ref)
+    return f.close(f"define private ptr @{SUCCEED}(ptr %env, ptr %cta, ptr %end, i64 %room)")
 
 
 def _words(f: ControlFunction, table: int) -> str:

@@ -13,7 +13,7 @@ from gpudbg.sm.engines.llvm.ir.typed import Int, TypedPointer
 from gpudbg.sm.engines.llvm.layout import FIELD, GRID_LOOP, IDLE, LIMIT, Left
 from gpudbg.sm.engines.llvm.runtime.control import ControlFunction, Warp
 from gpudbg.sm.residency import arena
-from gpudbg.sm.residency.compiled import complete
+from gpudbg.sm.residency.compiled import SUCCEED, complete
 from gpudbg.sm.schedule.step import STAY
 
 
@@ -178,6 +178,7 @@ class _Turns:
     def follow(self) -> None:
         """Read again what code has counted that went on to other warps."""
         f, env = self.f, self.f.env
+        f.ir.put("ptr", "null", "%env", layout.SLOT_SURE)
         room = env.load(64, layout.ROOM)
         # The code may have come round to the same warp.
         with f.when(room.differs(self.room.get())):
@@ -276,6 +277,7 @@ def _turns() -> str:
     """The loop."""
     turns = _Turns()
     f = turns.f
+    f.ir.put("ptr", f"@{SUCCEED}", "%env", layout.SUCCEED)
     _next_warp(turns)
     f.ir.label("run")
     outcome = _call(turns)

@@ -12,7 +12,7 @@ from typing import Final
 
 from gpudbg.sm.engines.llvm.outlined import OUTLINED
 
-VERSION: Final = "7"
+VERSION: Final = "8"
 """Of generated code; part of the key of cached objects."""
 
 # ---- environment ---------------------------------------------------------------------------
@@ -70,6 +70,11 @@ null where code must not go from a warp to the next one by itself; i64: instruct
 goes elsewhere than to the next warp of the block or the call ends; none after Python has given the
 turn to the present warp; the same when the loop's `total`, and what is counted as issued on the SM,
 were written: code that goes from warp to warp leaves them as they are."""
+SLOT_SURE, SUCCEED = 0x310, 0x318
+"""ptr: a ring slot of the block: the warps after the present one and before it begin one after the
+other, whole, in a block that begins in this call, and nobody wants to know, so that code goes from
+one that ends to the next untested; null: none.  ptr: the function that begins a block in the place
+of one that ends (`residency.compiled`)."""
 SHARED_MARKS: Final = 0x270
 """i64: bytes from shared memory to the marks of what has been written there (`gpudbg.sm.written`);
 0: the code marks nothing."""
@@ -96,7 +101,7 @@ ENVIRONMENT_BYTES: Final = ZERO + ROW
 
 TABLE_ROW: Final = 40
 
-SITE_BYTES: Final = 128
+SITE_BYTES: Final = 192
 """A site: base of a window of an allocation (all of it, if no multiple of 4 GiB lies inside), its
 bytes, host pointer of its first byte, and:"""
 SITE_WHOLE: Final = 64
@@ -111,9 +116,10 @@ SITE_WRITES: Final = 48
 
 SITE_APART: Final = 56
 """i64: bytes from the window to its place in the host's memory."""
-SITE_ROOMS: Final = (96, 104, 112, 120)
-"""i64 each, of a copy of the access: at how many places of the window, from its first byte and a
-whole element apart, may all begin that is tested at once (`kernel.sure_ranges`); 0: unknown."""
+SITE_ROOMS: Final = tuple(range(96, 192, 8))
+"""i64 each, of an access, or a copy of one: at how many places of the window, from its first byte
+and a whole element apart, may all begin that is tested at once (`kernel.sure_ranges`); 0: unknown.
+"""
 
 # ---- the grid loop ---------------------------------------------------------------------------
 

@@ -130,6 +130,17 @@ class Worker:
         if self._sites_used:
             self._clear_sites()
 
+    def set_code(self, full: int, masked: int) -> None:
+        """Set the addresses of both versions, and clear the site cache where they are others: what
+        it has besides windows is of one version."""
+        if [self._fields[at // 8] for at in (layout.FULL_CODE, layout.MASKED_CODE)] != [
+            full,
+            masked,
+        ]:
+            self.forget_sites()
+        self.set(layout.FULL_CODE, full)
+        self.set(layout.MASKED_CODE, masked)
+
     def mark_writes(self, writes: frozenset[int]) -> None:
         """Set which accesses write, and clear the site cache: entries may be for reads only."""
         if writes != self._writes:

@@ -158,8 +158,7 @@ class Workers:
         self._called = called
         for worker in self.workers:
             worker.mark_writes(writes)
-            worker.set(layout.FULL_CODE, full)
-            worker.set(layout.MASKED_CODE, masked)
+            worker.set_code(full, masked)
             worker.set(layout.COMPLETE, complete)
             self._link(worker, len(self.workers) > 1)
 

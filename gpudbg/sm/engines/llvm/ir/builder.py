@@ -71,11 +71,13 @@ class Builder:
     Attributes:
         lines: the body so far.
         tail: blocks out of the way, such as side exits; they come behind the body.
+        texts: what `op` has given a name to, by that name.
     """
 
     def __init__(self) -> None:
         self.lines: list[str] = []
         self.tail: list[str] = []
+        self.texts: dict[str, str] = {}
         self._names = self._block = 0
 
     def following(self) -> Builder:
@@ -93,6 +95,7 @@ class Builder:
         self._names += 1
         name = f"%v{self._names}"
         self.lines.append(f"  {name} = {text}")
+        self.texts[name] = text
         return name
 
     def pending(self, before: str, after: str = "") -> tuple[str, Pending]:

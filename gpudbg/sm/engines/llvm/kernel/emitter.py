@@ -608,6 +608,7 @@ class Emitter:
     def _polls(self) -> None:
         """Emit the poll of a loop that waits for other blocks."""
         ir, field = self.ir, layout.FIELD["polls"]
+        ir.put("ptr", "null", "%env", layout.SLOT_SURE)
         if isinstance(self.cursor.exec, int) and self.cursor.exec == FULL:
             ir.put("i64", 1, "%env", field)
             return

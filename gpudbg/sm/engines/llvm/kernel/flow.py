@@ -167,14 +167,11 @@ class KernelFlow(FlowParts):
     def _exit_whole(self, lanes: str, mask: Mask) -> None:
         """Emit the usual end: no lane is left and none waits."""
         ir = self.ir
-        rest = ir.op(f"xor i32 {self._active_bits()}, {lanes}")
         inside = ir.op(f"and i32 {ir.get('i32', '%rec', FLAGS)}, {FLAG_IDE}")
         depth = ir.get("i32", "%rec", DEPTH)
-        gone = ir.op(f"or i32 {ir.get('i32', '%rec', EXITED)}, {lanes}")
-        lost = ir.op(f"xor i32 {ir.get('i32', '%rec', VALID)}, {gone}")
-        first, second = ir.op(f"or i32 {rest}, {inside}"), ir.op(f"or i32 {depth}, {lost}")
+        odd, gone = self._remain(mask, lanes)
+        odd = ir.op(f"or i32 {odd}, {ir.op(f'or i32 {depth}, {inside}')}")
         whole, part = ir.fresh("whole"), ir.fresh("part")
-        odd = ir.op(f"or i32 {first}, {second}")
         ir.choose(ir.op(f"icmp eq i32 {odd}, 0"), whole, part)
         ir.label(whole)
         self._note_exit(gone, mask)

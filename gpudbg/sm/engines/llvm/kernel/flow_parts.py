@@ -14,7 +14,7 @@ from gpudbg.sm.engines.llvm.kernel.succession import Succession
 from gpudbg.sm.engines.llvm.layout import Left
 from gpudbg.sm.record import FIELDS
 
-_ACTIVE, _EXITED = FIELDS["active"].offset, FIELDS["exited"].offset
+_ACTIVE, _EXITED, _VALID = (FIELDS[name].offset for name in ("active", "exited", "valid"))
 
 
 class FlowParts:
@@ -53,6 +53,16 @@ class FlowParts:
         """Have all in the record where the warp does not end with these lanes after all."""
         if self.full and mask == FULL:
             self.ir.lines.append(CALL)
+
+    def _remain(self, mask: Mask, lanes: str) -> tuple[str, str]:
+        """(i32: not 0 if lanes are left when these exit, the lanes that have exited then)."""
+        if self.full and mask == FULL:
+            return "0", str(FULL)
+        ir = self.ir
+        rest = ir.op(f"xor i32 {self._active_bits()}, {lanes}")
+        gone = ir.op(f"or i32 {ir.get('i32', '%rec', _EXITED)}, {lanes}")
+        lost = ir.op(f"xor i32 {ir.get('i32', '%rec', _VALID)}, {gone}")
+        return ir.op(f"or i32 {rest}, {lost}"), gone
 
     def _note_exit(self, gone: str, mask: Mask) -> None:
         """Emit that these lanes, the last active ones, have exited, `gone` altogether."""

@@ -23,9 +23,7 @@ from gpudbg.sm.engines.llvm.kernel.flow import (
     BAR_COUNT,
     BAR_PRED,
     DEPTH,
-    EXITED,
     STATUS,
-    VALID,
 )
 from gpudbg.sm.engines.llvm.kernel.flow_parts import FlowParts
 from gpudbg.sm.engines.llvm.kernel.registers import NamedState
@@ -228,12 +226,10 @@ class GroupFlow(FlowParts):
     def _exit_whole(self, lanes: str, mask: Mask) -> None:
         """Emit the usual end: no lane is left and none waits."""
         ir = self.ir
-        rest = ir.op(f"xor i32 {self._active_bits()}, {lanes}")
+        odd, gone = self._remain(mask, lanes)
         apart = ir.op(f"and i32 {ir.get('i32', '%rec', APART)}, {IN_PYTHON}")
         waits = ir.op(f"or i32 {ir.get('i32', '%rec', DEPTH)}, {apart}")
-        gone = ir.op(f"or i32 {ir.get('i32', '%rec', EXITED)}, {lanes}")
-        lost = ir.op(f"xor i32 {ir.get('i32', '%rec', VALID)}, {gone}")
-        odd = ir.op(f"or i32 {ir.op(f'or i32 {rest}, {waits}')}, {lost}")
+        odd = ir.op(f"or i32 {odd}, {waits}")
         whole, part = ir.fresh("whole"), ir.fresh("part")
         ir.choose(ir.op(f"icmp eq i32 {odd}, 0"), whole, part)
         ir.label(whole)
@@ -433,6 +429,7 @@ class GroupFlow(FlowParts):
             self.ir.unless(self.ir.op(f"icmp eq i32 {lanes}, 0"), falls)
         ir = self.ir
         ir.put("i64", 1, "%env", layout.FIELD["polls"])
+        ir.put("ptr", "null", "%env", layout.SLOT_SURE)
         waits = ir.op(f"or i32 {ir.get('i32', '%rec', DEPTH)}, {ir.get('i32', '%rec', APART)}")
         others = ir.fresh("yield")
         ir.choose(ir.op(f"icmp eq i32 {waits}, 0"), falls, others, LIKELY)

@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterable
 
 from gpudbg.sm.engines.llvm import layout
-from gpudbg.sm.engines.llvm.ir.builder import Builder, signed
+from gpudbg.sm.engines.llvm.ir.builder import LIKELY, Builder, signed
 from gpudbg.sm.engines.llvm.ir.values import FULL
 from gpudbg.sm.engines.llvm.kernel.cursor import Cursor
 from gpudbg.sm.engines.llvm.kernel.exits import BUDGET, Exits
@@ -91,21 +91,58 @@ class _Passages:
         self.after: list[tuple[str, bool]] = []
 
     def ends(self) -> None:
-        """From a warp that has exited to one that has not begun."""
+        """From a warp that has exited to one that has not begun, of its block or of the next."""
         ir = self.ir
         ir.label("ends")
+        slot = ir.at(ir.get("ptr", "%env", layout.SLOT), 8)
+        sure = ir.op(f"icmp ult ptr {slot}, {ir.get('ptr', '%env', layout.SLOT_SURE)}")
+        near, tested = ir.fresh("near"), ir.fresh("tested")
+        ir.choose(sure, near, tested, LIKELY)
+        ir.label(near)
+        self._go_to_sure(slot)
+        ir.label(tested)
         done = self._left("done", str(int(Left.DONE)))
         cta = ir.get("ptr", "%rec", layout.CTA_POINTER)
         in_use = ir.get("i64", cta, arena.IN_USE)
         spent, room = self._turn_over(in_use, 0, done)
-        slot = ir.at(ir.get("ptr", "%env", layout.SLOT), 8)
         end = ir.get("ptr", "%env", layout.SLOT_END)
-        ir.provided(ir.op(f"icmp ult ptr {slot}, {end}"), done)
+        same, other = ir.fresh("same"), ir.fresh("other")
+        ir.choose(ir.op(f"icmp ult ptr {slot}, {end}"), same, other)
+        ir.label(same)
         record = ir.get("ptr", slot)
         fresh = ir.op(f"icmp eq i64 {ir.get('i64', record, _PC)}, {self.entry | FRESH}")
         self._has_all_lanes(record, fresh, done)
+        self._end_one(cta, spent)
+        self._go_to(record, slot, room, True)
+        ir.label(other)
+        ir.provided(ir.op(f"icmp ne ptr {end}, null"), done)
+        begin = ir.get("ptr", "%env", layout.SUCCEED)
+        first = ir.op(f"call ptr {begin}(ptr %env, ptr {cta}, ptr {end}, i64 {room})")
+        ir.provided(ir.op(f"icmp ne ptr {first}, null"), done)
+        self._go_to(ir.get("ptr", first), first, room, True)
+
+    def _end_one(self, cta: str, spent: str) -> None:
+        """Emit what counts instructions of the present warp, and that it has ended."""
+        ir = self.ir
         ir.put("i64", ir.op(f"sub i64 {ir.get('i64', cta, arena.LIVE)}, 1"), cta, arena.LIVE)
-        self._go_to(record, slot, spent, room, True)
+        executed = ir.op(f"add i64 {ir.get('i64', '%rec', _EXECUTED)}, {spent}")
+        ir.put("i64", executed, "%rec", _EXECUTED)
+
+    def _go_to_sure(self, slot: str) -> None:
+        """Emit the change of turns from a warp that has begun, and ended, in this turn to one that
+        is sure to begin."""
+        ir = self.ir
+        quantum = ir.get("i64", "%env", FIELD["quantum"])
+        spent = ir.op(f"sub i64 {quantum}, {ir.get('i64', '%rec', BUDGET)}")
+        cta = ir.get("ptr", "%rec", layout.CTA_POINTER)
+        ir.put("i64", ir.op(f"sub i64 {ir.get('i64', cta, arena.LIVE)}, 1"), cta, arena.LIVE)
+        ir.put("i64", spent, "%rec", _EXECUTED)
+        room = ir.op(f"sub i64 {ir.get('i64', '%env', layout.ROOM)}, {spent}")
+        ir.put("i64", room, "%env", layout.ROOM)
+        record = ir.get("ptr", slot)
+        ir.put("ptr", slot, "%env", layout.SLOT)
+        ir.put("i64", quantum, record, BUDGET)
+        self._enter(record, True)
 
     def waits(self, places: list[re.Match[str]]) -> None:
         """From a warp at a barrier to one that is ready; if it is the last to come, on with it."""
@@ -146,7 +183,9 @@ class _Passages:
         ir.put("i32", AT_BARRIER, "%rec", _STATUS)
         ir.put("i32", ir.op(f"trunc i64 {number} to i32"), "%rec", _BAR_WAIT)
         ir.line(f"store i64 {following}, ptr %pcs")
-        self._go_to(record, slot, spent, room, False)
+        executed = ir.op(f"add i64 {ir.get('i64', '%rec', _EXECUTED)}, {spent}")
+        ir.put("i64", executed, "%rec", _EXECUTED)
+        self._go_to(record, slot, room, False)
         ir.label(last)
         self._release(cta, words, number, leave)
         rest = ir.op(f"sub i64 {ir.get('i64', '%rec', BUDGET)}, 1")
@@ -232,21 +271,24 @@ class _Passages:
         whole = ir.op(f"icmp eq i32 {ir.get('i32', record, _ACTIVE)}, -1")
         ir.provided(ir.op(f"and i1 {good}, {whole}"), leave)
 
-    def _go_to(self, record: str, slot: str, spent: str, room: str, begins: bool) -> None:
+    def _go_to(self, record: str, slot: str, room: str, begins: bool) -> None:
         """Emit the change of turns to another warp."""
+        ir = self.ir
+        ir.put("i64", room, "%env", layout.ROOM)
+        ir.put("ptr", slot, "%env", layout.SLOT)
+        quantum = ir.get("i64", "%env", FIELD["quantum"])
+        ir.put("i64", quantum, "%env", FIELD["left"])
+        ir.put("i64", quantum, record, BUDGET)
+        self._enter(record, begins)
+
+    def _enter(self, record: str, begins: bool) -> None:
+        """Emit the way to the code of a warp."""
         ir = self.ir
         label = ir.fresh("next")
         ir.br(label)
         ir.label(label)
         self.after.append((label, begins))
         ir.line(f"%{label}.record = getelementptr i8, ptr {record}, i64 0")
-        executed = ir.op(f"add i64 {ir.get('i64', '%rec', _EXECUTED)}, {spent}")
-        ir.put("i64", executed, "%rec", _EXECUTED)
-        ir.put("i64", room, "%env", layout.ROOM)
-        ir.put("ptr", slot, "%env", layout.SLOT)
-        quantum = ir.get("i64", "%env", FIELD["quantum"])
-        ir.put("i64", quantum, "%env", FIELD["left"])
-        ir.put("i64", quantum, record, BUDGET)
         ir.br("warp")
 
 

@@ -9,7 +9,8 @@ fault, lie in several allocations, or write where nobody has written since the l
 
 from __future__ import annotations
 
-from gpudbg.sm.engines.llvm import layout
+import re
+
 from gpudbg.sm.engines.llvm.ir.builder import LIKELY, Builder, Pending
 from gpudbg.sm.engines.llvm.ir.values import FULL, Values
 from gpudbg.sm.engines.llvm.kernel.addresses import (
@@ -28,6 +29,11 @@ from gpudbg.sm.engines.llvm.layout import Left
 _FAR, _FAR_BEHIND_BRANCH = 1 << 16, 1 << 8
 """Distance in bytes from which accesses with the same words are tested separately: those of a block
 and those behind a branch, which warps at the end of an allocation may not execute."""
+
+
+_PLACE = re.compile(r"getelementptr i8, ptr %bank, i64 (\d+)$")
+_LOAD = re.compile(r"load i(\d+), ptr (%v\d+)")
+_NAME = re.compile(r"%v\d+")
 
 
 class SureRange(AddressShape):
@@ -81,6 +87,7 @@ class SureRanges:
     ) -> None:
         self.ir, self.values, self.cursor, self.exits = ir, values, cursor, exits
         self.runtime, self.sites, self.addresses = runtime, sites, addresses
+        self._entries: dict[tuple[int, bool], int] = {}
 
     def pass_branch(self) -> None:
         """Note that accesses from here on are not executed whenever those before are."""
@@ -102,14 +109,13 @@ class SureRanges:
         known = self.addresses.shapes.get(key)
         if isinstance(known, SureRange) and self._covers(known, where, size):
             if writes:
-                self.sites.writes.add(known.site)
-                self.sites.before_stores.add(known.pc)
+                self.sites.write(known.site)
             return known
         shape, more = self.addresses.lie(where, size)
         if shape.proven != "regular" or more or shape.fits is None:
             return None
         self._test_index(shape)
-        made = self._begin(where, base, shape, size, writes)
+        made = self._begin(where, shape, base, size, writes)
         self.addresses.shapes[key] = made
         return made
 
@@ -138,82 +144,117 @@ class SureRanges:
         tested = f"tested {shape.fits}", 0
         if tested not in self.addresses.shapes:
             for fits in shape.fits or ():
-                self.ir.provided(fits, self._elsewhere())
+                out = self.exits.exit_at(self.exits.point, Left.ELSEWHERE)
+                self.ir.provided(fits, out)
             self.addresses.shapes[tested] = shape
 
     def _begin(
-        self, where: AddressParts, base: str, shape: AddressShape, size: int, writes: bool
+        self, where: AddressParts, shape: AddressShape, base: str, size: int, writes: bool
     ) -> SureRange:
         """Emit the test of a range around this access."""
         ir, run = self.ir, self.addresses.run
-        site = self.sites.entry(writes)
-        made = SureRange(where.add, size * run, self.cursor.pc, self.sites.number())
+        number, shared = self._entry(base, writes)
+        site = self.sites.at(number, writes)
+        made = SureRange(where.add, size * run, self.cursor.pc, number)
         origin = ir.op(f"add i64 {base or 0}, {where.add}")
         firsts = [ir.op(f"add i64 {origin}, {first}") for first in shape.firsts]
-        near, ask, tested = (ir.fresh(hint) for hint in ("near", "ask", "tested"))
-        slot = self.sites.room()
+        near, ask = ir.fresh("near"), ir.fresh("ask")
+        slot = self.sites.room(number)
         room = ir.get("i64", site, slot) if slot else self._room(made, site, size)
-        self._go_on_inside(made, site, firsts, room, size, near, ask)
-        ir.label(near)
-        edges = [(self._places(site, firsts), ir.end_block(tested))]
+        start = ir.get("i64", site)
+        inside, offsets = self._inside(made, start, firsts, room, size)
+        ir.choose(inside, near, ask, LIKELY)
         ir.label(ask)
-        out = self._elsewhere()
+        self._ask(made, site, start if shared else "", slot, firsts, size)
+        ir.label(near)
+        host = ir.get("ptr", site, 16)
+        made.places = [ir.at(host, offset) for offset in offsets]
+        if run > HALF:
+            made.places.append(ir.at(made.places[0], HALF * size))
+        made.apart = self.addresses.marks.of_site(site)
+        return made
+
+    def _entry(self, base: str, writes: bool) -> tuple[int, bool]:
+        """Number of a cache entry, which the accesses share whose addresses begin with the same
+        pointer among the kernel's parameters: most kernels stay in what it points to; and whether
+        they do."""
+        number = self.sites.number()
+        pointer = self._pointer(base)
+        if pointer is None:
+            return number, False
+        return self._entries.setdefault((pointer, writes), number), True
+
+    def _pointer(self, base: str) -> int | None:
+        """Where in the constant bank the only pointer stands that a scalar is made from."""
+        found: set[int] = set()
+        work, seen = [base], {base}
+        while work:
+            text = self.ir.texts.get(work.pop(), "")
+            load = _LOAD.match(text)
+            place = load and _PLACE.match(self.ir.texts.get(load[2], ""))
+            if load and place:
+                found |= {int(place[1]) + n for n in range(0, int(load[1]) // 8, 4)}
+                continue
+            if " phi " in text or load:
+                return None
+            for name in _NAME.findall(text):
+                if name not in seen:
+                    seen.add(name)
+                    work.append(name)
+        pairs = [word for word in found if word + 4 in found and not word % 8]
+        return pairs[0] if len(pairs) == 1 else None
+
+    def _ask(
+        self,
+        made: SureRange,
+        site: str,
+        start: str,
+        slot: int,
+        firsts: list[str],
+        size: int,
+    ) -> None:
+        """Emit the way of accesses that are not in a site's window: ask for another one, and begin
+        the block again.
+
+        Args:
+            start: of the window, where others share it, else "": they must not take it from one
+                another again and again.
+        """
+        ir = self.ir
+        out = self.exits.exit_at(self.exits.point, Left.ELSEWHERE)
         resolve = self.runtime.function("resolve")
         found = ir.op(f"call i1 {resolve}(ptr %env, ptr {site}, i64 {firsts[0]})")
         ir.provided(found, out)
         room = self._room(made, site, size)
         if slot:
             ir.put("i64", room, site, slot)
-        again = ir.fresh("again")
-        self._go_on_inside(made, site, firsts, room, size, again, out)
-        ir.label(again)
-        edges.append((self._places(site, firsts), ir.end_block(tested)))
-        ir.label(tested)
-        for n in range(len(firsts)):
-            incoming = ", ".join(f"[ {places[n]}, %{end} ]" for places, end in edges)
-            made.places.append(ir.op(f"phi ptr {incoming}"))
-        if run > HALF:
-            made.places.append(ir.at(made.places[0], HALF * size))
-        made.apart = self.addresses.marks.of_site(site)
-        return made
-
-    def _elsewhere(self) -> str:
-        """The label of an exit to the code for any lanes, back to the last point."""
-        return self.exits.exit_at(self.exits.point, Left.ELSEWHERE)
+        now = ir.get("i64", site)
+        good, _ = self._inside(made, now, firsts, room, size)
+        if start:
+            none, same = (ir.op(f"icmp eq i64 {start}, {other}") for other in (0, now))
+            good = ir.op(f"and i1 {good}, {ir.op(f'or i1 {none}, {same}')}")
+        ir.choose(good, self.exits.again(), out)
 
     def _room(self, made: SureRange, site: str, size: int) -> str:
         """At how many places of a site's window the range may begin, a whole element apart."""
         ir = self.ir
         limit = ir.get("i64", site, 8)
         left, rest = ir.pending(f"call i64 @llvm.usub.sat.i64(i64 {limit}, i64 ", ")")
-        rest.settle(made.end - size)
+        rest.settle(made.end - made.begin - size)
         made.rests.append(rest)
         return ir.op(f"lshr i64 {left}, {size.bit_length() - 1}")
 
-    def _go_on_inside(
-        self,
-        made: SureRange,
-        site: str,
-        firsts: list[str],
-        room: str,
-        size: int,
-        near: str,
-        far: str,
-    ) -> None:
-        """Emit a jump to `near` if accesses lie in a site's window and are aligned, else `far`."""
+    def _inside(
+        self, made: SureRange, start: str, firsts: list[str], room: str, size: int
+    ) -> tuple[str, list[str]]:
+        """(i1: accesses lie in a window and are aligned, their offsets there)."""
         ir, turn = self.ir, size.bit_length() - 1
-        inside = ""
-        start = ir.get("i64", site)
+        inside, offsets = "", []
         for first in firsts:
-            offset, begin = ir.pending(f"add i64 {ir.op(f'sub i64 {first}, {start}')}, ")
+            offsets.append(ir.op(f"sub i64 {first}, {start}"))
+            offset, begin = ir.pending(f"add i64 {offsets[-1]}, ")
+            begin.settle(made.begin)
             made.begins.append(begin)
             good = ir.op(f"icmp ult i64 {self.addresses.turned(offset, turn)}, {room}")
             inside = ir.op(f"and i1 {inside}, {good}") if inside else good
-        ir.choose(inside, near, far, LIKELY)
-
-    def _places(self, site: str, firsts: list[str]) -> list[str]:
-        """Host pointers of addresses in a site's window."""
-        ir = self.ir
-        apart = ir.get("i64", site, layout.SITE_APART)
-        places = [ir.op(f"add i64 {first}, {apart}") for first in firsts]
-        return [ir.op(f"inttoptr i64 {place} to ptr") for place in places]
+        return inside, offsets

@@ -447,6 +447,12 @@ def _resolve() -> str:
     end = b.ir.op(f"call i64 @llvm.umin.i64(i64 {last}, i64 {end})")
     room = b.ir.op(f"add i64 {b.ir.op(f'sub i64 {end}, {start}')}, 1")
     place = b.ir.op(f"add i64 {host}, {b.ir.op(f'sub i64 {start}, {base}')}")
+    known = "true"
+    for n, value in enumerate((start, room, place)):
+        same = b.ir.op(f"icmp eq i64 {value}, {b.ir.get('i64', '%site', 8 * n)}")
+        known = b.ir.op(f"and i1 {known}, {same}")
+    with b.ir.returning(known):
+        b.ir.line("ret i1 true")
     for n, value in enumerate((start, room, place)):
         b.ir.put("i64", value, "%site", 8 * n)
     b.ir.put("i64", b.ir.op(f"sub i64 {place}, {start}"), "%site", layout.SITE_APART)
