@@ -138,11 +138,13 @@ def _headers(f: ControlFunction, place: Iterable[Int]) -> tuple[str, str]:
 def _begin_header(f: ControlFunction, warp: Warp, begin: str, counts: str) -> None:
     """Begin a warp: in three stores, of which a host carries out one or two in a cycle."""
     first, second, zero = (FIELDS[names[0]].offset for names in (_FIRST, _SECOND, _ZERO))
-    before = f.ir.get(_WORDS, warp.ref, first, 4)
-    # The active lanes are the valid ones.
-    picks = ", ".join(f"i32 {n}" for n in (8, 9, 4, 10, 4, 10, 10, 10))
-    words = f"shufflevector {_WORDS} {before}, {_WORDS} {begin}, <8 x i32> <{picks}>"
-    f.ir.put(_WORDS, f.ir.op(words), warp.ref, first, 4)
+    # The active lanes are the valid ones: one word, for what was written last beside it may not
+    # have reached the cache.
+    words, valid = begin, warp["valid"].ref
+    for name in ("active", "valid"):
+        at = (FIELDS[name].offset - first) // 4
+        words = f.ir.op(f"insertelement {_WORDS} {words}, i32 {valid}, i64 {at}")
+    f.ir.put(_WORDS, words, warp.ref, first, 4)
     f.ir.put(_WORDS, counts, warp.ref, second, 4)
     f.ir.put("<4 x i32>", "zeroinitializer", warp.ref, zero - 4, 4)
 

@@ -5,7 +5,7 @@ Operations on constants are folded; operations on uniform values are scalar.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from gpudbg.sm.engines.llvm.ir.builder import LANES, Builder, signed, splat, vector
@@ -21,6 +21,7 @@ from gpudbg.sm.engines.llvm.ir.values import (
     Num,
     Val,
     Values,
+    copy_of,
 )
 
 _MOST_SCALE = 1 << 16
@@ -55,6 +56,15 @@ class _LowSum(NamedTuple):
 
     word: str
     added: Num
+
+
+_MIRRORED = {
+    "eq": "eq", "ne": "ne", "slt": "sgt", "sgt": "slt", "ult": "ugt", "ugt": "ult",
+}  # fmt: skip
+"""Comparison -> the same of the operands in the other order."""
+_MOST_ROWS = 4
+"""Most rows of lanes that a comparison is tested for one by one."""
+_LARGEST_OFFSET = 1 << 20
 
 
 class _HighSum(NamedTuple):
@@ -227,10 +237,78 @@ class Integers:
             return None
         lanes = FULL >> LANES - LANES // len(rows)
         found: Mask = 0
-        for n, row in enumerate(rows):
+        each = [what(*row) for row in rows]
+        for n, mask in enumerate(each):
             here = lanes << n * LANES // len(rows)
-            found = self.mor(found, self.mand(what(*row), here))
+            found = self.mor(found, self.mand(mask, here))
+        if isinstance(found, Msk):
+            found = copy_of(found)
+            assert isinstance(found, Msk)
+            found.none, found.every = (
+                self._all_of(ends) for ends in zip(*map(self._ends, each), strict=True)
+            )
         return found
+
+    def _ends(self, a: Mask) -> tuple[str, str]:
+        """(i1: if it is true no lane of a mask is set, likewise every one); "": unknown."""
+        if isinstance(a, int):
+            return str(a & FULL == 0).lower(), str(a & FULL == FULL).lower()
+        if a.truth:
+            return self._opposite(a.truth, "i1", "true"), a.truth
+        return a.none, a.every
+
+    def _all_of(self, each: Iterable[str]) -> str:
+        """Whether all of some i1 are true; "": one is unknown."""
+        found = ""
+        for one in each:
+            if one in ("", "false"):
+                return ""
+            if one != "true":
+                found = self.ir.op(f"and i1 {found}, {one}") if found else one
+        return found
+
+    def _any_of(self, one: str, two: str) -> str:
+        """Whether either i1 is true, where that is known; "": both are unknown."""
+        if one in ("", "false") or two in ("", "false"):
+            return next((known for known in (one, two) if known != "false"), "")
+        return self.ir.op(f"or i1 {one}, {two}")
+
+    def _ends_of(self, what: str, a: Num, b: Num) -> tuple[str, str]:
+        """`_ends` of a comparison of an affine value, whose lanes lie between two of them, with a
+        uniform one."""
+        if not isinstance(a, Val) or a.shape is not AFFINE:
+            a, b, what = b, a, _MIRRORED[what]
+        form = a.line if isinstance(a, Val) and a.shape is AFFINE else None
+        if form is None or not self.values.uniform(b) or len(form.bases) > _MOST_ROWS:
+            return "", ""
+        length = LANES // len(form.bases)
+        none, every = [], []
+        for n, base in enumerate(form.bases):
+            offsets = form.offsets[n * length : (n + 1) * length]
+            if max(offsets) > _LARGEST_OFFSET:
+                return "", ""
+            ends = self._ends_of_row(what, base, min(offsets), max(offsets), b)
+            none.append(ends[0])
+            every.append(ends[1])
+        return self._all_of(none), self._all_of(every)
+
+    def _ends_of_row(self, what: str, base: Num, low: int, high: int, b: Num) -> tuple[str, str]:
+        """`_ends_of` numbers from `base + low` to `base + high`, which may wrap around."""
+        op, values = self.ir.op, self.values
+        one, other = values.scalar(base, 32), values.scalar(b, 32)
+        if what in ("eq", "ne"):
+            apart = op(f"sub i32 {op(f'sub i32 {other}, {one}')}, {low}")
+            beside = op(f"icmp ugt i32 {apart}, {high - low}")
+            return (beside, "") if what == "eq" else ("", beside)
+        sign, most = ("s", FULL >> 1) if what[0] == "s" else ("z", FULL)
+        one, other = (op(f"{sign}ext i32 {word} to i64") for word in (one, other))
+        first, last = (op(f"add i64 {one}, {end}") if end else one for end in (low, high))
+        fits = op(f"icmp sle i64 {last}, {most}")
+        if what[1:] == "lt":
+            over = op(f"icmp sge i64 {first}, {other}")
+            return op(f"and i1 {over}, {fits}"), op(f"icmp slt i64 {last}, {other}")
+        over = op(f"icmp sgt i64 {first}, {other}")
+        return op(f"icmp sle i64 {last}, {other}"), op(f"and i1 {over}, {fits}")
 
     def _compare(self, what: str, a: Num, b: Num, bits: int) -> Mask:
         values = self.values
@@ -239,9 +317,22 @@ class Integers:
             truth = self.ir.op(f"icmp {what} i{bits} {left}, {right}")
             return Msk(bits=self.ir.op(f"sext i1 {truth} to i32"), truth=truth)
         right = values.bare(b, bits)
-        return Msk(self.ir.op(f"icmp {what} {values.whole(a, bits)}, {right}"))
+        made = Msk(self.ir.op(f"icmp {what} {values.whole(a, bits)}, {right}"))
+        if bits == 32 and what in _MIRRORED:
+            made.none, made.every = self._ends_of(what, a, b)
+        return made
 
     def _masks(self, what: str, a: Mask, b: Mask) -> Mask:
+        made = self._combined(what, a, b)
+        if any(isinstance(mask, Msk) and (mask.none or mask.every) for mask in (a, b)):
+            (no_a, all_a), (no_b, all_b) = self._ends(a), self._ends(b)
+            if what == "and":
+                made.none, made.every = self._any_of(no_a, no_b), self._all_of((all_a, all_b))
+            elif what == "or":
+                made.none, made.every = self._all_of((no_a, no_b)), self._any_of(all_a, all_b)
+        return made
+
+    def _combined(self, what: str, a: Mask, b: Mask) -> Msk:
         values = self.values
         if (isinstance(a, int) or a.bits) and (isinstance(b, int) or b.bits):
             truth = ""
@@ -290,8 +381,11 @@ class Integers:
             return a ^ FULL
         if a.bits:
             truth = self._opposite(a.truth, "i1", "true") if a.truth else ""
-            return Msk(bits=self._opposite(a.bits, "i32", "-1"), truth=truth)
-        return Msk(self._opposite(a.lanes, "<32 x i1>", "splat (i1 true)"))
+            made = Msk(bits=self._opposite(a.bits, "i32", "-1"), truth=truth)
+        else:
+            made = Msk(self._opposite(a.lanes, "<32 x i1>", "splat (i1 true)"))
+        made.none, made.every = a.every, a.none
+        return made
 
     def _opposite(self, ref: str, kind: str, ones: str) -> str:
         """Emit the complement, once for each operand."""

@@ -115,15 +115,17 @@ class Val:
 class Msk:
     """32 lanes of bool; `lanes` is a `<32 x i1>`, `bits` an i32; one of them is there.
 
-    `truth`: where all lanes are known to be the same, an i1.
+    `truth`: where all lanes are known to be the same, an i1.  `none`, `every`: i1: if it is true no
+    lane is set, or every one is; "" where no scalars tell that.
     """
 
-    __slots__ = ("bits", "lanes", "truth")
+    __slots__ = ("bits", "every", "lanes", "none", "truth")
 
     def __init__(self, lanes: str = "", bits: str = "", truth: str = "") -> None:
         self.lanes = lanes
         self.bits = bits
         self.truth = truth
+        self.none = self.every = ""
 
 
 Num = Val | int
@@ -137,7 +139,11 @@ def varying(a: Num) -> TypeGuard[Val]:
 
 def copy_of(mask: Mask) -> Mask:
     """The mask in its present forms: forms computed later may not be available on this path."""
-    return mask if isinstance(mask, int) else Msk(mask.lanes, mask.bits, mask.truth)
+    if isinstance(mask, int):
+        return mask
+    made = Msk(mask.lanes, mask.bits, mask.truth)
+    made.none, made.every = mask.none, mask.every
+    return made
 
 
 def alike(a: Mask, b: Mask) -> bool:

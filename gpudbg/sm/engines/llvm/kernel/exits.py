@@ -21,8 +21,6 @@ from gpudbg.sm.record import FIELDS
 
 BUDGET = FIELDS["budget"].offset
 MOST_BEHIND = 0xFFFF
-AGAIN = -1
-"""In place of what a function returns: it goes to where the record says."""
 
 TraceRows = tuple[tuple[str, str, int], ...]
 """For each trace: pointer to its number of rows, that number at the block's head, and how many more
@@ -112,17 +110,11 @@ class Exits:
 
     def exit_at(self, point: DeoptPoint, why: Left, extra: int = 0) -> str:
         """A label that leaves the function, with the state as it was at a point."""
-        return self._label(point, int(why) | extra << 8)
-
-    def _label(self, point: DeoptPoint, code: int) -> str:
+        code = int(why) | extra << 8
         label = point.labels.get(code)
         if label is None:
             label = point.labels[code] = self.ir.fresh("x")
         return label
-
-    def again(self) -> str:
-        """A label that begins again at the last point, with what a cache now holds."""
-        return self._label(self.point, AGAIN)
 
     def leave_at_barrier(self, code: str) -> None:
         """Leave here for a BAR whose code (an i32) is computed; the block ends."""
@@ -148,7 +140,7 @@ class Exits:
             code, label = next(iter(point.labels.items()))
             ir.label(label)
             self._store(point)
-            ir.line(f"ret i32 {code}" if code != AGAIN else "br label %go")
+            ir.line(f"ret i32 {code}")
             return
         out = ir.fresh("s")
         for code, label in point.labels.items():
@@ -159,8 +151,6 @@ class Exits:
         ir.label(out)
         self._store(point)
         why = ir.op("load i32, ptr %why")
-        if AGAIN in point.labels:
-            ir.unless(ir.op(f"icmp eq i32 {why}, {AGAIN}"), "go")
         ir.line(f"ret i32 {why}")
 
     def _store(self, point: DeoptPoint) -> None:

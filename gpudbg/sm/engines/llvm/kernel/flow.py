@@ -77,15 +77,19 @@ class KernelFlow(FlowParts):
             cursor.terminated = True
             return
         lanes, active = self.values.mask_bits(mask), self._active_bits()
-        falls, taken = self.edges.falls(), self._flow(target)
-        ir.unless(ir.op(f"icmp eq i32 {lanes}, 0"), falls)
-        ir.unless(ir.op(f"icmp eq i32 {lanes}, {active}"), taken)
-        self._push(self._room(), "DIV", lanes, target)
-        stay = ir.op(f"xor i32 {active}, {lanes}")
-        ir.put("i32", stay, "%rec", ACTIVE)
-        ir.br(
-            self.exits.side_exit(Left.SWITCH, cursor.next_pc, undone=False) if self.full else falls
-        )
+        falls = self._falls(mask)
+        with self._every(mask):
+            taken = self._flow(target)
+        goals = [(False, falls), (True, taken)]
+        with self._unless_sure(mask, *(goals[::-1] if target <= cursor.pc else goals)):
+            ir.unless(ir.op(f"icmp eq i32 {lanes}, 0"), falls)
+            ir.unless(ir.op(f"icmp eq i32 {lanes}, {active}"), taken)
+            self._push(self._room(), "DIV", lanes, target)
+            stay = ir.op(f"xor i32 {active}, {lanes}")
+            ir.put("i32", stay, "%rec", ACTIVE)
+            if self.full:
+                falls = self.exits.side_exit(Left.SWITCH, cursor.next_pc, undone=False)
+            ir.br(falls)
         cursor.terminated = True
 
     def _jump(self, mask: Mask, target: Num) -> None:
@@ -140,11 +144,15 @@ class KernelFlow(FlowParts):
             cursor.terminated = True
             return
         lanes = self.values.mask_bits(mask)
-        if not isinstance(mask, int):
-            ir.unless(ir.op(f"icmp eq i32 {lanes}, 0"), edges.falls(True))
-        # Of whole warps with a guarded exit most go on.
-        with ir.group_aside() if self.full and cursor.guarded else nullcontext():
+        if isinstance(mask, int):
             self._let_go(function, first, mask, lanes)
+            return
+        falls = self._falls(mask, True)
+        with self._unless_sure(mask, (False, falls)):
+            ir.unless(ir.op(f"icmp eq i32 {lanes}, 0"), falls)
+            # Of whole warps with a guarded exit most go on.
+            with ir.group_aside() if self.full and cursor.guarded else nullcontext():
+                self._let_go(function, first, mask, lanes)
 
     def _let_go(self, function: str, first: str, mask: Mask, lanes: str) -> None:
         """Emit what some lanes, or all, do that are removed."""

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from gpudbg.sm.engines.llvm.ir.builder import Builder
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+
+from gpudbg.sm.engines.llvm.ir.builder import LIKELY, Builder
 from gpudbg.sm.engines.llvm.ir.integers import Integers
-from gpudbg.sm.engines.llvm.ir.values import FULL, Mask, Values
+from gpudbg.sm.engines.llvm.ir.values import FULL, Mask, Msk, Values
 from gpudbg.sm.engines.llvm.kernel.cursor import Cursor
 from gpudbg.sm.engines.llvm.kernel.edges import Edges
 from gpudbg.sm.engines.llvm.kernel.exits import Exits
@@ -41,6 +44,53 @@ class FlowParts:
         self.ir, self.values, self.ints, self.cursor = ir, values, ints, cursor
         self.exits, self.edges, self.runtime = exits, edges, runtime
         self.full = full
+
+    @contextmanager
+    def _unless_sure(self, mask: Mask, *goals: tuple[bool, str]) -> Iterator[None]:
+        """Emit jumps where scalars tell that no lane of a mask is set, or every one is; then what
+        this is a context of, out of the way where there are any.
+
+        Args:
+            goals: whether every lane is set, and where to go then.
+        """
+        sure: list[tuple[str, str]] = []
+        if self.full and isinstance(mask, Msk) and not mask.truth:
+            sure = [(mask.every if every else mask.none, goal) for every, goal in goals]
+            sure = [(test, goal) for test, goal in sure if test]
+        for test, goal in sure:
+            self.ir.unless(test, goal, LIKELY)
+        with self.ir.group_aside() if sure else nullcontext():
+            yield
+
+    def _falls(self, mask: Mask, same: bool = False) -> str:
+        """The label of what comes next where no lane of a mask is set."""
+        label, ahead, guard = self.edges.falls(same), self.edges.ahead, self._guard_of(mask)
+        if guard is not None and ahead is not None and label == ahead.label:
+            index, negated = guard
+            ahead.names.preds[index] = FULL if negated else 0
+        return label
+
+    @contextmanager
+    def _every(self, mask: Mask) -> Iterator[None]:
+        """What is emitted here is gone to where every lane of a mask is set."""
+        preds, guard = self.exits.registers.now.preds, self._guard_of(mask)
+        if guard is None:
+            yield
+            return
+        index, negated = guard
+        kept, preds[index] = preds[index], 0 if negated else FULL
+        try:
+            yield
+        finally:
+            preds[index] = kept
+
+    def _guard_of(self, mask: Mask) -> tuple[int, bool] | None:
+        """(Number, whether negated) of the predicate that a mask of a whole warp's lanes is."""
+        guard = self.cursor.executing.guard
+        if not self.full or guard is None or mask is not self.cursor.exec:
+            return None
+        index, negated, _ = guard
+        return (index, negated) if index in self.exits.registers.now.preds else None
 
     def _settle_at_end(self, mask: Mask) -> None:
         """Bring the record up to date before an EXIT of these lanes."""

@@ -142,13 +142,17 @@ class GroupFlow(FlowParts):
             self._end(self._flow(target))
             return
         lanes, active = self.values.mask_bits(mask), self._active_bits()
-        falls, taken = self.edges.falls(True), self._flow(target)
+        falls = self._falls(mask, True)
+        with self._every(mask):
+            taken = self._flow(target)
         if target == self._next:
             self._end(falls)
             return
-        ir.unless(ir.op(f"icmp eq i32 {lanes}, 0"), falls)
-        apart = ir.fresh("split")
-        ir.choose(ir.op(f"icmp eq i32 {lanes}, {active}"), taken, apart)
+        goals = [(False, falls), (True, taken)]
+        with self._unless_sure(mask, *(goals[::-1] if target <= self.cursor.pc else goals)):
+            ir.unless(ir.op(f"icmp eq i32 {lanes}, 0"), falls)
+            apart = ir.fresh("split")
+            ir.choose(ir.op(f"icmp eq i32 {lanes}, {active}"), taken, apart)
         with ir.aside():
             ir.label(apart)
             self._moved("groups.split", f"i32 {lanes}, i64 {target}")
@@ -200,12 +204,16 @@ class GroupFlow(FlowParts):
             self._end(edges.edge(self._next))
             return
         lanes = self.values.mask_bits(mask)
-        if not isinstance(mask, int):
-            ir.unless(ir.op(f"icmp eq i32 {lanes}, 0"), edges.falls(True))
-        # As in `KernelFlow._release`.
-        with ir.group_aside() if self.full and self.cursor.guarded else nullcontext():
-            self._leave(mask, lanes)
         self.cursor.terminated = True
+        if isinstance(mask, int):
+            self._leave(mask, lanes)
+            return
+        falls = self._falls(mask, True)
+        with self._unless_sure(mask, (False, falls)):
+            ir.unless(ir.op(f"icmp eq i32 {lanes}, 0"), falls)
+            # As in `KernelFlow._release`.
+            with ir.group_aside() if self.full and self.cursor.guarded else nullcontext():
+                self._leave(mask, lanes)
 
     def _leave(self, mask: Mask, lanes: str) -> None:
         """Emit what some lanes, or all, do that exit."""

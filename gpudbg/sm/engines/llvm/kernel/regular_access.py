@@ -12,14 +12,14 @@ from collections.abc import Callable, Sequence
 from gpudbg.sm.engines.llvm import layout
 from gpudbg.sm.engines.llvm.ir.builder import LIKELY, UNLIKELY, Builder
 from gpudbg.sm.engines.llvm.ir.values import FULL, UNIFORM, Num, Val, Values
-from gpudbg.sm.engines.llvm.kernel.addresses import LANES32, Addresses, AddressParts
+from gpudbg.sm.engines.llvm.kernel.addresses import HALF, LANES32, Addresses, AddressParts
 from gpudbg.sm.engines.llvm.kernel.cursor import Cursor
 from gpudbg.sm.engines.llvm.kernel.exits import Exits
 from gpudbg.sm.engines.llvm.kernel.library_access import LibraryAccess
 from gpudbg.sm.engines.llvm.kernel.moves import Moves
 from gpudbg.sm.engines.llvm.kernel.runtime_calls import RuntimeCalls
 from gpudbg.sm.engines.llvm.kernel.sites import Sites
-from gpudbg.sm.engines.llvm.kernel.sure_ranges import SureRanges
+from gpudbg.sm.engines.llvm.kernel.sure_ranges import SureRange, SureRanges
 
 _STEPS_AHEAD = 3
 """Steps ahead at which memory is prefetched, as a power of two."""
@@ -179,9 +179,23 @@ class RegularAccess:
         places = self.ranges.places(known, where)
         if writes:
             self.moves.marks.lie(known.apart)
-        elif known.pc == self.cursor.pc:
-            self._fetch_ahead(self.sites.entry(), places, size)
+        if known.pc == self.cursor.pc:
+            if not self._repeats(self.cursor.pc):
+                self._fetch_beside(known, places, size, writes)
+            elif not writes:
+                self._fetch_ahead(self.sites.entry(), places, size)
         return places
+
+    def _fetch_beside(self, known: SureRange, places: list[str], size: int, writes: bool) -> None:
+        """Ask the host for what this access will want in the block beside this one, where rows of
+        threads lie apart in memory: the host does not see a pattern in short rows."""
+        if self.addresses.run > HALF or not known.first:
+            return
+        for place in places:
+            goal = self.ir.at(place, HALF * size)
+            self.ir.line(
+                f"call void @llvm.prefetch.p0(ptr {goal}, i32 {int(writes)}, i32 3, i32 1)"
+            )
 
     def to_store(
         self, space: str, address: Val, values: Sequence[Num]

@@ -46,6 +46,7 @@ class SureRange(AddressShape):
         begin, end: bytes from there that this access and those after it touch.
         begins, rests: where these numbers are written.
         apart: i64: bytes from the allocation to its marks; "" where none are wanted.
+        first: it is the first that uses its cache entry.
         farthest: distance to which later accesses widen it.
     """
 
@@ -56,6 +57,7 @@ class SureRange(AddressShape):
         "begins",
         "end",
         "farthest",
+        "first",
         "pc",
         "places",
         "rests",
@@ -70,6 +72,7 @@ class SureRange(AddressShape):
         self.rests: list[Pending] = []
         self.places: list[str] = []
         self.apart, self.farthest = "", _FAR
+        self.first = True
 
 
 class SureRanges:
@@ -153,19 +156,28 @@ class SureRanges:
     ) -> SureRange:
         """Emit the test of a range around this access."""
         ir, run = self.ir, self.addresses.run
-        number, shared = self._entry(base, writes)
+        number = self._entry(base, writes)
         site = self.sites.at(number, writes)
         made = SureRange(where.add, size * run, self.cursor.pc, number)
+        made.first = number == self.sites.number()
         origin = ir.op(f"add i64 {base or 0}, {where.add}")
         firsts = [ir.op(f"add i64 {origin}, {first}") for first in shape.firsts]
-        near, ask = ir.fresh("near"), ir.fresh("ask")
+        again, near, ask = (ir.fresh(hint) for hint in ("again", "near", "ask"))
         slot = self.sites.room(number)
+        ir.br(again)
+        ir.label(again)
         room = ir.get("i64", site, slot) if slot else self._room(made, site, size)
-        start = ir.get("i64", site)
-        inside, offsets = self._inside(made, start, firsts, room, size)
+        inside, offsets = self._inside(made, site, firsts, room, size)
         ir.choose(inside, near, ask, LIKELY)
         ir.label(ask)
-        self._ask(made, site, start if shared else "", slot, firsts, size)
+        out = self.exits.exit_at(self.exits.point, Left.ELSEWHERE)
+        resolve = self.runtime.function("resolve")
+        found = ir.op(f"call i1 {resolve}(ptr %env, ptr {site}, i64 {firsts[0]})")
+        ir.provided(found, out)
+        room = self._room(made, site, size)
+        if slot:
+            ir.put("i64", room, site, slot)
+        ir.choose(self._inside(made, site, firsts, room, size)[0], again, out)
         ir.label(near)
         host = ir.get("ptr", site, 16)
         made.places = [ir.at(host, offset) for offset in offsets]
@@ -174,15 +186,11 @@ class SureRanges:
         made.apart = self.addresses.marks.of_site(site)
         return made
 
-    def _entry(self, base: str, writes: bool) -> tuple[int, bool]:
+    def _entry(self, base: str, writes: bool) -> int:
         """Number of a cache entry, which the accesses share whose addresses begin with the same
-        pointer among the kernel's parameters: most kernels stay in what it points to; and whether
-        they do."""
-        number = self.sites.number()
-        pointer = self._pointer(base)
-        if pointer is None:
-            return number, False
-        return self._entries.setdefault((pointer, writes), number), True
+        pointer among the kernel's parameters: most kernels stay in what it points to."""
+        number, pointer = self.sites.number(), self._pointer(base)
+        return number if pointer is None else self._entries.setdefault((pointer, writes), number)
 
     def _pointer(self, base: str) -> int | None:
         """Where in the constant bank the only pointer stands that a scalar is made from."""
@@ -204,37 +212,6 @@ class SureRanges:
         pairs = [word for word in found if word + 4 in found and not word % 8]
         return pairs[0] if len(pairs) == 1 else None
 
-    def _ask(
-        self,
-        made: SureRange,
-        site: str,
-        start: str,
-        slot: int,
-        firsts: list[str],
-        size: int,
-    ) -> None:
-        """Emit the way of accesses that are not in a site's window: ask for another one, and begin
-        the block again.
-
-        Args:
-            start: of the window, where others share it, else "": they must not take it from one
-                another again and again.
-        """
-        ir = self.ir
-        out = self.exits.exit_at(self.exits.point, Left.ELSEWHERE)
-        resolve = self.runtime.function("resolve")
-        found = ir.op(f"call i1 {resolve}(ptr %env, ptr {site}, i64 {firsts[0]})")
-        ir.provided(found, out)
-        room = self._room(made, site, size)
-        if slot:
-            ir.put("i64", room, site, slot)
-        now = ir.get("i64", site)
-        good, _ = self._inside(made, now, firsts, room, size)
-        if start:
-            none, same = (ir.op(f"icmp eq i64 {start}, {other}") for other in (0, now))
-            good = ir.op(f"and i1 {good}, {ir.op(f'or i1 {none}, {same}')}")
-        ir.choose(good, self.exits.again(), out)
-
     def _room(self, made: SureRange, site: str, size: int) -> str:
         """At how many places of a site's window the range may begin, a whole element apart."""
         ir = self.ir
@@ -245,10 +222,11 @@ class SureRanges:
         return ir.op(f"lshr i64 {left}, {size.bit_length() - 1}")
 
     def _inside(
-        self, made: SureRange, start: str, firsts: list[str], room: str, size: int
+        self, made: SureRange, site: str, firsts: list[str], room: str, size: int
     ) -> tuple[str, list[str]]:
-        """(i1: accesses lie in a window and are aligned, their offsets there)."""
+        """(i1: accesses lie in a site's window and are aligned, their offsets there)."""
         ir, turn = self.ir, size.bit_length() - 1
+        start = ir.get("i64", site)
         inside, offsets = "", []
         for first in firsts:
             offsets.append(ir.op(f"sub i64 {first}, {start}"))
