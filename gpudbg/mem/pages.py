@@ -25,8 +25,9 @@ from gpudbg.mem.blocks import BLOCK, SharedBlocks
 if TYPE_CHECKING:
     from gpudbg.mem.store import ByteStore
 
-LARGE: Final = 32 << 20
-"""Bytes from which storage is a file in memory."""
+LARGE: Final = 256 << 20
+"""Bytes from which storage is a file in memory: of fewer a copy takes less time than the faults of
+pages that the host copies one by one, for which several threads wait for one another."""
 PIECE: Final = 1 << 20
 """Bytes that are compared at a time."""
 _LINE: Final = 64
@@ -97,7 +98,10 @@ class Pages:
             for start, stop in self._changed():
                 for at in range(start - start % BLOCK, stop, BLOCK):
                     low = max(at, start)
-                    content = self.bytes[low : min(at + BLOCK, stop)].tobytes()
+                    high = min(at + BLOCK, stop)
+                    if self._same(low, high):
+                        continue
+                    content = self.bytes[low:high].tobytes()
                     old = known.get(low)
                     made.pieces[low] = old if old == content else content
         else:
@@ -106,14 +110,21 @@ class Pages:
         return made
 
     def _commit(self) -> None:
-        """Nobody needs the file as it is: have it be what is here."""
+        """Nobody needs the file as it is: have it be what is here.
+
+        Copied pages stay: as a rule they are written again, and each would cost another fault.
+        """
         for start, stop in self._changed():
             view, at = self.bytes[start:stop].data, start
             while view:
                 written = os.pwrite(self._fd, view, at)
                 view, at = view[written:], at + written
             del view
-            self._map.madvise(mmap.MADV_DONTNEED, start, _whole_pages(stop - start))
+
+    def _same(self, start: int, stop: int) -> bool:
+        """Whether the file has what is here, in a page that the host has copied."""
+        there = np.frombuffer(os.pread(self._fd, stop - start, start), np.uint8)
+        return np.array_equal(there, self.bytes[start:stop])
 
     def _changed(self) -> list[tuple[int, int]]:
         """Where the contents are not the file's: the pages the host has copied."""

@@ -302,7 +302,7 @@ def details(results: Results, kernels: list[str], peers: list[str]) -> str:
         row = [kernel]
         for peer in ("run", *peers):
             found = results.get((kernel, peer), {})
-            if "median_s" not in found:
+            if "thread_instructions_per_s" not in found:
                 row.append("-")
                 continue
             compiled = f"{found['compile_s'] * 1e3:.0f}" if found.get("compile_s") else "-"

@@ -1,7 +1,8 @@
 """Benchmark suite: what each kernel takes, its sizes, and how its output is checked.
 
 `problem(name, size)` gives a Problem; every run works on fresh copies of its buffers.
-Sizes: "full" (a fast peer, oclgrind about 1-20 s), "small" (slow peers), "tiny" (very slow ones).
+Sizes: "full" (a fast peer, oclgrind about 1-20 s), "small" (slow peers), "tiny" (very slow ones);
+"large" for many threads of ours: 4,096 blocks or more, 5 ms or more on one thread.
 Argument order of every GPU kernel: buffers first, then scalars, as listed here.
 """
 
@@ -108,11 +109,11 @@ def equal(ref: Array) -> Check:
     return lambda outs: np.array_equal(outs[0], ref)
 
 
-# ---- kernels: a function of (full, small, tiny) index each -----------------------------------
+# ---- kernels: a function of (full, small, tiny, large) index each ------------------------------
 
 
 def _saxpy(size: int) -> Problem:
-    n = (1 << 21, 1 << 14, 1 << 10)[size]
+    n = (1 << 21, 1 << 14, 1 << 10, 1 << 23)[size]
     x, y = f32(n, 1), f32(n, 2)
     return Problem(
         (n // 256,), (256,), [x, y], [1], [np.int32(n), np.float32(1.5)],
@@ -121,7 +122,7 @@ def _saxpy(size: int) -> Problem:
 
 
 def _sgemm(size: int) -> Problem:
-    n = (256, 64, 16)[size]
+    n = (256, 64, 16, 1024)[size]
     a, b = f32(n * n, 3), f32(n * n, 4)
     ref = (a.reshape(n, n).astype(np.float64) @ b.reshape(n, n)).ravel()
     return Problem(
@@ -131,16 +132,16 @@ def _sgemm(size: int) -> Problem:
 
 
 def _reduce(size: int) -> Problem:
-    n, blocks = ((1 << 22, 256), (1 << 15, 8), (1 << 10, 2))[size]
+    n, blocks = ((1 << 22, 256), (1 << 15, 8), (1 << 10, 2), (1 << 24, 4096))[size]
     x = (u32(n, 5) & np.uint32(1023)).astype(np.int32)
     return Problem(
         (blocks,), (256,), [x, np.zeros(1, np.int32)], [1], [np.int32(n)],
-        equal(np.array([int(x.sum())], np.int32)),
+        equal(x.sum(dtype=np.int32, keepdims=True)),
     )  # fmt: skip
 
 
 def _mandelbrot(size: int) -> Problem:
-    w, it = ((256, 256), (64, 64), (16, 32))[size]
+    w, it = ((256, 256), (64, 64), (16, 32), (1024, 64))[size]
     ref = _mandelbrot_picture(w, w, it)
     return Problem(
         (w // 16, w // 16), (16, 16), [np.zeros(w * w, np.int32)], [0],
@@ -173,27 +174,28 @@ def _mandelbrot_picture(w: int, h: int, maxit: int) -> npt.NDArray[np.int32]:
 
 
 def _nbody(size: int) -> Problem:
-    n = (2048, 256, 64)[size]
-    p = f32(n * 4, 6)
+    # At the large size the first bodies alone attract.
+    bodies, n = ((2048, 2048), (256, 256), (64, 64), (1 << 18, 512))[size]
+    p = f32(bodies * 4, 6)
     p[3::4] = np.abs(p[3::4])
     return Problem(
-        (n // 64,), (64,), [p, np.zeros(n * 4, np.float32)], [1], [np.int32(n)],
+        (bodies // 64,), (64,), [p, np.zeros(bodies * 4, np.float32)], [1], [np.int32(n)],
         close(_nbody_forces(p, n), 5e-3),
     )  # fmt: skip
 
 
 def _nbody_forces(p: Floats, n: int) -> npt.NDArray[np.float64]:
-    q = p.reshape(n, 4).astype(np.float64)
-    out = np.zeros((n, 4))
-    for i in range(n):
-        d = q[:, :3] - q[i, :3]
+    q = p.reshape(-1, 4).astype(np.float64)
+    out = np.zeros_like(q)
+    for x, y, z, mass in q[:n]:
+        d = (x, y, z) - q[:, :3]
         inv = 1.0 / np.sqrt((d * d).sum(axis=1) + 0.01)
-        out[i, :3] = (d * (q[:, 3] * inv**3)[:, None]).sum(axis=0)
+        out[:, :3] += d * (mass * inv**3)[:, None]
     return out.ravel()
 
 
 def _sha256(size: int) -> Problem:
-    n = (1 << 14, 512, 32)[size]
+    n = (1 << 14, 512, 32, 1 << 19)[size]
     digests = (hashlib.sha256(struct.pack(">I", 1000 + i)).digest() for i in range(n))
     ref = np.array([struct.unpack(">8I", digest) for digest in digests], np.uint32).ravel()
     block = min(n, 128)
@@ -204,7 +206,7 @@ def _sha256(size: int) -> Problem:
 
 
 def _histogram(size: int) -> Problem:
-    n, blocks = ((1 << 22, 64), (1 << 15, 4), (1 << 10, 1))[size]
+    n, blocks = ((1 << 22, 64), (1 << 15, 4), (1 << 10, 1), (1 << 24, 4096))[size]
     x = (u32(n, 7) >> np.uint32(9)).astype(np.uint8)
     return Problem(
         (blocks,), (256,), [x, np.zeros(256, np.uint32)], [1], [np.int32(n)],
@@ -213,7 +215,7 @@ def _histogram(size: int) -> Problem:
 
 
 def _bitonic(size: int) -> Problem:
-    blocks = (256, 8, 1)[size]
+    blocks = (256, 8, 1, 4096)[size]
     x = u32(blocks * 512, 8)
     return Problem(
         (blocks,), (256,), [x], [0], [], equal(np.sort(x.reshape(blocks, 512), axis=1).ravel()),
@@ -222,7 +224,7 @@ def _bitonic(size: int) -> Problem:
 
 
 def _stencil(size: int) -> Problem:
-    w = (1024, 128, 32)[size]
+    w = (1024, 128, 32, 2048)[size]
     a = f32(w * w, 9)
     g = a.reshape(w, w).astype(np.float64)
     ref = g.copy()
@@ -235,7 +237,7 @@ def _stencil(size: int) -> Problem:
     )  # fmt: skip
 
 
-SIZES = ("full", "small", "tiny")
+SIZES = ("full", "small", "tiny", "large")
 PROBLEMS: dict[str, Callable[[int], Problem]] = {
     "saxpy": _saxpy,
     "sgemm": _sgemm,

@@ -44,7 +44,7 @@ def _f64(a: Array) -> npt.NDArray[np.float64]:
 
 
 def _transpose(size: int) -> Problem:
-    n = (1024, 128, 32)[size]
+    n = (1024, 128, 32, 2048)[size]
     a = f32(n * n, 11)
     return Problem(
         (n // 32, n // 32), (32, 8), [a, np.zeros(n * n, np.float32)], [1], [np.int32(n)],
@@ -53,7 +53,7 @@ def _transpose(size: int) -> Problem:
 
 
 def _by_256(size: int, seed: int) -> tuple[int, npt.NDArray[np.uint32]]:
-    n = (1 << 19, 1 << 12, 1 << 9)[size]
+    n = (1 << 19, 1 << 12, 1 << 9, 1 << 22)[size]
     return n, u32(n, seed)
 
 
@@ -90,7 +90,7 @@ def _spmv(size: int) -> Problem:
 
 
 def _conv2d(size: int) -> Problem:
-    n = (512, 64, 16)[size]
+    n = (512, 64, 16, 1024)[size]
     a, w = f32(n * n, 18), f32(25, 19)
     padded = np.pad(_f64(a).reshape(n, n), 2)
     ref = sum(w[5 * j + i] * padded[j : j + n, i : i + n] for j in range(5) for i in range(5))
@@ -101,7 +101,7 @@ def _conv2d(size: int) -> Problem:
 
 
 def _fft(size: int) -> Problem:
-    count = (512, 16, 2)[size]
+    count = (512, 16, 2, 4096)[size]
     a = f32(count * 512, 20)
     angle = -2 * np.pi * np.arange(256) / 256
     turns = np.stack((np.cos(angle), np.sin(angle)), axis=1).astype(np.float32).ravel()
@@ -113,7 +113,7 @@ def _fft(size: int) -> Problem:
 
 
 def _softmax(size: int) -> Problem:
-    rows = (1024, 64, 4)[size]
+    rows = (1024, 64, 4, 8192)[size]
     a = f32(rows * 256, 21) * np.float32(4)
     e = np.exp(_f64(a).reshape(rows, 256))
     return Problem(
@@ -123,7 +123,7 @@ def _softmax(size: int) -> Problem:
 
 
 def _layernorm(size: int) -> Problem:
-    rows = (1024, 64, 4)[size]
+    rows = (1024, 64, 4, 8192)[size]
     a, gain, bias = f32(rows * 512, 22), f32(512, 23), f32(512, 24)
     v = _f64(a).reshape(rows, 512)
     ref = (v - v.mean(axis=1, keepdims=True)) / np.sqrt(v.var(axis=1, keepdims=True) + 1e-5)
@@ -198,7 +198,7 @@ def _montecarlo(size: int) -> Problem:
 
 
 def _search(size: int) -> Problem:
-    n = (1 << 20, 1 << 14, 1 << 10)[size]
+    n = (1 << 20, 1 << 14, 1 << 10, 1 << 22)[size]
     text = (u32(n, 35) % np.uint32(4) + 97).astype(np.uint8)
     word = np.frombuffer(b"abcdabcd", np.uint8)
     text[n // 2 : n // 2 + 8] = word
@@ -210,7 +210,7 @@ def _search(size: int) -> Problem:
 
 
 def _hash(size: int) -> Problem:
-    n = (1 << 16, 1 << 12, 1 << 9)[size]
+    n = (1 << 16, 1 << 12, 1 << 9, 1 << 20)[size]
     a = u32(n * 16, 36)
     h = np.full(n, 2166136261, np.uint32)
     for v in a.reshape(16, n):
@@ -238,7 +238,7 @@ def _queens(size: int) -> Problem:
 
 
 def _lu(size: int) -> Problem:
-    count = (1280, 16, 2)[size]
+    count = (1280, 16, 2, 4096)[size]
     a = f32(count * 1024, 37).reshape(count, 32, 32) + np.float32(40) * np.eye(32, dtype=np.float32)
     ref = _f64(a)
     for k in range(31):
@@ -265,7 +265,7 @@ def _smithwaterman(size: int) -> Problem:
 
 
 def _kmeans(size: int) -> Problem:
-    n = (1 << 17, 1 << 11, 1 << 8)[size]
+    n = (1 << 17, 1 << 11, 1 << 8, 1 << 20)[size]
     points, centres = f32(n * 8, 40), f32(128, 41)
     away = _f64(points).reshape(8, 1, n) - _f64(centres).reshape(16, 8).T[:, :, None]
     far = (away**2).sum(axis=0)
@@ -287,7 +287,7 @@ def _nearest(far: Array, best: Array) -> Check:
 
 
 def _bins(size: int) -> Problem:
-    n = (1 << 20, 1 << 14, 1 << 10)[size]
+    n = (1 << 20, 1 << 14, 1 << 10, 1 << 22)[size]
     a = (u32(n, 42) & np.uint32(0xFFFF)).astype(np.uint16)
     return Problem(
         (n // 256,), (256,), [a, np.zeros(1 << 16, np.int32)], [1], [np.int32(n)],

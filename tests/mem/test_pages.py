@@ -94,3 +94,28 @@ def test_state_grows_with_residents_not_with_the_grid(monkeypatch: pytest.Monkey
     small, large = _peak(128, MIB), _peak(4096, MIB)
     # The small buffer is kept as a copy: 4 bytes for each thread.
     assert large - small < 4 * 32 * 4096 + MIB // 4
+
+
+@linux
+def test_pages_that_are_written_again_cost_no_faults(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The host's copies stay when contents are kept again, and are not kept twice."""
+    import resource
+
+    monkeypatch.setattr(pages, "LARGE", 1)
+    store = ByteStore(4 * MIB)
+    faults, kept = [], None
+    for n in range(4):
+        # Nobody needs the one before.
+        del kept
+        kept = pages.Kept(store)
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+        store.data[:] = n
+        faults.append(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
+    assert faults[0] >= 1024
+    assert faults[3] < 100
+    last = pages.Kept(store, kept)
+    store.data[0] = 77
+    again = pages.Kept(store, last)
+    assert sum(map(len, again.held())) <= 4 * MIB
+    last.restore()
+    assert (store.data == 3).all()

@@ -180,7 +180,7 @@ def _scalar(argument: Mapping[str, Any]) -> str:
 
 
 PARTS = {"kernels": kernels, "ptx": ptx}
-MODULES = ("words", "programs", "latencies", "probes")
+MODULES = ("words", "programs", "latencies", "probes", "library", "benches")
 """Further parts: modules here, with a function `fill(pack, arch)`."""
 
 
@@ -192,6 +192,7 @@ def main() -> int:
     parser.add_argument("--to", type=Path, required=True)
     parser.add_argument("--suites", type=Path, help="folder of PTX suites instead of tests/ptxgen")
     parser.add_argument("--no-model", action="store_true", help="leave the model's results out")
+    parser.add_argument("--engine", default="run", help="whose results they are (%(default)s)")
     options = parser.parse_args()
     pack = Pack()
     for name in options.parts:
@@ -204,7 +205,7 @@ def main() -> int:
     if not options.no_model:
         from tests.silicon.judge import expect
 
-        expect(pack.cases, pack.blobs)
+        expect(pack.cases, pack.blobs, options.engine)
     pack.write(options.to)
     print(f"{options.to}: {len(pack.cases)} cases, {options.to.stat().st_size} bytes")
     return 0
