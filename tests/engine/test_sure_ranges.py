@@ -128,3 +128,61 @@ def test_accesses_from_one_pointer_share_an_entry() -> None:
     asked = re.findall(r"call i1 %\w+\(ptr %env, ptr (%\w+), i64", begin)
     assert len(asked) == 3
     assert len(set(asked)) == 2
+
+
+BYTES = """
+.arch sm_50
+.kernel probe
+.param table 8
+.param first 4
+.param spare 4
+.param out 8
+    S2R R0, SR_CTAID.X ;
+    S2R R1, SR_TID.X ;
+    XMAD R2, R0, c[0x0][0x8], R1 ;
+    IADD R3, R2, c[0x0][first] ;
+    {top}
+    IADD R8.CC, R3, c[0x0][table] ;
+    IADD.X R9, {high}, c[0x0][table+4] ;
+    LDG.E.U8 R10, [R8+0x1] ;
+    SHR R7, R2, 0x1e ;
+    ISCADD R14.CC, R2, c[0x0][out], 0x2 ;
+    IADD.X R15, R7, c[0x0][out+4] ;
+    STG.E [R14], R10 ;
+    EXIT ;
+"""
+"""An index of bytes, extended with its sign or with zeros."""
+
+
+def _bytes(signed: bool) -> str:
+    top, high = ("SHR R7, R3, 0x1f ;", "R7") if signed else ("", "RZ")
+    return BYTES.replace("{top}", top).replace("{high}", high)
+
+
+@pytest.mark.parametrize("signed", [True, False])
+@pytest.mark.parametrize("first", [0, -200, -512, 512, (1 << 31) - 700, -1000])
+def test_bytes_by_index(signed: bool, first: int) -> None:
+    found = []
+    for engine in ("step", "run"):
+        program = gpudbg.load(assemble_file(_bytes(signed)).cubin(), engine=engine, num_sms=1)
+        table = program.device.buffer((np.arange(2048) * 7 & 255).astype(np.uint8))
+        out = program.device.buffer(np.zeros(WORDS, np.uint32))
+        args = [table.address + 512, first & 0xFFFF_FFFF, 0, out]
+        session = program.launch("probe", grid=16, block=64, args=args)
+        stop = session.run()
+        found.append(
+            (stop.kind, str(getattr(stop, "address", "")), machines.grid_state(session.grid))
+        )
+    assert found[0][:2] == found[1][:2]
+    assert machines.difference(found[0][2], found[1][2]) == ""
+
+
+@pytest.mark.parametrize("signed", [True, False])
+def test_bytes_have_one_test(signed: bool) -> None:
+    program = gpudbg.load(assemble_file(_bytes(signed)).cubin(), engine="run", num_sms=1)
+    out = program.device.buffer(np.zeros(WORDS, np.uint32))
+    session: Any = program.launch("probe", grid=2, block=64, args=[out, 0, 0, out])
+    session.run()
+    work, _ = session.grid.fast.engine.program._job(True, GOOD)
+    begin = re.split(r"^b\d+:$", job.emit(work).text, maxsplit=1, flags=re.M)[0]
+    assert len(re.findall(r"^ask\d+:$", begin, re.M)) == 2

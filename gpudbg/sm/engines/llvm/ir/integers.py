@@ -71,7 +71,7 @@ class _HighSum(NamedTuple):
     """A word that is another one plus a uniform one plus the carry of a sum.
 
     Attributes:
-        word, added: as of `_LowSum`.
+        word, added: as of `_LowSum`; "": no word but 0.
         carried: name of the sum.
     """
 
@@ -104,6 +104,8 @@ class Integers:
         """Name of a word -> what it is the sum of."""
         self._carries: dict[str, str] = {}
         """Name of a mask or of a word -> name of the sum whose carry it is."""
+        self._added_to: dict[str, Val] = {}
+        """Name of a word -> the word, for those in `_low_sums`."""
         self._high_sums: dict[str, _HighSum] = {}
         """Name of a word -> what it is the sum of."""
         self.origins: dict[Val, tuple[Val, int]] = {}
@@ -450,14 +452,18 @@ class Integers:
     def _note_sum(self, total: Val, a: Num, b: Num) -> None:
         """Record a sum that may be a word of an address."""
         for one, other in ((a, b), (b, a)):
+            carried = self._carries.get(other.ref) if isinstance(other, Val) else None
+            if carried is not None and self.values.uniform(one):
+                self._high_sums[total.ref] = _HighSum("", one, carried)
+                return
             if not isinstance(one, Val) or not one.ref or one.shape is UNIFORM:
                 continue
-            carried = self._carries.get(other.ref) if isinstance(other, Val) else None
             if carried is not None:
                 word, added = self._low_sums.get(one.ref) or _LowSum(one.ref, 0)
                 self._high_sums[total.ref] = _HighSum(word, added, carried)
             elif self.values.uniform(other):
                 self._low_sums[total.ref] = _LowSum(one.ref, other)
+                self._added_to[one.ref] = one
 
     def sub(self, a: Num, b: Num) -> Num:
         if b == 0:
@@ -668,12 +674,16 @@ class Integers:
         """The linear form of a pair that was computed word by word, with carries.
 
         Args:
-            lo, hi: names of its words.
+            lo, hi: names of its words; hi may be "": 0.
         """
         one, two = self._linear_words.get(lo), self._linear_words.get(hi)
         if one and two and one[0] is two[0] and (one[1], two[1]) == (0, 1):
             return self._linears.get(one[0])
+        if not hi:
+            return Linear(self._added_to[lo], False, 1, 0)
         scaled, top = self._scaled.get(lo), self._tops.get(hi)
+        if top is not None and (top[0].ref, *top[1:]) == (lo, 31, True):
+            return Linear(top[0], True, 1, 0)
         if scaled is not None and top is not None:
             number, up = scaled
             if top[0].ref == number.ref and top[1] == 32 - up and 1 << up <= _MOST_SCALE:
