@@ -21,7 +21,7 @@ from gpudbg.sm.engines.llvm.kernel.runtime_calls import RuntimeCalls
 from gpudbg.sm.engines.llvm.kernel.sites import Sites
 from gpudbg.sm.engines.llvm.kernel.sure_ranges import SureRange, SureRanges
 
-_STEPS_AHEAD = 3
+_STEPS_AHEAD = 2
 """Steps ahead at which memory is prefetched, as a power of two."""
 
 
@@ -212,9 +212,9 @@ class RegularAccess:
         return where, mask, rows
 
     def _fetch_ahead(self, site: str, places: list[str], size: int) -> None:
-        """Ask the host for what this access will want in some steps, if they go on as they did,
-        and for what it wants in the next warp: a warp's accesses lie too far apart for the host
-        to see the pattern.  Outside of loops it does: blocks that follow one another begin."""
+        """Ask the host for what this access will want in some steps, if they go on as they did: a
+        warp's accesses lie too far apart for the host to see the pattern.  Outside of loops it
+        does: blocks that follow one another begin."""
         ir = self.ir
         if not self._repeats(self.cursor.pc):
             return
@@ -228,12 +228,9 @@ class RegularAccess:
         stride = ir.op(f"select i1 {same}, i64 {step}, i64 {known}")
         ir.put("i64", stride, site, layout.SITE_STRIDE)
         ahead = ir.op(f"shl i64 {stride}, {_STEPS_AHEAD}")
-        # The next warp's data less than a line away is usually in the cache.
-        steps = [ahead, str(32 * size)] if size >= 4 else [ahead]
-        for step in steps:
-            for place in places:
-                goal = ir.op(f"getelementptr i8, ptr {place}, i64 {step}")
-                ir.line(f"call void @llvm.prefetch.p0(ptr {goal}, i32 0, i32 3, i32 1)")
+        for place in places:
+            goal = ir.op(f"getelementptr i8, ptr {place}, i64 {ahead}")
+            ir.line(f"call void @llvm.prefetch.p0(ptr {goal}, i32 0, i32 3, i32 1)")
 
     def _load_single(self, space: str, address: Num, size: int, signed: bool) -> Sequence[Num]:
         """A load of all lanes from one address: scalars."""

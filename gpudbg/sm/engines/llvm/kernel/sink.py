@@ -26,6 +26,8 @@ _LASTING = [
 _NAME = re.compile(r"%v\d[\w.]*")
 _DEFINITION = re.compile(r"  (%v\d[\w.]*) = (\w+)")
 _LABEL = re.compile(r"label %([\w.]+)")
+_ENTRY = re.compile(r"[bz]\d+:$")
+"""A label that code outside of its trace goes to."""
 _STAYS = frozenset(("load", "call", "phi", "atomicrmw", "cmpxchg", "alloca"))
 """Statements that are not repeated elsewhere, apart from pure intrinsics and held values."""
 _DEEPEST = 40
@@ -93,6 +95,8 @@ def sink(
     if far:
         hot, more = _split(lines, needed | far)
     moved |= more
+    if latches:
+        hot = _hoisted(hot, latches)
     # Made again, not kept for them.
     moved |= _remade(hot)
     return (hot, _Cold(moved).rewritten(tail)) if moved else (hot, tail)
@@ -129,6 +133,46 @@ def _remade(lines: list[str]) -> dict[str, str]:
         if uses and size <= _MOST_REMADE:
             sizes[name], found[name] = size, line
     return found
+
+
+def _hoisted(lines: list[str], latches: list[str]) -> list[str]:
+    """The quick path with numbers that are the same in every round of its loop made once, before
+    it: what scalars make from what lasts.
+
+    Vectors stay: there are as many registers for them as for what goes round.
+    """
+    goals = {goal for line in latches for goal in _LABEL.findall(line)}
+    goals -= {line[:-1] for line in latches}
+    heads = [n for n, line in enumerate(lines) if line[:-1] in goals and line.endswith(":")]
+    if len(heads) != 1 or lines[heads[0] - 1] != f"  br label %{lines[heads[0]][:-1]}":
+        return lines
+    head = heads[0]
+    if any(_ENTRY.match(line) for line in lines[head + 1 :]):
+        # Who comes another way has not been before the loop.
+        return lines
+    kept = lasting(lines)
+    same = {line[2 : line.index(" =")] for line in lines[:head] if line.startswith("  %v")} & set(
+        kept
+    )
+    first: list[str] = []
+    rest: list[str] = []
+    for line in lines[head:]:
+        found = _DEFINITION.match(line)
+        name = found[1] if found else ""
+        uses = _NAME.findall(line, line.index("=")) if name else []
+        if name and (name in kept or (uses and _is_scalar(line))) and same.issuperset(uses):
+            same.add(name)
+            first.append(line)
+        else:
+            rest.append(line)
+    return [*lines[: head - 1], *first, lines[head - 1], *rest]
+
+
+def _is_scalar(line: str) -> bool:
+    """Whether a statement makes a number of other numbers, whatever they are."""
+    return (
+        defined_name(line) != "" and "<" not in line and "div " not in line and "rem " not in line
+    )
 
 
 def _behind_loop(
