@@ -22,7 +22,9 @@ from gpudbg.sm.engines.llvm.kernel.sites import Sites
 from gpudbg.sm.engines.llvm.kernel.sure_ranges import SureRange, SureRanges
 
 _STEPS_AHEAD = 2
-"""Steps ahead at which memory is prefetched, as a power of two."""
+"""Steps ahead at which memory is prefetched in a loop, as a power of two."""
+_WARPS_AHEAD = 16
+"""Warps ahead at which it is otherwise."""
 
 
 class RegularAccess:
@@ -187,12 +189,15 @@ class RegularAccess:
         return places
 
     def _fetch_beside(self, known: SureRange, places: list[str], size: int, writes: bool) -> None:
-        """Ask the host for what this access will want in the block beside this one, where rows of
-        threads lie apart in memory: the host does not see a pattern in short rows."""
-        if self.addresses.run > HALF or not known.first:
+        """Ask the host for what this access will want in some warps, where they follow one another
+        in memory, or in the block beside this one, where rows of threads lie apart: the host sees
+        a pattern late, and none in short rows."""
+        if not known.first:
             return
+        run = self.addresses.run
+        ahead = run * size * (1 if run <= HALF else _WARPS_AHEAD)
         for place in places:
-            goal = self.ir.at(place, HALF * size)
+            goal = self.ir.at(place, ahead)
             self.ir.line(
                 f"call void @llvm.prefetch.p0(ptr {goal}, i32 {int(writes)}, i32 3, i32 1)"
             )
