@@ -8,6 +8,7 @@ Inputs and results are those of `words`; every word waits for what came before i
 from __future__ import annotations
 
 import random
+import re
 
 import numpy as np
 
@@ -27,6 +28,7 @@ from tests.silicon.words import (
     SLEEP,
     TENSOR,
     WAIT,
+    _fits,
     inputs,
     kernel,
     random_word,
@@ -37,6 +39,12 @@ EVERY = 0x3F
 """Scoreboards a word waits for."""
 LEFT_OUT = frozenset("MUFU BMMA USETSHMSZ ULEPC".split())
 """Whose last bits are open, or results are of the place."""
+ILLEGAL = re.compile(
+    r"^U?F2FP|^RPCMOV|^USETSHMSZ|^H(ADD|FMA|MUL)2\.F32|BF16_V2.*\.(SAT|FTZ)|\.(SAT|FTZ).*BF16_V2|\.IS_A"
+    r"|^VIMNMX.*U32.*RELU|^VIMNMX.*RELU.*U32|^UIMAD.*\.X|^ULEA.*\.X|^UIADD3\.64|^DSETP\.M"
+    r"|^(IADD3|LEA)\S* .*-.*-|XORSIGN"
+)
+"""What cards refuse, and forms without semantics here (`docs/silicon.md`)."""
 TOGETHER = frozenset("SHFL VOTE VOTEU MATCH REDUX R2UR FSWZADD".split()) | frozenset(TENSOR)
 """Not among lanes that are apart."""
 SHARED, SCRATCH = "R12", "R13"
@@ -63,7 +71,7 @@ class Writer:
             if made is None:
                 continue
             insn = decode(made, self.arch)
-            if ".IS_A" in insn.text():
+            if ILLEGAL.search(insn.text()):
                 continue
             if self.depth and (insn.writes().uniform or insn.writes().uniform_predicates):
                 continue
@@ -86,7 +94,7 @@ class Writer:
                 except ValueError:
                     continue
                 reads = other.reads().registers
-                if reads != before and all(FIRST <= n < BEHIND for n in reads):
+                if reads != before and _fits(other) and all(FIRST <= n < BEHIND for n in reads):
                     word, before = changed, reads
         return word
 

@@ -61,6 +61,34 @@ EXIT
         assert session.buffer(0)[:20].tolist() == down
 
 
+@pytest.mark.parametrize("engine", ["step", "run"])
+def test_bf16_products_and_sums_are_rounded_once(engine: str) -> None:
+    """A product half way between two numbers, with a sum far below it: 64 words of an H200."""
+    rows = json.loads((DATA / "h200_bf16.json").read_text())["hfma2.bf16_v2 a, b, a"]
+    a, b, card = np.array(rows, np.uint32).T
+    text = """.arch sm_90
+.kernel fused
+.param 8, 8
+S2R R0, SR_TID.X
+ULDC.64 UR4, c[0x0][0x208]
+MOV R2, c[0x0][0x210]
+MOV R3, c[0x0][0x214]
+MOV R4, c[0x0][0x218]
+MOV R5, c[0x0][0x21c]
+IMAD.WIDE.U32 R2, R0, 0x4, R2
+IMAD.WIDE.U32 R4, R0, 0x4, R4
+LDG.E R6, desc[UR4][R2.64]
+LDG.E R7, desc[UR4][R4.64]
+HFMA2.BF16_V2 R8, R6, R7, R6
+STG.E desc[UR4][R2.64], R8
+EXIT
+"""
+    program = gpudbg.assemble_program(text, engine=engine)
+    session = program.launch("fused", block=len(rows), args=[a.copy(), b.copy()])
+    assert session.run().kind == "exited"
+    assert session.buffer(0).tolist() == card.tolist()
+
+
 def test_the_assembler_waits_as_long_as_the_card_needs() -> None:
     """Fixed latencies by the kind of what is read; scoreboards hold from the second cycle on."""
     rows = recorded("latencies")["least"]

@@ -11,6 +11,7 @@ from gpudbg.sm.semantics.float_operands import (
     F16_SIGN,
     F16_TINY,
     F64_MAGNITUDE,
+    F64_SIGN,
     f16_ftz,
     f64_compare,
     f64_sat,
@@ -172,8 +173,26 @@ def hfma2(m: WideMachine, i: WideInsn) -> None:
 def _fused(m: WideMachine, i: WideInsn, v: Sequence[Wide]) -> Wide:
     if not is_bf16(i):
         return m.dadd(_product(m, i, v), v[2])
-    fused = m.dfma(v[0], v[1], v[2])
+    fused = _odd_sum(m, m.dmul(v[0], v[1]), v[2])
     return m.wselect(_no_factor(m, v), m.dadd(0, v[2]), fused) if "FMZ" in i.m else fused
+
+
+def _odd_sum(m: WideMachine, a: Wide, b: Wide) -> Wide:
+    """a + b of f64 whose last bit is 1 where bits were lost (round to odd): rounding it again is
+    then rounding once.  A product of bf16 may lie half way between two, and c be far below it."""
+    total = m.dadd(a, b)
+    minus = F64_SIGN
+    rest = m.dadd(total, m.wxor(a, minus))
+    lost = m.dadd(
+        m.dadd(a, m.wxor(m.dadd(total, m.wxor(rest, minus)), minus)),
+        m.dadd(b, m.wxor(rest, minus)),
+    )
+    above, below = m.dlt(0, lost), m.dlt(lost, 0)
+    even = m.weq(m.wand(total, 1), 0)
+    negative = m.dlt(total, 0)
+    further = m.mor(m.mand(above, m.mnot(negative)), m.mand(below, negative))
+    step = m.wselect(further, 1, (1 << 64) - 1)
+    return m.wselect(m.mand(even, m.mor(above, below)), m.wadd(total, step), total)
 
 
 @register_wide("HMNMX2", "VHMNMX")
