@@ -18,7 +18,7 @@ SPACING: Final = 12
 """A checkpoint's cost, that many times, is run between two of them, at least."""
 _SLICE: Final = 0.1
 """Seconds of running between two readings of the clock."""
-QUICK: Final = 100_000_000.0
+QUICK: Final = 400_000_000.0
 """Warp instructions a second that compiled code is expected to execute."""
 _LEAST: Final = 20_000
 """Warp instructions between two readings, at least."""
