@@ -223,10 +223,15 @@ class Builder:
             self.lines = kept
 
     @contextmanager
-    def group_aside(self) -> Iterator[None]:
-        """Statements of a block of the tail and of others that only it leads to."""
-        head = self.fresh("aside")
-        self.br(head)
+    def group_aside(self, label: str = "") -> Iterator[None]:
+        """Statements of a block of the tail and of others that only it leads to.
+
+        Args:
+            label: of that block, which others lead to; "": the present one goes on there.
+        """
+        head = label or self.fresh("aside")
+        if not label:
+            self.br(head)
         with self.aside():
             self.label(head)
             self.lines.append(GROUP)

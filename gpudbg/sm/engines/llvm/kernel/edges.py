@@ -4,9 +4,11 @@ record.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from gpudbg.dataclass import dataclass
 from gpudbg.sm.engines.llvm.ir.builder import UNLIKELY, Builder
-from gpudbg.sm.engines.llvm.ir.values import Mask, copy_of
+from gpudbg.sm.engines.llvm.ir.values import FULL, Mask, copy_of
 from gpudbg.sm.engines.llvm.kernel.addresses import Addresses, AddressShape
 from gpudbg.sm.engines.llvm.kernel.cursor import Cursor
 from gpudbg.sm.engines.llvm.kernel.exits import Exits
@@ -15,6 +17,20 @@ from gpudbg.sm.engines.llvm.kernel.listing import KernelListing
 from gpudbg.sm.engines.llvm.kernel.loops import Loop
 from gpudbg.sm.engines.llvm.kernel.registers import NamedState, Registers
 from gpudbg.sm.engines.llvm.layout import Left
+
+
+class PushedToken(NamedTuple):
+    """An entry of the divergence stack that this trace has pushed.
+
+    Attributes:
+        kind, target: of the entry; lanes: that it holds.
+        depth: i32: entries below it.
+    """
+
+    kind: str
+    target: int
+    lanes: Mask
+    depth: str
 
 
 @dataclass(slots=True)
@@ -30,6 +46,7 @@ class Fallthrough:
         shapes, same: what was found about addresses.
         piece: it is the next piece of straight code; `label` is where it is gone to from.
         active: the lanes that are active there, if that is known.
+        tokens: known entries on top of the divergence stack, the topmost last.
     """
 
     label: str
@@ -41,6 +58,7 @@ class Fallthrough:
     same: dict[str, str]
     piece: bool = False
     active: Mask | None = None
+    tokens: tuple[PushedToken, ...] = ()
 
 
 class Edges:
@@ -53,6 +71,7 @@ class Edges:
         behind: instructions of the trace before the present block.
         longest: instructions of a trace, at most.
         facts: what code relies on at heads about lanes of registers.
+        tokens: known entries on top of the divergence stack, the topmost last.
     """
 
     def __init__(
@@ -72,6 +91,7 @@ class Edges:
         self.ahead: Fallthrough | None = None
         self.behind = self.longest = 0
         self.facts: dict[int, Facts] = {}
+        self.tokens: tuple[PushedToken, ...] = ()
 
     def mark(self) -> tuple[set[int], set[int]]:
         """The edges emitted so far, for `revert`."""
@@ -119,7 +139,8 @@ class Edges:
         behind = self.behind + cursor.index + 1
         if not self.has_room(pc):
             return self.edge(pc)
-        if self._goes_back() and self.listing.ends_at(pc):
+        parts = cursor.active != FULL and self.listing.ends_here(pc)
+        if self._goes_back() and self.listing.ends_at(pc) and not parts:
             # A warp gets there only once: a copy would only cost compile time.
             return self.edge(pc)
         left = cursor.budget, cursor.index + 1

@@ -479,7 +479,9 @@ class Emitter:
                 break
             if self.pieces.begins(insn, after):
                 if self.edges.has_room(after):
-                    self.ir.br(self.edges.falls())
+                    self.ir.br(self.edges.falls(True))
+                    assert self.edges.ahead is not None
+                    self.edges.ahead.tokens = self.edges.tokens
                 else:
                     self.pieces.end_piece(after)
                 break
@@ -500,6 +502,7 @@ class Emitter:
         cursor.pc, cursor.index = head, 0
         cursor.terminated = False
         self.instruments.clear()
+        self.edges.tokens = () if ahead is None else ahead.tokens
         if ahead is None:
             self.edges.behind = 0
             self.registers.now, self.addresses.shapes, self.addresses.same = NamedState(), {}, {}

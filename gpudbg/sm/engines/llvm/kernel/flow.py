@@ -12,7 +12,8 @@ from gpudbg.code_layout import BUNDLES
 from gpudbg.mem.lanes import WARP_SIZE
 from gpudbg.sm.barriers import compiled as barriers
 from gpudbg.sm.engines.llvm import layout
-from gpudbg.sm.engines.llvm.ir.values import FULL, UNIFORM, Mask, Msk, Num, Slow, Val
+from gpudbg.sm.engines.llvm.ir.values import FULL, UNIFORM, Mask, Msk, Num, Slow, Val, copy_of
+from gpudbg.sm.engines.llvm.kernel.edges import PushedToken
 from gpudbg.sm.engines.llvm.kernel.flow_parts import FlowParts
 from gpudbg.sm.engines.llvm.layout import Left
 from gpudbg.sm.record import DONE, FIELDS, FLAG_IDE, TOKEN_CODE
@@ -41,21 +42,27 @@ class KernelFlow(FlowParts):
         return depth
 
     def _push(self, depth: str, kind: str, lanes: str, target: int | str) -> None:
-        ir = self.ir
-        base = ir.get("i64", "%rec", STACK)
-        stack = ir.at("%rec", base)
-        step = ir.get("i32", "%rec", STEP)
-        wide = [ir.op(f"zext i32 {each} to i64") for each in (depth, step)]
-        entry = ir.at(stack, ir.op(f"mul i64 {wide[0]}, {wide[1]}"))
+        ir, entry = self.ir, self._entry(depth)
         ir.put("i32", TOKEN_CODE[kind], entry)
         ir.put("i32", lanes, entry, 4)
         ir.put("i64", target, entry, 8)
         ir.put("i32", ir.op(f"add i32 {depth}, 1"), "%rec", DEPTH)
 
+    def _entry(self, number: str) -> str:
+        """A pointer to an entry of the stack."""
+        ir = self.ir
+        stack = ir.at("%rec", ir.get("i64", "%rec", STACK))
+        step = ir.get("i32", "%rec", STEP)
+        wide = [ir.op(f"zext i32 {each} to i64") for each in (number, step)]
+        return ir.at(stack, ir.op(f"mul i64 {wide[0]}, {wide[1]}"))
+
     def push(self, kind: str, target: int | Num) -> None:
         if self.cursor.guarded or not isinstance(target, int) or target < 0:
             raise Slow("a guarded or computed token, or one that wraps around address 0")
-        self._push(self._room(), kind, self._active_bits(), target)
+        depth, lanes = self._room(), self._active_bits()
+        self._push(depth, kind, lanes, target)
+        token = PushedToken(kind, target, FULL if self.full else Msk(bits=lanes), depth)
+        self.edges.tokens = *self.edges.tokens, token
 
     def _flow(self, target: int) -> str:
         """A label of the code that changes the flow to `target`."""
@@ -131,10 +138,140 @@ class KernelFlow(FlowParts):
         self.cursor.terminated = True
 
     def pop(self, kind: str, mask: Mask) -> None:
-        self._release("pop", f"i32 {TOKEN_CODE[kind]}, ", mask)
+        first, cursor, listing = f"i32 {TOKEN_CODE[kind]}, ", self.cursor, self.edges.listing
+        tokens, target = self.edges.tokens, listing.token_target(cursor.pc, kind)
+        if mask == 0 or (self.full and cursor.guarded):
+            self._release("pop", first, mask)
+        elif tokens and tokens[-1].kind == kind:
+            self._pop_known(mask, tokens)
+        elif target is None or not listing.repeats(cursor.pc):
+            self._release("pop", first, mask)
+        else:
+            self._pop_top(kind, first, mask, target)
+
+    def _pop_known(self, mask: Mask, tokens: tuple[PushedToken, ...]) -> None:
+        """Emit a pop whose token this trace has pushed: nothing has to be tested but whether others
+        go on behind it."""
+        ir, edges, cursor, token = self.ir, self.edges, self.cursor, tokens[-1]
+        near = BUNDLES.first(token.target) == cursor.next_pc
+        falls, ahead = "", None
+        if cursor.guarded or near:
+            falls, ahead = edges.falls(self.full), edges.ahead
+        found = falls if near else edges.edge(BUNDLES.first(token.target))
+        if cursor.guarded:
+            rest = ir.op(f"xor i32 {self._active_bits()}, {self.values.mask_bits(mask)}")
+            some, none = ir.fresh("some"), ir.fresh("none")
+            ir.choose(ir.op(f"icmp ne i32 {rest}, 0"), some, none)
+            ir.label(some)
+            ir.put("i32", rest, "%rec", ACTIVE)
+            ir.br(falls)
+            ir.label(none)
+        if ahead is not None and not (cursor.guarded and near):
+            ahead.tokens = tokens if cursor.guarded else tokens[:-1]
+            if not self.full:
+                ahead.active = Msk(bits=rest) if cursor.guarded else copy_of(token.lanes)
+        ir.put("i32", token.depth, "%rec", DEPTH)
+        if not self.full:
+            ir.put("i32", self.values.mask_bits(copy_of(token.lanes)), "%rec", ACTIVE)
+        self._come_from(token.target)
+        ir.br(found)
+        cursor.terminated = True
+
+    def _come_from(self, target: int) -> None:
+        if target != self.cursor.next_pc:
+            self.ir.line(f"store i64 {self.cursor.pc}, ptr %came_from")
+
+    def _pop_top(self, kind: str, first: str, mask: Mask, target: int) -> None:
+        """Emit a pop whose token is usually on top, which needs no call then: others go on behind
+        it, or all go on at the token's target."""
+        ir, edges, cursor = self.ir, self.edges, self.cursor
+        lanes = self.values.mask_bits(mask)
+        goal = BUNDLES.first(target)
+        falls = edges.falls(self.full) if cursor.guarded or goal == cursor.next_pc else ""
+        found = falls if goal == cursor.next_pc else edges.edge(goal)
+        depth = ir.get("i32", "%rec", DEPTH)
+        least = ir.op(f"call i32 @llvm.umax.i32(i32 {depth}, i32 1)")
+        below = ir.op(f"sub i32 {least}, 1")
+        entry = self._entry(below)
+        there, slow = ir.get("i32", entry, 4), ir.fresh("slow")
+        same = ir.op(f"icmp eq i32 {ir.get('i32', entry)}, {TOKEN_CODE[kind]}")
+        missing = ir.op(f"and i32 {lanes}, {ir.op(f'xor i32 {there}, -1')}")
+        # None is missing, and the stack is not empty.
+        some = ir.op(f"call i32 @llvm.umin.i32(i32 {depth}, i32 1)")
+        held = ir.op(f"icmp ult i32 {missing}, {some}")
+        ir.provided(ir.op(f"and i1 {same}, {held}"), slow)
+        if cursor.guarded:
+            rest = ir.op(f"xor i32 {self._active_bits()}, {lanes}")
+            stay, none = ir.fresh("some"), ir.fresh("none")
+            ir.choose(ir.op(f"icmp ne i32 {rest}, 0"), stay, none)
+            ir.label(stay)
+            ir.put("i32", rest, "%rec", ACTIVE)
+            ir.br(falls)
+            ir.label(none)
+        gone = ir.get("i32", "%rec", EXITED)
+        self._surface(entry, there, gone, below, target, slow)
+        ir.br(found)
+        with ir.group_aside(slow):
+            if cursor.guarded:
+                ir.unless(ir.op(f"icmp eq i32 {lanes}, 0"), falls)
+            self._let_go("pop", first, mask, lanes)
+        cursor.terminated = True
+
+    def _surface(
+        self, entry: str, there: str, gone: str, below: str, target: int, slow: str
+    ) -> None:
+        """Emit that lanes of the top entry go on, at its target; a jump to `slow` where that is
+        another one, or code for other lanes is there.
+
+        Args:
+            there, gone: lanes of the entry, and those that have exited.
+            below: entries below it.
+        """
+        ir = self.ir
+        left = ir.op(f"and i32 {there}, {ir.op(f'xor i32 {gone}, -1')}")
+        same = ir.op(f"icmp eq i64 {ir.get('i64', entry, 8)}, {target}")
+        if self.full:
+            fits = ir.op(f"icmp eq i32 {left}, -1")
+        else:
+            # Neither none nor all.
+            fits = ir.op(f"icmp ult i32 {ir.op(f'sub i32 {left}, 1')}, -2")
+        ir.provided(ir.op(f"and i1 {same}, {fits}"), slow)
+        ir.put("i32", below, "%rec", DEPTH)
+        if not self.full:
+            ir.put("i32", left, "%rec", ACTIVE)
+        self._come_from(target)
 
     def exit(self, mask: Mask) -> None:
-        self._release("exit", "", mask)
+        cursor, listing = self.cursor, self.edges.listing
+        before = listing.layout.before(cursor.pc)
+        branch = listing.code.get(before)
+        target = None
+        if branch is not None and branch.op == "BRA" and not listing.always(branch):
+            target = listing.direct_target(branch, before)
+        if target is None or target > cursor.pc or self.full or cursor.guarded:
+            self._release("exit", "", mask)
+        else:
+            self._leave_others(mask, target)
+
+    def _leave_others(self, mask: Mask, target: int) -> None:
+        """Emit the exit of lanes that leave a loop; those that branched back are usually all that
+        wait, and go on."""
+        ir, edges = self.ir, self.edges
+        lanes, slow = self.values.mask_bits(mask), ir.fresh("slow")
+        found = edges.edge(BUNDLES.first(target))
+        entry = self._entry("0")
+        odd = ir.op(f"and i32 {ir.get('i32', '%rec', FLAGS)}, {FLAG_IDE}")
+        for place, usual in ((("%rec", DEPTH), 1), ((entry, 0), TOKEN_CODE["DIV"])):
+            other = ir.op(f"xor i32 {ir.get('i32', *place)}, {usual}")
+            odd = ir.op(f"or i32 {odd}, {other}")
+        ir.provided(ir.op(f"icmp eq i32 {odd}, 0"), slow)
+        gone = ir.op(f"or i32 {ir.get('i32', '%rec', EXITED)}, {lanes}")
+        self._surface(entry, ir.get("i32", entry, 4), gone, "0", target, slow)
+        ir.put("i32", gone, "%rec", EXITED)
+        ir.br(found)
+        with ir.group_aside(slow):
+            self._let_go("exit", "", mask, lanes)
+        self.cursor.terminated = True
 
     def _release(self, function: str, first: str, mask: Mask) -> None:
         """Remove lanes from the active mask; the library chooses the next lanes and their pc."""

@@ -140,6 +140,15 @@ class KernelListing:
             return next((o.value for o in insn.operands if isinstance(o, Imm)), None)
         return None if target is None or target < 0 else int(target)
 
+    def token_target(self, pc: int, kind: str) -> int | None:
+        """Target of the token of a kind that is pushed last before a pc, in straight code, for
+        something behind it."""
+        tokens = ((at, insn) for at, insn in self.code.items() if insn.op == kind and at < pc)
+        targets = ((at, self.direct_target(insn, at)) for at, insn in tokens)
+        return max(
+            ((at, to) for at, to in targets if to is not None and to > pc), default=(0, None)
+        )[1]
+
     @property
     def loops(self) -> list[tuple[int, int]]:
         """Targets of direct branches that do not lie behind them, and the branches."""
@@ -154,11 +163,13 @@ class KernelListing:
         return any(first <= pc <= last for first, last in self.loops)
 
     def rounds(self, most: int) -> dict[int, int]:
-        """Head of each loop of at most so many instructions to how many they are."""
+        """Head of each loop of at most so many instructions to how many they are, with an EXIT
+        right behind it."""
         found: dict[int, int] = {}
         for target, last in self.loops:
-            head = self.layout.first(target)
+            head, after = self.layout.first(target), self.code.get(self.following(last))
             count = sum(head <= pc <= last for pc in self.code)
+            count += after is not None and after.op == "EXIT" and self.always(after)
             if count <= most:
                 found[head] = max(count, found.get(head, 0))
         return found
@@ -207,11 +218,15 @@ class KernelListing:
             pc = self.following(pc)
         return count
 
+    def ends_here(self, pc: int) -> bool:
+        """Whether an EXIT of all lanes is at a pc."""
+        return self.code[pc].op == "EXIT" and self.always(self.code[pc])
+
     def ends_at(self, pc: int) -> bool:
         """Whether the block at a pc ends its warps."""
         while self.following(pc) in self.code and self.following(pc) not in self.heads:
             pc = self.following(pc)
-        return self.code[pc].op == "EXIT" and self.always(self.code[pc])
+        return self.ends_here(pc)
 
 
 def may_poll(insn: Any) -> bool:

@@ -166,7 +166,7 @@ class Merges:
                 value = registers.uniform.ureg(int(key))
                 found[kind, key] = self.values.scalar(value, 32)
             elif kind == "flags":
-                found[kind, key] = self.values.mask_bits(copy_of(registers.cc_read(str(key))))
+                found[kind, key] = self.values.mask_bits(copy_of(registers.cc_whole(str(key))))
         return found
 
     def marked(self, head: int) -> str:

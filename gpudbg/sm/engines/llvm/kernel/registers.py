@@ -153,6 +153,8 @@ class Registers:
         self.clock = 0
         self._masked: dict[Val, tuple[Val, Executing]] = {}
         """Register value -> (value written under a mask, executing lanes for which it holds)."""
+        self._flags: dict[str, tuple[Mask, Executing]] = {}
+        """The same for a flag's bits."""
         self._wholes: dict[Val, Val] = {}
         """Value written under a mask -> the register's value."""
 
@@ -204,12 +206,15 @@ class Registers:
         if written is not None:
             raw, under = written
             assert isinstance(under, Executing)
-            if alike(under.active, self.cursor.active) and under.guard in (
-                None,
-                self.cursor.executing.guard,
-            ):
+            if self._covers(under):
                 return raw
         return found
+
+    def _covers(self, under: Executing) -> bool:
+        """Whether the present instruction executes in no other lanes than these."""
+        if not alike(under.active, self.cursor.active):
+            return False
+        return under.guard in (None, self.cursor.executing.guard)
 
     def reg_pair(self, index: int) -> Num:
         if index == RZ:
@@ -316,6 +321,15 @@ class Registers:
         self.now.dirty_preds.add(index)
 
     def cc_read(self, flag: str) -> Mask:
+        found = self.cc_whole(flag)
+        if isinstance(found, Msk) and found.bits in self._flags:
+            raw, under = self._flags[found.bits]
+            if self._covers(under):
+                return copy_of(raw)
+        return found
+
+    def cc_whole(self, flag: str) -> Mask:
+        """A flag in all lanes."""
         found = self.now.flags.get(flag)
         if found is None:
             found = Msk(bits=self.ir.get("i32", "%rec", flag_place(flag)))
@@ -324,8 +338,11 @@ class Registers:
 
     def cc_write(self, flag: str, value: Mask) -> None:
         assert self.written.cc
-        old = None if self.cursor.exec == FULL else self.cc_read(flag)
-        self.now.flags[flag] = self._merged(old, value)
+        old = None if self.cursor.exec == FULL else self.cc_whole(flag)
+        merged = self._merged(old, value)
+        if old is not None and isinstance(merged, Msk):
+            self._flags[merged.bits] = copy_of(value), self.cursor.executing
+        self.now.flags[flag] = merged
         self.now.dirty_flags.add(flag)
 
     def initial(self) -> NamedState:
