@@ -57,6 +57,8 @@ _NAMES: Final = {
     "passed_by": "divergent_barrier", "came_twice": "wrong_count", "absent": "mask",
 }  # fmt: skip
 """Cause -> its name in findings, where that differs from the key in `_WORDS`."""
+_OF_BLOCKS: Final = ("missing_threads", "wrong_count", "different_barriers")
+"""Causes that have nothing to do with lanes of one warp that part."""
 _FIXES: Final = {
     "divergent_barrier": "move the barrier out of the branch, so that every thread comes to it",
     "missing_threads": "let every thread of the block come to the barrier before it returns",
@@ -254,9 +256,11 @@ class BarrierCheck(RunCheck):
             kind = "exchange" if cause == "inactive_lane" else "barrier"
             one = self._places.access(kind, step.pc, step.warp, who)
             text = f"{one.place}: {_WORDS[cause].format(**{'lanes': '', 'live': 0} | words)}"
+            reason = "" if cause in _OF_BLOCKS else self._places.parted(step.pc)
             return CheckFinding(
-                "sync", severity, named, None, None, (one,), where=text, fix=_FIXES.get(named, "")
-            )
+                "sync", severity, named, None, None, (one,), where=text, reason=reason,
+                fix=_FIXES.get(named, ""),
+            )  # fmt: skip
 
         self._findings.add(("sync", named, step.pc), make)
 

@@ -115,6 +115,8 @@ class CheckFinding:
         count: how often it was seen; `bytes`: leaked.
         allocation: which memory, and where relative to it.
         where: one sentence.
+        reason: why lanes part there, how the addresses lie, as far as the code says; or "".
+            "; " is between those of two accesses.
         fix: a hint, or "".
         suppressed: name of the rule that suppresses it, or None.
         fingerprint: the same across addresses, seeds and recompilation.
@@ -134,6 +136,7 @@ class CheckFinding:
     fix: str = ""
     suppressed: str | None = None
     launch: int = 0
+    reason: str = ""
 
     @property
     def fingerprint(self) -> str:
@@ -168,6 +171,7 @@ class CheckFinding:
             if access.state and access.state not in self.where:
                 lines.append(f"      {access.state}")
             lines += [f"      inlined at {call}" for call in access.inlined]
+        lines += [f"  {reason}" for reason in self.reason.split("; ") if reason]
         if self.allocation:
             lines.append(f"  {self.allocation}")
         if self.count > 1:
@@ -202,7 +206,7 @@ class CheckFinding:
         """The finding as data."""
         names = (
             "kind", "severity", "cause", "space", "relation", "count", "bytes", "allocation",
-            "where", "fix", "suppressed", "fingerprint", "launch",
+            "where", "reason", "fix", "suppressed", "fingerprint", "launch",
         )  # fmt: skip
         found: dict[str, Any] = {name: getattr(self, name) for name in names}
         found["accesses"] = [access_json(a) for a in self.accesses]

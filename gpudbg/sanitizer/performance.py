@@ -16,7 +16,6 @@ from gpudbg.sanitizer.findings import PerfSite
 from gpudbg.sanitizer.monitor import ExecutedInstruction, RunCheck, Touch
 
 if TYPE_CHECKING:
-    from gpudbg.debug.values.lane_reasons import LaneReasons
     from gpudbg.sanitizer.places import AccessPlaces
 
 BANKS: Final = 32
@@ -42,8 +41,8 @@ class _Sums:
 class PerformanceCheck(RunCheck):
     """Counts by instruction."""
 
-    def __init__(self, places: AccessPlaces, reasons: LaneReasons) -> None:
-        self._places, self._reasons = places, reasons
+    def __init__(self, places: AccessPlaces) -> None:
+        self._places, self._reasons = places, places.reasons
         self._sums: dict[tuple[str, str, int], _Sums] = {}
 
     def executed(self, step: ExecutedInstruction) -> None:
@@ -85,7 +84,7 @@ class PerformanceCheck(RunCheck):
             _, function, file, line, _ = self._places.row(pc)
             reason = ""
             if s.divergent:
-                reason = self._why(pc - self._places.base)
+                reason = self._reasons.why(pc - self._places.base)
             elif kind != "divergence" and s.ideal < s.transactions:
                 reason = self._reasons.address(pc - self._places.base)
             if kind == "divergence":
@@ -99,11 +98,6 @@ class PerformanceCheck(RunCheck):
                 )
             )  # fmt: skip
         return tuple(found)
-
-    def _why(self, offset: int) -> str:
-        """Why lanes part at a branch, and what is known of the registers that decide it."""
-        found = (self._reasons.branch(offset), self._reasons.compared(offset))
-        return ", ".join(text for text in found if text)
 
 
 def conflicts(touch: Touch) -> tuple[list[int], int]:

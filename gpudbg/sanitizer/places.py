@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 from gpudbg.debug.symbols import Symbols
 from gpudbg.sanitizer.findings import FindingAccess
+from gpudbg.symbols.lane_reasons import LaneReasons
 
 
 class InWarp(Protocol):
@@ -30,10 +31,20 @@ class AccessPlaces:
 
     Attributes:
         base: code address that offsets of its stops are from.
+        reasons: why lanes part, how addresses lie, as far as the code says.
     """
 
-    def __init__(self, symbols: Symbols, outlined: Callable[[], Mapping[int, int]] = dict) -> None:
-        """Args: outlined: code that belongs to another place's line (`hand_over.outlined`)."""
+    def __init__(
+        self,
+        symbols: Symbols,
+        threads: tuple[int, int, int],
+        outlined: Callable[[], Mapping[int, int]] = dict,
+    ) -> None:
+        """Args:
+        threads: of a block.
+        outlined: code that belongs to another place's line (`hand_over.outlined`).
+        """
+        self.reasons = LaneReasons(symbols.image, symbols.kernel, threads)
         self._symbols, self._outlined = symbols, cache(outlined)
         self.base = symbols.base
         self._rows: dict[int, tuple[int, str, str | None, int | None, tuple[str, ...]]] = {}
@@ -52,6 +63,16 @@ class AccessPlaces:
                 tuple(str(site) for site in place.inlined_at),
             )
         return found
+
+    def parted(self, pc: int) -> str:
+        """Why only some lanes of a warp come to a code address, as far as the code says."""
+        return self.reasons.parted(pc - self.base)
+
+    def lanes(self, pc: int) -> str:
+        """How the lanes of an access's address lie, and what parts them, as far as known."""
+        offset = pc - self.base
+        found = self.reasons.address(offset), self.reasons.parted(offset)
+        return ", ".join(text for text in found if text)
 
     def access(self, kind: str, pc: int, warp: InWarp, lane: int, **more: Any) -> FindingAccess:
         """An access of a lane; `more`: the other fields of `Access`."""

@@ -141,7 +141,13 @@ class RaceReports:
         return CheckFinding(
             "race", verdict.severity, verdict.cause, space, relation, sides,
             allocation=allocation, where=text, fix=fix,
+            reason=self._reason(sides) if relation == "lanes" else "",
         )  # fmt: skip
+
+    def _reason(self, sides: tuple[FindingAccess, FindingAccess]) -> str:
+        """How the lanes of a warp lie that race: their addresses, and what parts them."""
+        found = {side.offset: self._places.lanes(side.pc) for side in sides}
+        return "; ".join(f"at {offset:#x} {text}" for offset, text in found.items() if text)
 
     def _side(self, record: AccessRecord, lane: int, number: int, state: str) -> FindingAccess:
         low = (record.bytes & -record.bytes).bit_length() - 1 if record.bytes else 0

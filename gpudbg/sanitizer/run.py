@@ -19,7 +19,6 @@ from gpudbg.api.programs import LoadedProgram, Source
 from gpudbg.architectures import is_wide
 from gpudbg.dataclass import dataclass
 from gpudbg.debug.stops.stop import DeadlockStop, ExitStop, InterruptStop
-from gpudbg.debug.values.lane_reasons import LaneReasons
 from gpudbg.device.hostdata import host_value
 from gpudbg.errors import ModelGap, UsageError
 from gpudbg.sanitizer.async_races import AsyncRaceCheck
@@ -342,7 +341,8 @@ class _Run:
         self.sessions.append(session)
         self.launches.started(session)
         hazards = session.check("hazards") if "hazards" in self.settings.checks else None
-        places = AccessPlaces(session.symbols, partial(_outlined, session))
+        block = session.grid.launched.config.block
+        places = AccessPlaces(session.symbols, block, partial(_outlined, session))
         try:
             screened = self._screen(session)
             if screened is None:
@@ -449,9 +449,7 @@ class _Run:
 
     def _exact(self, session: DebugSession, places: AccessPlaces) -> bool:
         """Run a launch with all checks. Returns whether the next may follow."""
-        performance = PerformanceCheck(
-            places, LaneReasons(session.symbols, session.grid.launched.config.block)
-        )
+        performance = PerformanceCheck(places)
         sites = HeapSites(places, self.launches.program.device.gpu.memory)
         sites.made |= self.heap
         window = RaceWindow(self.suspects, bounded=not any(self.launches.overlap))

@@ -38,3 +38,42 @@ def test_why_a_site_costs_more() -> None:
     assert reasons["divergence"].endswith(", R0 is lane")
     assert report.to_json()["performance"][0]["reason"]
     assert "    R4 is base + 256*lane" in _performance(report.performance)
+
+
+APART = """
+.arch sm_80
+.kernel probe
+.param out 8
+    S2R R0, SR_TID.X ;
+    ISETP.GT.AND P0, PT, R0, 0x3, PT ;
+    MOV R6, c[0x0][out] ;
+    MOV R7, c[0x0][out+4] ;
+@P0 BRA `(THERE) ;
+    STG.E [R6.64], R0 ;
+    BAR.SYNC.DEFER_BLOCKING 0x0 ;
+THERE:
+    LDG.E R4, [R6.64+0x40] ;
+    EXIT ;
+"""
+BECAUSE = "the BRA at 0x40: P0 varies: ISETP.GT.AND P0, PT, R0, 0x3, PT at 0x10, R0 is lane"
+
+
+def test_findings_say_why_lanes_part() -> None:
+    program = gpudbg.load(assemble_file(APART, path="p.sass").cubin())
+    out = program.device.buffer(np.zeros(32, np.uint32))
+    report = gpudbg.check(program, "probe", grid=1, block=32, args=[out])
+    found = {finding.cause: finding for finding in report.findings}
+    assert found["divergent_barrier"].reason == f"lanes part at {BECAUSE}"
+    assert found["divergent_barrier"].to_json()["reason"] == f"lanes part at {BECAUSE}"
+    race = found["write_write"]
+    assert race.reason == f"at 0x50 R6 is uniform, lanes part at {BECAUSE}"
+    assert f"  {race.reason}" in race.explain()
+
+
+def test_races_of_warps_are_no_matter_of_lanes() -> None:
+    source = APART.replace("@P0 BRA `(THERE) ;", "")
+    program = gpudbg.load(assemble_file(source, path="p.sass").cubin())
+    out = program.device.buffer(np.zeros(32, np.uint32))
+    report = gpudbg.check(program, "probe", grid=1, block=64, args=[out])
+    reasons = {finding.relation: finding.reason for finding in report.findings}
+    assert reasons == {"lanes": "at 0x40 R6 is uniform", "warps": ""}

@@ -93,6 +93,7 @@ ROWS: tuple[tuple[str, tuple[str, ...]], ...] = (
             "thread 4",
             "disassemble",
             "disassemble/s",
+            "disassemble/u",
             "list",
             "list 10",
             "info line",

@@ -281,6 +281,7 @@ recording: whether what warps execute is being recorded
 register: register name
 registers: registers
 relation: of races: lanes, warps, blocks ... the two accesses are of; else null
+remark: what the code says of lanes at an instruction (disassemble /u), or ""
 reserved: whether the bits have no meaning
 reserved_bits_set: reserved bits that are set
 resource: what both use

@@ -13,6 +13,7 @@ from gpudbg.dataclass import dataclass
 from gpudbg.debug import function_places
 from gpudbg.debug.commands.memory import place_of
 from gpudbg.debug.commands.table import command
+from gpudbg.debug.commands.uniform import known_lanes
 from gpudbg.debug.symbols import Line
 from gpudbg.debug.values.backtrace import selected_line, selected_pc
 from gpudbg.debug.values.variables import known_variables
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 @typed_row
 class CodeRow:
     """An instruction as a listing shows it; `lines` are its source lines, where asked for, and
-    itself.
+    itself; `remark` is what the code says of lanes there, where asked for.
     """
 
     offset: int = column("offset", Format("{:04x}".format))
@@ -38,6 +39,7 @@ class CodeRow:
     file: str | None = column()
     line: int | None = column()
     lines: tuple[str, ...] = column(key="")
+    remark: str = column(default="")
     source = computed("source", lambda row: f"{Path(row.file).name}:{row.line}" if row.file else "")
     here = computed("", lambda row: row.lines[-1].startswith(("=>", "*=>")), show=HERE)
 
@@ -49,12 +51,14 @@ class CodeStyle:
     Attributes:
         raw: words too.
         source: source lines too.
+        lanes: what the code says of lanes: how results lie, where and why lanes may part.
         whole, filled: of gdb's lines: they lie in one function; addresses are filled up with
             zeros.
     """
 
     raw: bool = False
     source: bool = False
+    lanes: bool = False
     whole: bool = False
     filled: bool = False
 
@@ -75,9 +79,14 @@ def instruction_listing(
     marks = _Marks.of(session)
     last: Line | None = None
     found = []
+    remarks = lane_remarks(session, rows) if style.lanes else {}
+    width = max((len(row.text) for row in rows if row.pc in remarks), default=0)
     for row in rows:
         line = session.symbols.line(row.pc)
+        remark = remarks.get(row.pc, "")
         lines = [shown(session, row, marks, style)]
+        if remark:
+            lines[0] += f"{' ' * (width - len(row.text))}  # {remark}"
         if style.source and line is not None and line != last:
             lines = [*_source_lines(session, line, last), *lines]
             last = line
@@ -90,9 +99,21 @@ def instruction_listing(
                 line.file if line else None,
                 line.number if line else None,
                 tuple(lines),
+                remark,
             )
         )
     return Listing(tuple(found), attrgetter("lines"))
+
+
+def lane_remarks(session: DebugSession, rows: list[CodeLine]) -> dict[int, str]:
+    """What the code says of lanes at instructions of the launched kernel, by pc.
+
+    Raises:
+        CommandError: nothing is launched, or the kernel is too long to be analysed.
+    """
+    reasons = known_lanes(session)
+    found = {row.pc: reasons.remark(row.pc - session.symbols.base) for row in rows}
+    return {pc: text for pc, text in found.items() if text}
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,13 +157,16 @@ def _gdb_line(session: DebugSession, row: CodeLine, marks: _Marks, style: CodeSt
 DETAILS = """\
 disassemble               around the focused pc     disassemble KERNEL  a whole function
 disassemble 0x40,0x80     a range of offsets        disassemble 0x40,+0x40
-/r adds the words, /s the source lines, as in gdb"""
+/r adds the words, /s the source lines, as in gdb
+/u adds what the code says of a warp's lanes, as `info uniform`: how those of a result and of an
+address lie (`uniform`, `base + 4*lane`, `varying`); of a branch, EXIT, barrier or exchange whether
+lanes may part there, by which predicate, and what wrote it"""
 
 
 @command(
     "disassemble",
     "disas",
-    usage="disassemble[/rs] [FUNCTION | START,END | START,+LENGTH]",
+    usage="disassemble[/rsu] [FUNCTION | START,END | START,+LENGTH]",
     help="instructions of a function or range",
     group="code",
     details=DETAILS,
@@ -154,12 +178,15 @@ def disassemble(session: DebugSession, argument: str) -> Listing:
     flags = ""
     if text.startswith("/"):
         flags, _, text = text[1:].partition(" ")
-        if set(flags) - set("rsm"):
-            raise CommandError(f"'/{flags}' is not understood", "/r words, /s source lines")
+        if set(flags) - set("rsmu"):
+            raise CommandError(
+                f"'/{flags}' is not understood", "/r words, /s source lines, /u lanes"
+            )
     rows, ends = _rows(session, text.strip())
     listing = bool(set("sm") & set(flags))
     codes = gdb_text.wanted(session)
-    style = CodeStyle("r" in flags, listing, whole=codes and ends is None, filled=codes)
+    whole = codes and ends is None
+    style = CodeStyle("r" in flags, listing, "u" in flags, whole=whole, filled=codes)
     found = instruction_listing(session, rows, style)
     if not codes or not rows:
         return found

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from gpudbg.answers import Table, column, typed_row
 from gpudbg.debug.commands.table import command
-from gpudbg.debug.values.lane_reasons import LaneReasons
 from gpudbg.errors import CommandError
+from gpudbg.symbols.lane_reasons import LaneReasons
 
 if TYPE_CHECKING:
     from gpudbg.debug.session import DebugSession
@@ -27,6 +27,21 @@ class UniformRow:
     diverges: str = column("Diverges", default="")
 
 
+def known_lanes(session: DebugSession) -> LaneReasons:
+    """What the launched kernel's code says of lanes.
+
+    Raises:
+        CommandError: it is too long to be analysed.
+    """
+    symbols = session.symbols
+    found = LaneReasons(symbols.image, symbols.kernel, session.grid.launched.config.block)
+    if found.known is None:
+        raise CommandError(
+            f"{symbols.kernel.name} is too long to be analysed", "kernels of 4,000 instructions are"
+        )
+    return found
+
+
 @command(
     "info uniform",
     usage="info uniform [branches | REGISTER]",
@@ -40,27 +55,16 @@ class UniformRow:
 )
 def info_uniform(session: DebugSession, argument: str) -> Table:
     """List results of instructions, and branches."""
-    symbols = session.symbols
-    config = session.grid.launched.config
-    reasons = LaneReasons(symbols, config.block)
-    known = reasons.known
-    if known is None:
-        raise CommandError(
-            f"{symbols.kernel.name} is too long to be analysed", "kernels of 4,000 instructions are"
-        )
+    reasons = known_lanes(session)
     wanted = argument.strip()
     found = _REGISTER.fullmatch(wanted)
     if wanted and not found and wanted != BRANCHES:
         raise CommandError(f"{wanted!r} is neither a register nor `{BRANCHES}`", "info uniform R4")
     rows = []
-    for offset in known.flow.instructions:
-        results = known.results(offset)
-        if found:
-            results = {n: shape for n, shape in results.items() if n == int(found[1])}
+    for offset in reasons.offsets:
+        results = reasons.results(offset, {int(found[1])} if found else None)
         why = "" if found else reasons.branch(offset)
-        if not why and (wanted == BRANCHES or not results):
-            continue
-        words = (f"R{n} {'varying' if s is None else s.words()}" for n, s in results.items())
-        rows.append(UniformRow(offset, reasons.text(offset), "; ".join(words), why))
+        if why or (results and wanted != BRANCHES):
+            rows.append(UniformRow(offset, reasons.text(offset), results, why))
     what = f"no instruction writes {wanted}" if found else "no branch diverges"
     return Table(UniformRow, tuple(rows), empty=f"{what} as far as the code says")

@@ -23,4 +23,5 @@ guesses, which it tests.
     values.py     the lattice, and the machine interface on it: an instruction's effect is its
                   semantics function's (`gpudbg.sm.semantics`), in all instruction sets
     analysis.py   the data flow over basic blocks (`gpudbg.sm.cfg`), and where lanes part
+    parting.py    which branches decide whether an instruction is executed (post-dominators)
 """

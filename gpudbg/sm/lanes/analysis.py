@@ -25,6 +25,7 @@ from gpudbg.isa.layout import instructions
 from gpudbg.isa.operands import PT
 from gpudbg.sm import cfg
 from gpudbg.sm.cfg import BasicBlock, Flow, section_code
+from gpudbg.sm.lanes.parting import Parting
 from gpudbg.sm.lanes.values import (
     UNIFORM_BASE,
     UNKNOWN,
@@ -242,12 +243,16 @@ class LaneAnalysis:
                 continue
             guard = self._guards.get(offset)
             tests = self._tests(insn)
-            if guard is not None and guard.rows == 1 and not guard.given and not tests:
-                continue
-            index, negated = insn.guard
-            name = "" if tests or index == PT else f"{'!' * negated}P{index}"
-            found[offset] = Divergence(offset, name, self._setter(block, index))
+            if tests or not _alike(guard):
+                found[offset] = self._divergence(block, offset, tests)
         return found
+
+    def _divergence(self, block: BasicBlock, offset: int, tests: bool = False) -> Divergence:
+        """Lanes part at an instruction of a block; `tests`: by more than its guard."""
+        insn = self.flow.instructions[offset]
+        index, negated = (PT, False) if insn is None else insn.guard
+        name = "" if tests or index == PT else f"{'!' * negated}P{index}"
+        return Divergence(offset, name, self._setter(block, offset, index))
 
     def _tests(self, insn: Any) -> bool:
         """Whether a branch depends on more than its guard."""
@@ -255,12 +260,12 @@ class LaneAnalysis:
             return insn.m.get("cctest") not in ("T", "", False, None) or insn.op in cfg.INDIRECT
         return not insn.unconditional and bool(insn.tests_guard or insn.guard[0] == PT)
 
-    def _setter(self, block: BasicBlock, index: int) -> int | None:
-        """The last instruction of a block that writes a predicate."""
-        for offset in reversed(block.offsets[:-1]):
-            insn = self.flow.instructions[offset]
-            if insn is not None and index in insn.writes().predicates:
-                return offset
+    def _setter(self, block: BasicBlock, offset: int, index: int) -> int | None:
+        """The last instruction of a block that writes a predicate before another one."""
+        for before in reversed(block.offsets):
+            insn = self.flow.instructions[before]
+            if before < offset and insn is not None and index in insn.writes().predicates:
+                return before
         return None
 
     def _lost(self) -> dict[int, frozenset[Any]]:
@@ -399,13 +404,64 @@ class LaneAnalysis:
         insn = self.flow.instructions.get(offset)
         if insn is None or offset not in self.before:
             return {}
+        regs = self._behind(offset, insn).regs
+        return {n: regs.get(n) for n in sorted(insn.writes().registers)}
+
+    def masks(self, offset: int) -> dict[int, Truth | None]:
+        """Predicates that an instruction writes: number -> what is known behind it."""
+        insn = self.flow.instructions.get(offset)
+        if insn is None or offset not in self.before:
+            return {}
+        preds = self._behind(offset, insn).preds
+        return {n: preds.get(n) for n in sorted(insn.writes().predicates)}
+
+    def _behind(self, offset: int, insn: Any) -> KnownState:
+        """What is known behind an instruction."""
         self._machine.state = self.before[offset].copy()
         if insn.op in _SENDS_BACK:
             self._machine.state = KnownState.empty()
         else:
             self._execute(insn)
-        regs = self._machine.state.regs
-        return {n: regs.get(n) for n in sorted(insn.writes().registers)}
+        return self._machine.state
+
+    def guarded(self, offset: int) -> Divergence | None:
+        """Lanes that part at an instruction that some of them do not execute; None: all or none."""
+        insn = self.flow.instructions.get(offset)
+        if insn is None or offset not in self.before or insn.guard[0] == PT:
+            return None
+        self._machine.state = self.before[offset]
+        if _alike(self._guard(insn)):
+            return None
+        block = next(b for b in self._blocks.values() if offset in b.offsets)
+        return self._divergence(block, offset)
+
+    @cached_property
+    def parting(self) -> Parting:
+        """Which branches decide what is executed."""
+        return Parting(self.flow)
+
+    @cached_property
+    def _parts_at(self) -> dict[int, Divergence]:
+        """Branches that may diverge, and instructions at which some lanes end."""
+        insns = self.flow.instructions.items()
+        ends = [o for o, insn in insns if insn is not None and insn.op in cfg.ENDS]
+        found = {offset: self.guarded(offset) for offset in ends}
+        return self.divergent | {o: each for o, each in found.items() if each is not None}
+
+    def divergence(self, offset: int) -> Divergence | None:
+        """Why lanes may part at an instruction itself; None where they do not."""
+        return self.divergent.get(offset) or self.guarded(offset)
+
+    def parted(self, offset: int) -> Divergence | None:
+        """The innermost branch behind which only some lanes of a warp may come to an instruction;
+        None where they all come or none does."""
+        found = self.parting.deciding(offset, self._parts_at)
+        return None if found is None else self._parts_at[found]
+
+
+def _alike(guard: Truth | None) -> bool:
+    """Whether all lanes have the same of a mask, in any case."""
+    return guard is not None and guard.rows == 1 and not guard.given
 
 
 def _without(state: KnownState, lost: frozenset[Any] | None) -> KnownState:
