@@ -257,7 +257,7 @@ class Emitter:
             ir, values, cursor, exits, *about, regular, options.patterns, options.wide_vectors
         )
         sums = SharedSums(ir, values, cursor, runtime, self.addresses, library)
-        gathered = GatheredAccess(ir, values, cursor, *about, self._gathered())
+        gathered = GatheredAccess(ir, values, cursor, *about, self._gathered(), self._beside())
         about_flow = ir, values, ints, cursor, exits, self.edges, runtime, options.full
         waiting = self.listing.waiting
         flow = GroupFlow(*about_flow, waiting=waiting) if self._wide else KernelFlow(*about_flow)
@@ -292,6 +292,11 @@ class Emitter:
         if options.full or options.plain or not options.wide_vectors:
             return frozenset()
         return self.listing.innermost(_ACCESSES, _MOST_GATHERED)
+
+    def _beside(self) -> bool:
+        """Whether lanes that execute usually follow one another: some have left the others at the
+        border of what a kernel covers.  For AVX-512."""
+        return self.options.wide_vectors and not self.listing.loops
 
     # ---- the function --------------------------------------------------------------------
 

@@ -28,6 +28,8 @@ _FAR = 1 << 20
 """Constants in addresses are smaller."""
 _LANES = ", ".join(f"i32 {n}" for n in range(32))
 _PLACES = "<32 x ptr>"
+_LANES_OF_HALF = 16
+_HALF = "<16 x i32>"
 
 
 class _Places(NamedTuple):
@@ -42,6 +44,20 @@ class _Places(NamedTuple):
     base: str
     words: str
     apart: int = 1
+
+
+class _Rows(NamedTuple):
+    """Accesses of lanes that follow one another in each half of a warp.
+
+    Attributes:
+        near: i1: they do.
+        places: host pointers of lanes 0 and 16, which need not execute.
+        masks: `<16 x i1>` each.
+    """
+
+    near: str
+    places: list[str]
+    masks: list[str]
 
 
 class _Found(NamedTuple):
@@ -65,6 +81,8 @@ class GatheredAccess:
 
     Attributes:
         chosen: addresses of the instructions whose accesses are done in place.
+        beside: lanes that execute usually follow one another, as in code without loops, which some
+            lanes of a warp have left: 16 of them are then moved at once.
     """
 
     SPACES = frozenset(("global", "shared", "local"))
@@ -79,7 +97,9 @@ class GatheredAccess:
         moves: Moves,
         library: LibraryAccess,
         chosen: frozenset[int],
+        beside: bool = False,
     ) -> None:
+        self.beside = beside
         self.ir, self.values, self.cursor = ir, values, cursor
         self.sites, self.addresses, self.moves, self.library = sites, addresses, moves, library
         self.chosen = chosen
@@ -94,6 +114,20 @@ class GatheredAccess:
         slow, done = ir.fresh("slow"), ir.fresh("done")
         places = self._places(space, site, where, size, mask, slow)
         lanes = self.values.mask_lanes(self.cursor.exec)
+        found: list[tuple[list[str], str]] = []
+        rows = self._rows(space, places, size, mask)
+        if rows is not None:
+            apart = ir.fresh("apart")
+            ir.provided(rows.near, apart)
+            halves = [
+                ir.op(
+                    f"call {_HALF} @llvm.masked.load.v16i32.p0(ptr {place}, i32 4, "
+                    f"<16 x i1> {here}, {_HALF} zeroinitializer)"
+                )
+                for place, here in zip(rows.places, rows.masks, strict=True)
+            ]
+            found.append(([self.moves.both(*halves)], ir.end_block(done)))
+            ir.label(apart)
         quick = [
             ir.op(
                 f"call {LANES32} @llvm.masked.gather.v32i32.v32p0({self._pointers(places, n)}, "
@@ -101,16 +135,48 @@ class GatheredAccess:
             )
             for n in range(size // 4)
         ]
-        quick_end = ir.end_block(done)
+        found.append((quick, ir.end_block(done)))
         with ir.aside():
             ir.label(slow)
             late = self.library.load_at(space, site, where, size, False, mask)
-            late_end = ir.end_block(done)
+            found.append(([word.ref for word in late], ir.end_block(done)))
         ir.label(done)
         return [
-            Val(32, ir.op(f"phi {LANES32} [ {a}, %{quick_end} ], [ {b.ref}, %{late_end} ]"))
-            for a, b in zip(quick, late, strict=True)
+            Val(32, ir.op(f"phi {LANES32} " + ", ".join(f"[ {a[n]}, %{end} ]" for a, end in found)))
+            for n in range(size // 4)
         ]
+
+    def _rows(self, space: str, places: _Places, size: int, mask: str) -> _Rows | None:
+        """Where lanes 0 and 16 would access if each half's followed one another as those do that
+        execute, and whether these do; None: that is not looked for."""
+        ir = self.ir
+        if not self.beside or size != 4 or space == "local":
+            return None
+        near, found, masks = "", [], []
+        steps = ", ".join(f"i32 {n}" for n in range(_LANES_OF_HALF))
+        for first in range(0, 32, _LANES_OF_HALF):
+            bits = ir.op(f"trunc i32 {ir.op(f'lshr i32 {mask}, {first}')} to i16")
+            here = ir.op(f"bitcast i16 {bits} to <16 x i1>")
+            lane = ir.op(f"call i16 @llvm.cttz.i16(i16 {bits}, i1 false)")
+            lane = ir.op(f"zext i16 {lane} to i32")
+            picks = ", ".join(f"i32 {first + n}" for n in range(_LANES_OF_HALF))
+            half = f"{LANES32} {places.words}, {LANES32} poison, <16 x i32> <{picks}>"
+            begin = ir.op(f"sub {_HALF} {ir.op(f'shufflevector {half}')}, <{steps}>")
+            index = ir.op(f"insertelement {_HALF} poison, i32 {lane}, i64 0")
+            index = ir.op(
+                f"shufflevector {_HALF} {index}, {_HALF} poison, <16 x i32> zeroinitializer"
+            )
+            # The index counts modulo 16: of no lanes any will do.
+            same = ir.op(
+                f"call {_HALF} @llvm.x86.avx512.permvar.si.512({_HALF} {begin}, {_HALF} {index})"
+            )
+            other = ir.op(f"and <16 x i1> {ir.op(f'icmp ne {_HALF} {begin}, {same}')}, {here}")
+            good = ir.op(f"icmp eq i16 {ir.op(f'bitcast <16 x i1> {other} to i16')}, 0")
+            near = ir.op(f"and i1 {near}, {good}") if near else good
+            word = ir.op(f"sext i32 {ir.op(f'extractelement {_HALF} {same}, i64 0')} to i64")
+            found.append(ir.op(f"getelementptr i32, ptr {places.base}, i64 {word}"))
+            masks.append(here)
+        return _Rows(near, found, masks)
 
     def store(self, space: str, address: Num, size: int, values: Sequence[Num]) -> bool:
         """Write words; False, and nothing emitted, where it is not done in place."""
@@ -129,6 +195,20 @@ class GatheredAccess:
             marks.lie(marks.of_site(site))
         if space == "local":
             ir.put("i64", 0, "%rec", layout.LOCAL_CLEAR)
+        lines = self._rows(space, places, size, mask) if not marks.wanted else None
+        if lines is not None:
+            apart = ir.fresh("apart")
+            ir.provided(lines.near, apart)
+            for n, place in enumerate(lines.places):
+                picks = ", ".join(f"i32 {16 * n + k}" for k in range(_LANES_OF_HALF))
+                half = f"{LANES32} {rows[0].ref}, {LANES32} poison, <16 x i32> <{picks}>"
+                ir.line(
+                    f"call void @llvm.masked.store.v16i32.p0({_HALF} "
+                    f"{ir.op(f'shufflevector {half}')}, ptr {place}, i32 4, "
+                    f"<16 x i1> {lines.masks[n]})"
+                )
+            ir.br(done)
+            ir.label(apart)
         self._scatter(places, [row.ref for row in rows])
         with marks.beside(places.base) as beside:
             if beside:
