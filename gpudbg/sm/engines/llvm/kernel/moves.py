@@ -22,6 +22,9 @@ class Moves:
         self.ir, self.values, self.cursor, self.marks = ir, values, cursor, marks
 
     def half_of(self, ref: str, half: int) -> str:
+        """16 lanes of a row."""
+        if ref.startswith("splat "):
+            return ref
         kind = "<32 x i32>"
         return self.ir.op(f"shufflevector {kind} {ref}, {kind} poison, {_range(HALF * half)}")
 

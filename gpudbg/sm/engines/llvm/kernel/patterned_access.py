@@ -9,7 +9,7 @@ memory (fields of structures) are done alike, with a check for each access.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from gpudbg.sm.engines.llvm import layout
 from gpudbg.sm.engines.llvm.ir.builder import LIKELY, Builder, Pending, signed
@@ -425,45 +425,64 @@ class PatternedAccess:
 
     def _store_words(self, place: str, piece: PatternPiece, rows: list[Val]) -> None:
         """Store one piece, or the words of it that are written."""
-        self._store_lanes(place, piece, rows)
+        chosen = self._chosen(piece)
+        self._store_lanes(place, piece, chosen, rows)
         with self.moves.marks.beside(place) as marks:
             if marks:
-                self._store_lanes(marks, piece, [Val(32, ONES)] * len(rows))
+                self._store_lanes(marks, piece, chosen, [Val(32, ONES)] * len(rows))
 
-    def _store_lanes(self, place: str, piece: PatternPiece, rows: list[Val]) -> None:
-        ir = self.ir
-        sources = piece.sources
-        picks = ", ".join(
-            f"i32 {0 if word is None else HALF * _place(sources, word) + word[1] % HALF}"
+    def _chosen(self, piece: PatternPiece) -> str:
+        """Which words of a piece are written, `<16 x i1>` without its type; "" for all."""
+        whole = None not in piece.words
+        words = ", ".join(f"i1 {int(word is not None)}" for word in piece.words)
+        if self.cursor.exec == FULL:
+            return "" if whole else f"<{words}>"
+        lanes = f"<32 x i1> {self.values.mask_lanes(self.cursor.exec)}"
+        first, *more = sorted({half for _, half in piece.sources})
+        # Lanes of each half come from an operand of their own; any do where nothing is written.
+        picks = _picks(
+            HALF * first if word is None else word[1] + 2 * HALF * (word[1] // HALF != first)
             for word in piece.words
         )
-        picks = f"<{HALF} x i32> <{picks}>"
-        halves = [self.moves.half_of(rows[n].ref, half) for n, half in (*sources, sources[0])]
-        value = ir.op(f"shufflevector {LANES16} {halves[0]}, {LANES16} {halves[1]}, {picks}")
-        whole = None not in piece.words
-        if whole and self.cursor.exec == FULL:
+        second = lanes if more else "<32 x i1> poison"
+        mask = self.ir.op(f"shufflevector {lanes}, {second}, {picks}")
+        kind = f"<{HALF} x i1>"
+        return mask if whole else self.ir.op(f"and {kind} {mask}, <{words}>")
+
+    def _store_lanes(self, place: str, piece: PatternPiece, chosen: str, rows: list[Val]) -> None:
+        ir = self.ir
+        value = self._gathered(piece, rows)
+        if not chosen:
             ir.put(LANES16, value, place, 0, 4)
             return
-        chosen = ", ".join(f"i1 {int(word is not None)}" for word in piece.words)
-        chosen = f"<{chosen}>"
-        if self.cursor.exec != FULL:
-            lanes = f"<32 x i1> {self.values.mask_lanes(self.cursor.exec)}"
-            kind = f"<{HALF} x i1>"
-            parts = [
-                ir.op(f"shufflevector {lanes}, <32 x i1> poison, {self._indices(half)}")
-                for _, half in (*sources, sources[0])
-            ]
-            mask = ir.op(f"shufflevector {kind} {parts[0]}, {kind} {parts[1]}, {picks}")
-            chosen = mask if whole else ir.op(f"and {kind} {mask}, {chosen}")
         ir.line(
             f"call void @llvm.masked.store.v{HALF}i32.p0({LANES16} {value}, "
             f"ptr align 4 {place}, <{HALF} x i1> {chosen})"
         )
 
+    def _gathered(self, piece: PatternPiece, rows: list[Val]) -> str:
+        """The words of a piece, of at most two halves of rows, in one statement: 16 of the lanes of
+        each operand are looked at."""
+        sources = piece.sources
+        refs = [rows[n].ref for n, _ in sources]
+        if all(ref == ONES for ref in refs):
+            return ONES
+        picks = _picks(
+            "poison" if word is None else word[1] + 2 * HALF * _place(sources, word)
+            for word in piece.words
+        )
+        second = refs[1] if len(refs) > 1 else "poison"
+        return self.ir.op(f"shufflevector {LANES32} {refs[0]}, {LANES32} {second}, {picks}")
+
     @staticmethod
     def _indices(half: int) -> str:
         numbers = ", ".join(f"i32 {HALF * half + n}" for n in range(HALF))
         return f"<{HALF} x i32> <{numbers}>"
+
+
+def _picks(lanes: Iterable[int | str]) -> str:
+    """Shuffle mask of 16 indices."""
+    return f"<{HALF} x i32> <{', '.join(f'i32 {lane}' for lane in lanes)}>"
 
 
 def _place(sources: list[tuple[int, int]], word: tuple[int, int]) -> int:
