@@ -16,6 +16,7 @@ that may leave, so that an exit stores what has changed since the one before and
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, NamedTuple, Protocol
 
 from gpudbg.isa.operands import PT, RZ, Reg
@@ -168,6 +169,8 @@ class Emitter:
         self._table = registry.table(listing.arch)
         self._wide = not listing.layout.has_control_words
         self._spare = 0
+        self._resumed = False
+        """Traces are for warps that seldom begin there: short, and with calls of the library."""
         self._traces: dict[int, _Trace] = {}
         self._rounds = listing.rounds(_LONGEST_ROUND)
         self._parts(options)
@@ -263,6 +266,9 @@ class Emitter:
         flow = GroupFlow(*about_flow, waiting=waiting) if self._wide else KernelFlow(*about_flow)
         if options.full and not self.instruments:
             flow.succession = Succession(ir, cursor, exits)
+        self.accesses = Accesses(
+            ir, patterned, regular, sums, gathered, library, self.instruments, self._calls
+        )
         made = WideKernelMachine if self._wide else KernelMachine
         return made(
             cursor,
@@ -277,9 +283,7 @@ class Emitter:
             Conversions(ir, values, ints, floats, doubles, halves, runtime),
             Reciprocals(ir, floats, runtime, options.start),
             Shuffles(ir, values, ints, self.registers, runtime, options.wide_vectors),
-            Accesses(
-                ir, patterned, regular, sums, gathered, library, self.instruments, self._calls
-            ),
+            self.accesses,
             library,
             flow,
             Tensors(ir, cursor, exits, self.registers, runtime, library, self.instruments, ints),
@@ -307,11 +311,14 @@ class Emitter:
         if entry in self.listing.code:
             self._trace(entry, fresh=True)
             self._keep_trace(-1)
-        for head in heads:
-            if head in self.listing.code and head not in self.blocks.placed:
-                following_head = self._whole(head)
-                if following_head is not None:
-                    heads.append(following_head)
+        resumed = {head for head in heads if self.full and self.listing.only_resumed(head)}
+        self._blocks(head for head in heads if head not in resumed)
+        while wanted := resumed & self.edges.checked:
+            # A trace goes on to these after all: with them it would be too long.
+            resumed -= wanted
+            self._blocks(sorted(wanted))
+        self._resumed = True
+        self._blocks(sorted(resumed))
         body: list[str] = []
         tail: list[str] = []
         for trace in self._traces.values():
@@ -362,6 +369,16 @@ class Emitter:
 
     # ---- blocks --------------------------------------------------------------------------
 
+    def _blocks(self, heads: Iterable[int]) -> None:
+        """Emit the traces of heads that have none, and of those that come of it."""
+        self.accesses.plain = self._calls or self._resumed
+        work = list(heads)
+        for head in work:
+            if head in self.listing.code and head not in self.blocks.placed:
+                following = self._whole(head)
+                if following is not None:
+                    work.append(following)
+
     def _keep_trace(self, head: int) -> None:
         """Keep the trace just emitted."""
         self._traces[head] = _Trace(self.ir.lines, self.ir.tail, self.loop.latches)
@@ -404,7 +421,7 @@ class Emitter:
     def _before_loop(self, head: int) -> Facts:
         """What indices are said to have in common that code before a loop begins with."""
         claims, listing = self.options.claims, self.listing
-        if claims is None or listing.repeats(head):
+        if claims is None or self._resumed or listing.repeats(head):
             return NO_FACTS
         read = listing.read_before_loop(head, self._longest(head, False))
         known = claims.at(head).items() if read else ()
@@ -446,7 +463,7 @@ class Emitter:
 
     def _longest(self, head: int, fresh: bool) -> int:
         """Most instructions of a block and its following copies."""
-        if self.plain or (head == self.listing.entry and not fresh):
+        if self.plain or self._resumed or (head == self.listing.entry and not fresh):
             return 0
         if not self.full or self._short:
             return max(self._rounds.get(head, 0), _SHORT)
@@ -466,7 +483,7 @@ class Emitter:
             self.registers.clock += 1
             early = self.loop.carried is not None and insn.op in _MAY_LEAVE and self._spare > 0
             self._spare -= early
-            if self._calls and (exits.may_leave or exits.memory_changed):
+            if (self._calls or self._resumed) and (exits.may_leave or exits.memory_changed):
                 # A call keeps no vector in a register: the record takes what the stack would.
                 exits.settle()
             elif exits.memory_changed or early:

@@ -40,6 +40,7 @@ class KernelListing:
         heads: where blocks begin.
         merge_points: heads that are reached otherwise than from the instruction before.
         targets: heads that code goes to.
+        behind: heads behind branches and exits, where lanes go on that these do not concern.
         polling: branches of loops that wait for other blocks.
         waiting: branches of loops that wait for other lanes, and WARPSYNCs that a BAR follows.
     """
@@ -51,6 +52,7 @@ class KernelListing:
     heads: set[int] = field(default_factory=set)
     merge_points: set[int] = field(default_factory=set)
     targets: set[int] = field(default_factory=set)
+    behind: set[int] = field(default_factory=set)
     polling: set[int] = field(default_factory=set)
     waiting: set[int] = field(default_factory=set)
     layout: CodeLayout = field(init=False)
@@ -85,6 +87,8 @@ class KernelListing:
                 pc = layout.next(pc)
                 if insn.op in flow:
                     found.merge_points.add(pc)
+                    if insn.op in STOPS_FLOW:
+                        found.behind.add(pc)
                 if insn.op in flow or starts_piece(pc) or may_poll(insn):
                     found.heads.add(pc)
                 if insn.op in STOPS_FLOW and found.always(insn):
@@ -121,6 +125,14 @@ class KernelListing:
     def following(self, pc: int) -> int:
         """The next instruction's address in straight code."""
         return self.layout.next(pc)
+
+    def only_resumed(self, head: int) -> bool:
+        """Whether whole warps begin at a head only where a turn has ended there, or a stop was:
+        nothing goes to it but what falls into it, which may have a copy of it."""
+        if head == self.entry:
+            # Where warps begin they have code of their own.
+            return all(self.layout.first(first) != head for first, _ in self.loops)
+        return head in self.behind and head not in self.targets
 
     def always(self, insn: Any) -> bool:
         """Whether a flow instruction acts in every active lane."""
