@@ -12,10 +12,12 @@ something pending.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
+from functools import lru_cache
 
 from gpudbg.dataclass import dataclass
 from gpudbg.sm.engines.llvm.ir.builder import HELD
-from gpudbg.sm.engines.llvm.kernel.sink import defined_name, lasting, unneeded
+from gpudbg.sm.engines.llvm.kernel.sink import lasting, parsed, unneeded
 from gpudbg.sm.record import FIELDS, HEADER_BYTES, ROW_BYTES
 
 FUNCTION = "complete"
@@ -34,32 +36,36 @@ _NAME = re.compile(r"%v\d+")
 _ROW = re.compile(r"  (%v\d+) = getelementptr i8, ptr %rec, i64 (\d+)$")
 _STORE = re.compile(r"  store (<32 x i32>|i32) (.*), ptr (%v\d+)(?:, align \d+)?$")
 _TYPE = r"(<[^>]*>|[a-z]+\d*)"
-_INTEGER = "and|or|xor|add|sub|mul|shl|lshr|ashr|udiv|urem|sdiv|srem"
-_TYPED = (
-    re.compile(rf" = (?:zext|sext|trunc|bitcast|ptrtoint|inttoptr|fptrunc|fpext) .* to {_TYPE}$"),
-    re.compile(rf" = (?:load|phi|freeze|fneg) {_TYPE}"),
-    re.compile(rf" = (?:tail )?call (?:nnan |nsz )*{_TYPE} @"),
-    re.compile(rf" = select i1 [^,]+, {_TYPE} "),
-    re.compile(rf" = (?:{_INTEGER})(?: nuw| nsw| exact)* {_TYPE} "),
-    re.compile(rf" = (?:fadd|fsub|fmul|fdiv) {_TYPE} "),
-)
-_COMPARED = re.compile(r" = [if]cmp \w+ (<)?")
-_ELEMENT = re.compile(r" = extractelement <\d+ x (\w+)> ")
+_TYPED = {
+    "zext sext trunc bitcast ptrtoint inttoptr fptrunc fpext": rf" .* to {_TYPE}$",
+    "load phi freeze fneg": rf" {_TYPE}",
+    "call": rf" (?:nnan |nsz )*{_TYPE} @",
+    "tail": rf" call (?:nnan |nsz )*{_TYPE} @",
+    "select": rf" i1 [^,]+, {_TYPE} ",
+    "and or xor add sub mul shl lshr ashr udiv urem sdiv srem": rf"(?: nuw| nsw| exact)* {_TYPE} ",
+    "fadd fsub fmul fdiv": rf" {_TYPE} ",
+    "extractelement": r" <\d+ x (\w+)> ",
+    "icmp fcmp": r" \w+ (<?)",
+}
+"""Mnemonics -> text behind them, with the type of what is defined; of comparisons, whether they are
+of vectors."""
+_FORMS = {
+    name: re.compile(rf"  \S+ = {name}{form}")
+    for names, form in _TYPED.items()
+    for name in names.split()
+}
+_MNEMONIC = re.compile(r"  \S+ = (\w+)")
 
 
+@lru_cache(maxsize=1 << 14)
 def _scalar(line: str) -> str:
     """The type of what a statement defines, if it is a known scalar one, else ""."""
-    compared = _COMPARED.search(line)
-    if compared is not None:
-        return "" if compared[1] else "i1"
-    element = _ELEMENT.search(line)
-    if element is not None:
-        return element[1]
-    for form in _TYPED:
-        found = form.search(line)
-        if found is not None:
-            return "" if found[1].startswith("<") else found[1]
-    return ""
+    name = _MNEMONIC.match(line)
+    form = None if name is None else _FORMS.get(name[1])
+    found = None if form is None else form.match(line)
+    if name is None or found is None or found[1].startswith("<"):
+        return ""
+    return "i1" if name[1] in ("icmp", "fcmp") else found[1]
 
 
 @dataclass(slots=True)
@@ -212,8 +218,8 @@ def _inputs(lines: list[str], spare: set[str]) -> dict[str, set[str] | None]:
         made: set[str] | None = None
         if name in kept:
             made = set()
-        elif defined_name(line) and not line.endswith(HELD):
-            made = _union(found, set(_NAME.findall(line, line.index("="))))
+        elif _is_pure(line) and not line.endswith(HELD):
+            made = _union(found, parsed(line).uses)
             if made is not None and len(made) > _MOST_INPUTS:
                 made = None
         scalar = _scalar(line)
@@ -223,7 +229,13 @@ def _inputs(lines: list[str], spare: set[str]) -> dict[str, set[str] | None]:
     return found
 
 
-def _union(inputs: dict[str, set[str] | None], names: set[str]) -> set[str] | None:
+def _is_pure(line: str) -> bool:
+    """Whether a statement may be repeated elsewhere."""
+    found = parsed(line)
+    return bool(found.name) and not found.phi
+
+
+def _union(inputs: dict[str, set[str] | None], names: Iterable[str]) -> set[str] | None:
     """The scalars that several names are made from."""
     made: set[str] = set()
     for name in names:

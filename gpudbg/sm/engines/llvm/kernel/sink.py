@@ -54,7 +54,7 @@ class _Statement(NamedTuple):
 
 
 @lru_cache(maxsize=1 << 14)
-def _parsed(line: str) -> _Statement:
+def parsed(line: str) -> _Statement:
     """A line, of which several passes want to know the same."""
     phi = " = phi " in line
     name = line[2 : line.index(" =")] if phi else defined_name(line)
@@ -87,7 +87,7 @@ def sink(
     if latches:
         dead = _dead_phis([*lines, *latches], tail)
         if dead:
-            lines = [line for line in lines if _parsed(line).name not in dead]
+            lines = [line for line in lines if parsed(line).name not in dead]
         lines, moved = _behind_loop(lines, tail, latches)
     needed = _carried(lines)
     hot, more = _split(lines, needed)
@@ -108,12 +108,14 @@ def lasting(lines: list[str]) -> dict[str, str]:
     places: dict[str, str] = {}
     found: dict[str, str] = {}
     for line in lines:
-        place = _PLACE.match(line)
-        if place is not None:
-            if place[2] == "bank" or any(int(place[3]) in offsets for offsets in _LASTING):
+        if " = getelementptr i8, ptr %" in line:
+            place = _PLACE.match(line)
+            if place is not None and (
+                place[2] == "bank" or any(int(place[3]) in offsets for offsets in _LASTING)
+            ):
                 places[place[1]] = line
             continue
-        load = _LOAD.match(line)
+        load = _LOAD.match(line) if places and " = load " in line else None
         if load is not None and load[2] in places:
             found[load[2]] = places[load[2]]
             found[load[1]] = line
@@ -126,11 +128,13 @@ def _remade(lines: list[str]) -> dict[str, str]:
     found = lasting(lines)
     sizes = dict.fromkeys(found, 1)
     for line in lines:
-        name, uses, phi = _parsed(line)
-        if not name or phi or name in found or line.endswith(HELD):
+        name, uses, phi = parsed(line)
+        if not uses or not name or phi or name in found or line.endswith(HELD):
             continue
-        size = 1 + sum(sizes.get(use, _MOST_REMADE) for use in uses)
-        if uses and size <= _MOST_REMADE:
+        size = 1
+        for use in uses:
+            size += sizes.get(use, _MOST_REMADE)
+        if size <= _MOST_REMADE:
             sizes[name], found[name] = size, line
     return found
 
@@ -210,7 +214,7 @@ def _often(lines: list[str], moved: dict[str, str]) -> set[str]:
     here: set[str] = set()
     for line in [*lines, "end:"]:
         if line.startswith(" "):
-            here.update(name for name in _parsed(line).uses if name in moved)
+            here.update(name for name in parsed(line).uses if name in moved)
         else:
             counts.update(here)
             here = set()
@@ -224,7 +228,7 @@ def _dead_phis(lines: list[str], tail: list[str]) -> set[str]:
     phis: set[str] = set()
     work: list[str] = []
     for line in lines:
-        found = _parsed(line)
+        found = parsed(line)
         if found.name:
             uses[found.name] = found.uses
             if found.phi:
@@ -246,8 +250,9 @@ def _dead_phis(lines: list[str], tail: list[str]) -> set[str]:
 def _carried(lines: list[str]) -> set[str]:
     """Names in phis, which may be defined further down."""
     needed: set[str] = set()
-    for found in map(_parsed, lines):
-        if found.phi:
+    for line in lines:
+        if " = phi " in line:
+            found = parsed(line)
             needed.add(found.name)
             needed.update(found.uses)
     return needed
@@ -268,7 +273,7 @@ def _split(lines: list[str], wanted: set[str]) -> tuple[list[str], dict[str, str
     hot: list[str] = []
     moved: dict[str, str] = {}
     for line in reversed(lines):
-        name, uses, _ = _parsed(line)
+        name, uses, _ = parsed(line)
         if name and name not in needed:
             moved[name] = line
             continue
@@ -282,7 +287,7 @@ def _far(lines: list[str], moved: dict[str, str]) -> set[str]:
     """Names of `moved` at the ends of chains that are too long to be repeated."""
     depths: dict[str, int] = {}
     for line in lines:
-        name, uses, _ = _parsed(line)
+        name, uses, _ = parsed(line)
         if name in moved:
             depths[name] = 1 + max((depths.get(n, 0) for n in uses), default=0)
     return {name for name, depth in depths.items() if depth > _DEEPEST}
@@ -317,9 +322,14 @@ class _Cold:
                 self._here, self._first, self._rest = {}, [], []
             elif " = phi " in line and not group:
                 out.append(line)
+            elif "%v" not in line or self._moved.keys().isdisjoint(_NAME.findall(line)):
+                self._rest.append(line)
             else:
-                self._rest.append(_NAME.sub(lambda found: self._name(found[0]), line))
+                self._rest.append(_NAME.sub(self._renamed, line))
         return [*out, *self._first, *self._rest]
+
+    def _renamed(self, found: re.Match[str]) -> str:
+        return self._name(found[0])
 
     def _name(self, name: str) -> str:
         """What a name is called in this block."""
@@ -328,7 +338,7 @@ class _Cold:
             return name
         known = self._here.get(name)
         if known is None:
-            text = _NAME.sub(lambda found: self._name(found[0]), line[line.index("=") :])
+            text = _NAME.sub(self._renamed, line[line.index("=") :])
             self._count += 1
             known = self._here[name] = f"{name}.{self._mark}{self._count}"
             self._first.append(f"  {known} {text}")
