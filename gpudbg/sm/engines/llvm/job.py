@@ -25,7 +25,7 @@ FUNCTION = "warp"
 
 _SMALL = 80
 """Instructions of a kernel whose code may be as long as it likes."""
-_LINES, _LINES_OF_LARGE = 45, 35
+_LINES, _LINES_OF_LARGE = 35, 35
 """Lines of IR for an instruction from which copies along traces are too many, in another kernel
 and in a large one: a thousand of them take some 30 ms to compile."""
 _FEWER_LINES, _FEWER_LINES_OF_LARGE = 30, 25
