@@ -21,6 +21,7 @@ from gpudbg.listing.sections import (
     function,
     graph,
     heading,
+    threads_of,
 )
 from gpudbg.loading.programs import open_members
 from gpudbg.symbols import known_names
@@ -65,6 +66,8 @@ def _picked(
 ) -> Iterator[tuple[FatbinImage | None, Program | None, Picked]]:
     """Each program with its sections that are wanted, and the lines in the range."""
     low, high = offset_range(options.range)
+    # What is wrong with it is said before anything is listed.
+    threads_of(options)
     for image, program, sections in _programs(options):
         for section in sections:
             if options.braces and section.wide:

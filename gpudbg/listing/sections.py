@@ -44,6 +44,7 @@ class ListingOptions(NamedTuple):
         control: control words: "hex", "fields" beside each instruction, or "none".
         no_bytes: words are left out.
         source: source lines stand before their instructions.
+        lanes: how lanes lie and why they part stands beside, for blocks of this shape, `16,16`.
         blocks: basic blocks are marked.
         cfg: the control-flow graph instead, as "text" or "dot".
         braces: dual-issue pairs are marked.
@@ -59,6 +60,7 @@ class ListingOptions(NamedTuple):
     control: str = "hex"
     no_bytes: bool = False
     source: bool = False
+    lanes: str | None = None
     blocks: bool = False
     cfg: str | None = None
     braces: bool = False
@@ -139,6 +141,7 @@ def function(
         bodies = {row.address: row.body(braces=True) for row in section.lines}
     notes = _notes(section, rows) if _needs_notes(section, options) else {}
     margin = " " * (ADDRESS_COLUMNS + width + 2)
+    remarks = lane_remarks(section, options)
     bundle = -1
     for row in rows:
         at = row.address - row.address % section.layout.bundle_bytes
@@ -149,7 +152,12 @@ def function(
             yield block_words(marks[row.address])
         if source is not None:
             yield from source.new_lines(row.address)
-        yield from _lines(row, _noted(bodies[row.address], notes.get(row.address)), options, width)
+        line, *more = _lines(
+            row, _noted(bodies[row.address], notes.get(row.address)), options, width
+        )
+        remark = remarks.get(row.address)
+        yield f"{line}  // {remark}" if remark else line
+        yield from more
     yield "\t\t" + "." * 10 + "\n\n"
 
 
@@ -167,6 +175,45 @@ def _lines(row: Line, body: str, options: ListingOptions, width: int) -> Iterato
     if options.control == "hex" and not options.no_bytes:
         for half in halves[1:]:
             yield f"{'':{ADDRESS_COLUMNS + width + 2}}/* {half:#018x} */"
+
+
+def threads_of(options: ListingOptions) -> tuple[int, int, int] | None:
+    """The shape of a block for which lanes are analysed.
+
+    Raises:
+        UsageError: it is none.
+    """
+    if options.lanes is None:
+        return None
+    from gpudbg.formats.launch_text import parse_dim3
+
+    return parse_dim3(options.lanes, "lanes")
+
+
+def lane_remarks(section: ListedSection, options: ListingOptions) -> dict[int, str]:
+    """What the code of a kernel says of lanes, by offset; nothing where it is not asked for.
+
+    Raises:
+        UsageError: the shape of a block is none.
+    """
+    block = threads_of(options)
+    if block is None:
+        return {}
+    from gpudbg.sm.lanes.analysis import MAX_INSTRUCTIONS, of_code
+    from gpudbg.symbols.lane_reasons import LaneReasons
+
+    texts = {row.address: row.text for row in section.lines}
+    if section.program is not None and section.name not in section.program.kernels:
+        # Who calls a function may have parted.
+        return {}
+    if len(texts) > MAX_INSTRUCTIONS:
+        return {min(texts): f"too long to be analysed: {MAX_INSTRUCTIONS:,} instructions are"}
+    words = [(row.address, row.word) for row in section.lines]
+    reasons = LaneReasons(
+        lambda: of_code(words, section.arch, block, _indirect(section)), texts.__getitem__
+    )
+    found = {offset: reasons.remark(offset) for offset in texts}
+    return {offset: text for offset, text in found.items() if text}
 
 
 def _needs_notes(section: ListedSection, options: ListingOptions) -> bool:
@@ -206,11 +253,15 @@ def block_words(block: BasicBlock) -> str:
 
 def blocks(section: ListedSection) -> list[BasicBlock]:
     """Basic blocks of a section, with the targets of indirect branches that the file lists."""
+    words = ((x.address, x.word) for x in section.lines)
+    return Flow(words, section.arch, _indirect(section)).blocks()
+
+
+def _indirect(section: ListedSection) -> dict[int, tuple[int, ...]]:
+    """Targets of indirect branches, as far as the file lists them."""
     kernel = section.program.kernels.get(section.name) if section.program is not None else None
     branches = kernel.indirect_branches if kernel is not None else ()
-    known = {b.offset: b.targets for b in branches if b.targets}
-    words = ((x.address, x.word) for x in section.lines)
-    return Flow(words, section.arch, known).blocks()
+    return {b.offset: b.targets for b in branches if b.targets}
 
 
 def graph(section: ListedSection, form: str) -> str:
@@ -296,17 +347,18 @@ class InstructionRow:
     legal: bool = column()
     reason: str = column()
     dual: str = column(default=ABSENT)
+    remark: str = column(default=ABSENT)
 
     @classmethod
-    def of(cls, section: ListedSection, row: Line) -> InstructionRow:
-        """The row of a section's line."""
+    def of(cls, section: ListedSection, row: Line, remark: str = ABSENT) -> InstructionRow:
+        """The row of a section's line; `remark`: what the code says of lanes there."""
         dual: str = ABSENT
         if isinstance(row, narrow_text.NarrowLine):
             dual = "{" if row.opens else "}" if row.closes else ""
         word = f"{row.word:#0{2 * section.layout.word_bytes + 2}x}"
         said = str(row.control)
         legal = row.insn is not None
-        return cls(row.address, word, row.group, said, row.text, legal, row.error, dual)
+        return cls(row.address, word, row.group, said, row.text, legal, row.error, dual, remark)
 
 
 @typed_row
@@ -324,5 +376,9 @@ class FunctionRow:
         found: tuple[BasicBlockRow, ...] = ABSENT
         if options.blocks or options.cfg:
             found = tuple(map(BasicBlockRow.of, blocks(section)))
-        listed = tuple(InstructionRow.of(section, row) for row in rows)
+        remarks = lane_remarks(section, options)
+        missing = ABSENT if options.lanes is None else ""
+        listed = tuple(
+            InstructionRow.of(section, row, remarks.get(row.address, missing)) for row in rows
+        )
         return cls(section.name, section.arch, listed, found)

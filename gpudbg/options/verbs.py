@@ -200,6 +200,11 @@ FLAGS_OF_CODE = (
     ),
     _flag("dis", "no-bytes", SWITCH, "leave the words out"),
     _flag("dis", "source", SWITCH, "interleave source lines", short="s"),
+    _flag(
+        "dis", "lanes", TEXT,
+        "say beside each instruction how a warp's lanes lie and why they may part, for blocks of "
+        "this shape", metavar="X[,Y[,Z]]",
+    ),
     _flag("dis", "blocks", SWITCH, "mark basic blocks and their edges"),
     _flag("dis", "cfg", CHOICE, "the control-flow graph instead", choices=("text", "dot")),
     _flag("dis", "braces", SWITCH, "mark dual-issue pairs, as nvdisasm does"),

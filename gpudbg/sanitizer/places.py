@@ -44,7 +44,7 @@ class AccessPlaces:
         threads: of a block.
         outlined: code that belongs to another place's line (`hand_over.outlined`).
         """
-        self.reasons = LaneReasons(symbols.image, symbols.kernel, threads)
+        self.reasons = LaneReasons.of_launch(symbols.image, symbols.kernel, threads)
         self._symbols, self._outlined = symbols, cache(outlined)
         self.base = symbols.base
         self._rows: dict[int, tuple[int, str, str | None, int | None, tuple[str, ...]]] = {}

@@ -1,12 +1,12 @@
 """Why lanes part, how the lanes of results and addresses lie, proven from the code: in words.
 
 What the lane analysis (`gpudbg.sm.lanes`) knows of an instruction: the one place of these texts for
-`info uniform`, `disassemble /u`, the findings of checks and their figures.
+`info uniform`, `disassemble /u`, `gpudbg dis --lanes`, the findings of checks and their figures.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -25,26 +25,39 @@ _MEETS = frozenset(("BAR", "WARPSYNC", "SHFL", "VOTE", "MATCH"))
 
 
 class LaneReasons:
-    """Claims about a launched kernel's code, in words; offsets are those in its section."""
+    """Claims about a kernel's code, in words; offsets are those in its section.
 
-    def __init__(self, image: CodeImage, kernel: Kernel, block: tuple[int, int, int]) -> None:
-        """Args: block: threads of a block."""
-        self._image, self._kernel, self._block = image, kernel, block
+    Args:
+        analysed: makes the analysis; None where the kernel is too long.
+        text: an instruction as it is listed, by offset.
+    """
+
+    def __init__(
+        self, analysed: Callable[[], LaneAnalysis | None], text: Callable[[int], str]
+    ) -> None:
+        self._analysed, self.text = analysed, text
+
+    @classmethod
+    def of_launch(
+        cls, image: CodeImage, kernel: Kernel, block: tuple[int, int, int]
+    ) -> LaneReasons:
+        """Of a launched kernel; `block`: threads of a block."""
+
+        def text(offset: int) -> str:
+            line = code_line(image, image.address_in(kernel.section, offset))
+            return "" if line is None else line.text
+
+        return cls(lambda: of_kernel(image.program, image, kernel, block), text)
 
     @cached_property
     def known(self) -> LaneAnalysis | None:
         """The analysis; None where the kernel is too long."""
-        return of_kernel(self._image.program, self._image, self._kernel, self._block)
+        return self._analysed()
 
     @property
     def offsets(self) -> tuple[int, ...]:
         """Of all instructions."""
         return () if self.known is None else tuple(self.known.flow.instructions)
-
-    def text(self, offset: int) -> str:
-        """An instruction as it is listed."""
-        line = code_line(self._image, self._image.address_in(self._kernel.section, offset))
-        return "" if line is None else line.text
 
     # ---- why lanes part ----------------------------------------------------------------
 

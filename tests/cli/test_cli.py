@@ -265,6 +265,20 @@ def test_dis_flags(capsys: pytest.CaptureFixture[str]) -> None:
     assert [x["offset"] for x in json.loads(part)[0]["instructions"]] == [0x28, 0x30]
 
 
+def test_dis_says_how_lanes_lie(capsys: pytest.CaptureFixture[str]) -> None:
+    flags = ("dis", FIRST, "--range", "0x58:0x98", "--lanes")
+    _, out, _ = run(*flags, "256", "--control", "none", "--no-bytes", capsys=capsys)
+    compared = "ISETP.GE.AND P0, PT, R2, c[0x0][0x150], PT"
+    assert f"{compared} ;  // P0 varying" in out
+    assert f"SYNC ;  // lanes may part: P0 varies: {compared} at 0x58, R2 is base + lane" in out
+    assert "LDG.E R2, [R2] ;  // R2 varying; address R2 is base + 4*lane" in out
+    _, text, _ = run(*flags, "16,16", "--json", capsys=capsys)
+    assert json.loads(text)[0]["instructions"][0]["remark"] == "P0 varying"
+    code, out, err = run(*flags, "wide", capsys=capsys)
+    assert (code, out) == (EXIT_USAGE, "")
+    assert "lanes 'wide' is not up to three integers" in err
+
+
 def test_dis_raw_words(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = [0x001F8000FC0007E0, 0x50B0000000070F00, 0xE30000000007000F, 0xFFFFFFFFFFFFFFFF]
     path = tmp_path / "raw.bin"

@@ -519,6 +519,7 @@ VERBS: dict[str, tuple[tuple[str, ...], ...]] = {
     "dis": (
         ("dis", "{sessions}/divergent_branch/divergent_branch.cubin", "--json"),
         ("dis", "{sessions}/divergent_branch/divergent_branch.cubin", "--json", "--blocks", "-s"),
+        ("dis", "{sessions}/divergent_branch/divergent_branch.cubin", "--json", "--lanes", "32"),
     ),
     "info": (
         ("info", "{sessions}/first_steps/first_steps.cubin", "--json"),

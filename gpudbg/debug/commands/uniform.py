@@ -34,7 +34,7 @@ def known_lanes(session: DebugSession) -> LaneReasons:
         CommandError: it is too long to be analysed.
     """
     symbols = session.symbols
-    found = LaneReasons(symbols.image, symbols.kernel, session.grid.launched.config.block)
+    found = LaneReasons.of_launch(symbols.image, symbols.kernel, session.grid.launched.config.block)
     if found.known is None:
         raise CommandError(
             f"{symbols.kernel.name} is too long to be analysed", "kernels of 4,000 instructions are"
