@@ -446,3 +446,43 @@ def test_returned_blocks_begin_where_there_is_room() -> None:
     assert grid.run().kind == "exited"
     assert np.flatnonzero(out.array()).tolist() == [*range(resident), *taken]
     assert (out.array()[taken] == 32).all()
+
+
+UNEQUAL = """
+.arch sm_50
+.kernel unequal
+.param rounds 4
+.param half 4
+    S2R R9, SR_CTAID.X ;
+    MOV R10, c[0x0][rounds] ;
+    ISETP.LT.U32.AND P1, PT, R9, c[0x0][half], PT ;
+    @P1 BRA quick ;
+slow:
+""" + "    DFMA.RP R4, R4, R6, R4 ;\n" * 8 + """
+    IADD32I R10, R10, -0x1 ;
+    ISETP.NE.U32.AND P0, PT, R10, RZ, PT ;
+    @P0 BRA slow ;
+    EXIT ;
+quick:
+""" + "    IADD R4, R4, R10 ;\n" * 8 + """
+    IADD32I R10, R10, -0x1 ;
+    ISETP.NE.U32.AND P0, PT, R10, RZ, PT ;
+    @P0 BRA quick ;
+    EXIT ;
+"""  # fmt: skip
+
+
+def test_a_thread_at_its_limit_stops_those_that_are_slower(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A call does not wait for the others to execute as many instructions."""
+    calls: list[list[int]] = []
+    plain = ThreadPool.run
+
+    def run(pool: ThreadPool, those: Any) -> None:
+        plain(pool, those)
+        calls.append([worker.field("total") for worker in those])
+
+    monkeypatch.setattr(ThreadPool, "run", run)
+    program = gpudbg.load(assemble_file(UNEQUAL).cubin(), engine="run", jobs=2)
+    session = program.launch("unequal", grid=16, block=32, args=[np.int32(200_000), np.int32(8)])
+    session.run(max_instructions=12_000_000)
+    assert all(min(each) < 0.7 * max(each) for each in calls if max(each) > 3_000_000), calls

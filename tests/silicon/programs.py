@@ -40,9 +40,9 @@ EVERY = 0x3F
 LEFT_OUT = frozenset("MUFU BMMA USETSHMSZ ULEPC".split())
 """Whose last bits are open, or results are of the place."""
 ILLEGAL = re.compile(
-    r"^U?F2FP|^RPCMOV|^USETSHMSZ|^H(ADD|FMA|MUL)2\.F32|BF16_V2.*\.(SAT|FTZ)|\.(SAT|FTZ).*BF16_V2|\.IS_A"
-    r"|^VIMNMX.*U32.*RELU|^VIMNMX.*RELU.*U32|^UIMAD.*\.X|^ULEA.*\.X|^UIADD3\.64|^DSETP\.M"
-    r"|^(IADD3|LEA)\S* .*-.*-|XORSIGN"
+    r"\bU?F2FP|\bRPCMOV|\bUSETSHMSZ|\bH(ADD|FMA|MUL)2\.F32|BF16_V2.*\.(SAT|FTZ)|\.(SAT|FTZ).*BF16_V2"
+    r"|\.IS_A|\bVI\w*MNMX.*U(32|16x2).*RELU|\bF2IP.*RELU|HFMA2\.MMA\.BF16_V2|\bUIMAD.*\.X|\bULEA"
+    r"|\bUIADD3\.64|\bDSETP\.M|\b(IADD3|LEA)\S* .*-.*-|XORSIGN|\bUFLO\.SH|\bF2IP"
 )
 """What cards refuse, and forms without semantics here (`docs/silicon.md`)."""
 TOGETHER = frozenset("SHFL VOTE VOTEU MATCH REDUX R2UR FSWZADD".split()) | frozenset(TENSOR)

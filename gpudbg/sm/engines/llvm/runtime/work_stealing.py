@@ -111,7 +111,8 @@ class _Member(ControlFunction):
 
     def run(self, box: TypedPointer) -> None:
         """Run the grid loop, give CTAs to a thief that asks, and steal when no warp is ready; write
-        why the loop returned, and stop the other members where Python is needed."""
+        why the loop returned, and stop the other members where Python is needed, or this one has
+        reached its limit: a host's processors are not all as quick, and the call waits for all."""
         ir = self.ir
         environment = box.follow(ENVIRONMENT)
         again, idle, limit, other, end = (
@@ -132,7 +133,7 @@ class _Member(ControlFunction):
             thief = TypedPointer(ir, ir.op(f"inttoptr i64 {asks.ref} to ptr")).follow(ENVIRONMENT)
             self.give(environment, thief, "false")
             box.store_atomic(0, ASKED)
-        self.exchange(environment.at(layout.STOP), GIVE, 0, again, end)
+        self.exchange(environment.at(layout.STOP), GIVE, 0, again, other)
         ir.label(idle)
         box.store_atomic(0, RUNS)
         got = self.integer(1, ir.op(f"call i1 @steal(ptr %pool, ptr {box.ref})"))
