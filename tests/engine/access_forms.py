@@ -19,6 +19,7 @@ from typing import Any
 
 from gpudbg.sm.engines.llvm import layout
 from gpudbg.sm.engines.llvm.ir import builder
+from gpudbg.sm.engines.llvm.ir.values import MaskHost
 from tests.engine import hostile, hostile_affine, hostile_rows
 
 LISTED = Path(__file__).with_suffix(".txt")
@@ -30,9 +31,9 @@ COMPILED = [SHARED / name / "compiled.py" for name in (
 """Compiled implementations beside the step engine's."""
 _ACCESS = re.compile(
     r"^(?:%[\w.]+ = )?(?:(load|store)(?: atomic)? (<[^>]*>|\w+)|(atomicrmw \w+|cmpxchg)"
-    r"|(?:tail )?call .*?@llvm\.(masked\.\w+\.\w+))"
+    r"|(?:tail )?call .*?@llvm\.(masked\.\w+\.\w+|x86\.avx2\.gather\.[\w.]+))"
 )
-_EMITS = re.compile(r"\b(load|store|atomicrmw|cmpxchg) |masked\.")
+_EMITS = re.compile(r"\b(load|store|atomicrmw|cmpxchg) |masked\.|avx2\.gather\.")
 
 FIXED = {
     "registers": "registers, predicates and flags at fixed places of the record",
@@ -176,11 +177,11 @@ def with_cases() -> tuple[set[Row], set[str]]:
         for number in range(hostile.BATCHES):
             batch = hostile.Batch(1000 + number, wanted=hostile.wanted_of(number))
             for full in (True, False):
-                for wide in (False, True):
-                    batch.emitter(full, tuned=False, wide=wide).text("warp")
+                for masks in MaskHost:
+                    batch.emitter(full, masks).text("warp")
             calls |= {name for name in batch.calls if is_access(name)}
-        for wide_vectors in (False, True):
-            hostile.access_library(wide_vectors)
+        for masks in MaskHost:
+            hostile.access_library(masks)
         hostile_rows.texts()
         hostile_affine.texts()
     return notes.rows, calls

@@ -35,6 +35,7 @@ from gpudbg.mem.store import ByteStore
 from gpudbg.sm import record as rec
 from gpudbg.sm.atomics.compiled import atomic_functions, sum_functions
 from gpudbg.sm.engines.llvm import build, layout
+from gpudbg.sm.engines.llvm.ir.values import MaskHost
 from gpudbg.sm.engines.llvm.kernel.emitter import Emitter
 from gpudbg.sm.engines.llvm.kernel.listing import KernelListing
 from gpudbg.sm.engines.llvm.kernel.options import EmitterOptions
@@ -219,15 +220,15 @@ def _place(base: str, offset: int) -> str:
 # ---- a batch -------------------------------------------------------------------------------------
 
 
-def access_library(wide_vectors: bool) -> str:
-    """The part of the library that touches memory."""
+def access_library(masks: MaskHost) -> str:
+    """The part of the library that touches memory, for a host by how it keeps masks."""
     return "\n".join(
         [
             library._resolve(),
             library._shuffle(),
-            *library.access_functions(wide_vectors),
+            *library.access_functions(masks),
             *library.generic_functions(),
-            *library.constant_functions(),
+            *library.constant_functions(masks),
             *atomic_functions(),
             *sum_functions(),
             *matrix_functions(),
@@ -286,12 +287,11 @@ class Batch:
         listing.code[pc] = decode(assemble("BRA 0x8;", pc, self.arch), self.arch)
         return listing
 
-    def emitter(self, full: bool, tuned: bool = True, wide: bool = False) -> Emitter:
+    def emitter(self, full: bool, masks: MaskHost | None = None) -> Emitter:
         """An emitter for the batch; its text is the code.
 
         Args:
-            tuned: for this host.
-            wide: for one with AVX-512, whatever this one has.
+            masks: for any host that keeps masks so; None: for this one.
         """
         banks = {0: 0x400, 1: 0x400, 2: 20, 3: 64}
         host = build.host()
@@ -308,8 +308,9 @@ class Batch:
             banks,
             COMPILED_SREGS,
             self.run_length,
-            wide_vectors=wide or (tuned and host.wide_vectors),
-            start=host.start if tuned else "divide",
+            wide_vectors=(masks or host.masks) is MaskHost.REGISTERS,
+            masks=masks or host.masks,
+            start="divide" if masks else host.start,
             patterns=patterns,
             first_site=0 if full else len(self.listing.code),
             marking=self.marking,
@@ -328,7 +329,7 @@ class Batch:
             code = build.Code(build.object_of(emitter.text("warp"), 0))
             self._codes.append((code, code.address("warp")))
             self.slow |= emitter.slow
-        text = access_library(build.host().wide_vectors)
+        text = access_library(build.host().masks)
         self._library = build.Code(build.object_of(text, 0, "variables"))
         self._bench()
         self._environment()

@@ -8,21 +8,25 @@ from pathlib import Path
 import pytest
 
 import gpudbg
+from gpudbg.sm.engines.llvm import layout
+from gpudbg.sm.engines.llvm.ir.values import MaskHost
 from gpudbg.sm.engines.llvm.kernel.emitter import Emitter
 from gpudbg.sm.engines.llvm.kernel.listing import KernelListing
 from gpudbg.sm.engines.llvm.kernel.options import EmitterOptions
+from gpudbg.sm.engines.llvm.runtime.library import module_with
 
 CUBINS = Path(__file__).resolve().parents[1] / "data" / "bench" / "cubin"
 
 
-def text(name: str, wide: bool) -> str:
+def text(name: str, wide: bool, masks: MaskHost = MaskHost.REGISTERS) -> str:
     """IR of a kernel's code for any lanes, for a host with or without AVX-512."""
     program = gpudbg.load(str(CUBINS / f"{name}.sm_50.cubin"), engine="step")
     image = program.module.image
     entry = image.entries[name]
     listing = KernelListing.of(image, entry, (entry,))
     banks = dict.fromkeys(range(4), 0x1000)
-    return Emitter(listing, EmitterOptions(False, 64, banks, wide_vectors=wide)).text("warp")
+    options = EmitterOptions(False, 64, banks, wide_vectors=wide, masks=masks)
+    return Emitter(listing, options).text("warp")
 
 
 @pytest.mark.parametrize(
@@ -43,3 +47,21 @@ def test_code_without_loops_calls_the_library() -> None:
 
 def test_the_state_of_a_short_loop_stays_in_names() -> None:
     assert re.search(r"^l\d+:$", text("mandelbrot", wide=True), re.MULTILINE)
+
+
+def test_hosts_that_gather_eight_words_do_so() -> None:
+    """In loops and in the library: the compiler library makes a branch for each lane of what it
+    calls a masked gather, and of a scatter."""
+    made = text("lu", wide=False, masks=MaskHost.PACKED)
+    assert made.count("@llvm.x86.avx2.gather") >= 100
+    assert "@llvm.masked.gather" not in made
+    assert "@llvm.masked.scatter" not in made
+    assert "@llvm.x86.avx2.gather" not in text("lu", wide=False, masks=MaskHost.VECTORS)
+    for name in ("load.shared.4", "load.shared.1", "store.shared.8", "store.shared.2"):
+        function = module_with(layout.symbol(name), MaskHost.PACKED, True, True).text
+        assert ("avx2.gather" in function) == name.startswith("load")
+        assert "@llvm.masked" not in function
+    for name in ("load.global.4", "load.local.8", "load.global.2"):
+        function = module_with(layout.symbol(name), MaskHost.PACKED, True, True).text
+        # Before what is elsewhere, in the way of old.
+        assert function.index("avx2.gather") < function.index("@llvm.masked")

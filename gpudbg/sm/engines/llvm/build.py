@@ -355,7 +355,7 @@ def library_object(name: str) -> LibraryObject:
     from gpudbg.sm.engines.llvm.runtime.library import module_with
 
     here = host()
-    made = module_with(name, here.wide_vectors, here.half_conversions, here.directed)
+    made = module_with(name, here.masks, here.half_conversions, here.directed)
     return LibraryObject(object_of(made.text, 2, made.passes), made.names)
 
 

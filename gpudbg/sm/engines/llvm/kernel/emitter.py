@@ -26,7 +26,7 @@ from gpudbg.sm.engines.llvm import layout
 from gpudbg.sm.engines.llvm.ir.builder import ODDS, UNLIKELY, Builder
 from gpudbg.sm.engines.llvm.ir.floats import Floats
 from gpudbg.sm.engines.llvm.ir.integers import Integers
-from gpudbg.sm.engines.llvm.ir.values import FULL, Mask, Msk, Num, Slow, Values
+from gpudbg.sm.engines.llvm.ir.values import FULL, Mask, MaskHost, Msk, Num, Slow, Values
 from gpudbg.sm.engines.llvm.kernel import lane_facts
 from gpudbg.sm.engines.llvm.kernel.accesses import Accesses
 from gpudbg.sm.engines.llvm.kernel.addresses import Addresses
@@ -293,7 +293,8 @@ class Emitter:
     def _gathered(self) -> frozenset[int]:
         """Accesses that gather and scatter in place: of code for any lanes."""
         options = self.options
-        if options.full or options.plain or not options.wide_vectors:
+        hosts = options.wide_vectors or options.masks is MaskHost.PACKED
+        if options.full or options.plain or not hosts:
             return frozenset()
         return self.listing.innermost(_ACCESSES, _MOST_GATHERED)
 

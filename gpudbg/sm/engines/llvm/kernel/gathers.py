@@ -1,6 +1,7 @@
 """Loads and stores whose lanes may lie anywhere, by gathers and scatters of the host.
 
 For code for any lanes with loops: a call of the library costs all vectors that are in registers.
+Hosts with AVX2 alone gather eight words at once and scatter none: their stores call the library.
 All lanes that execute are checked first, with 32-bit arithmetic: inside the space, or inside the
 part of the site's allocation that lies between two multiples of 4 GiB.  What is not goes to the
 library, which checks again.
@@ -13,7 +14,13 @@ from typing import NamedTuple
 
 from gpudbg.sm.engines.llvm import layout
 from gpudbg.sm.engines.llvm.ir.builder import Builder, signed
-from gpudbg.sm.engines.llvm.ir.values import FULL, Num, Val, Values, varying
+from gpudbg.sm.engines.llvm.ir.eights import (
+    eight_chosen,
+    eight_of,
+    gather_eight,
+    joined_eights,
+)
+from gpudbg.sm.engines.llvm.ir.values import FULL, MaskHost, Num, Val, Values, varying
 from gpudbg.sm.engines.llvm.kernel.addresses import LANES32, Addresses, AddressParts
 from gpudbg.sm.engines.llvm.kernel.cursor import Cursor
 from gpudbg.sm.engines.llvm.kernel.library_access import LibraryAccess
@@ -83,6 +90,7 @@ class GatheredAccess:
         chosen: addresses of the instructions whose accesses are done in place.
         beside: lanes that execute usually follow one another, as in code without loops, which some
             lanes of a warp have left: 16 of them are then moved at once.
+        packed: the host gathers eight words at once, and scatters none (AVX2).
     """
 
     SPACES = frozenset(("global", "shared", "local"))
@@ -103,6 +111,7 @@ class GatheredAccess:
         self.ir, self.values, self.cursor = ir, values, cursor
         self.sites, self.addresses, self.moves, self.library = sites, addresses, moves, library
         self.chosen = chosen
+        self.packed = values.masks is MaskHost.PACKED
 
     def load(self, space: str, address: Num, size: int) -> Sequence[Num] | None:
         """The words of a load; None, and nothing emitted, where it is not done in place."""
@@ -113,7 +122,7 @@ class GatheredAccess:
         site = self.sites.entry() if space == "global" else ""
         slow, done = ir.fresh("slow"), ir.fresh("done")
         places = self._places(space, site, where, size, mask, slow)
-        lanes = self.values.mask_lanes(self.cursor.exec)
+        lanes = "" if self.packed else self.values.mask_lanes(self.cursor.exec)
         found: list[tuple[list[str], str]] = []
         rows = self._rows(space, places, size, mask)
         if rows is not None:
@@ -129,7 +138,9 @@ class GatheredAccess:
             found.append(([self.moves.both(*halves)], ir.end_block(done)))
             ir.label(apart)
         quick = [
-            ir.op(
+            self._eights(places, n, mask)
+            if self.packed
+            else ir.op(
                 f"call {LANES32} @llvm.masked.gather.v32i32.v32p0({self._pointers(places, n)}, "
                 f"<32 x i1> {lanes}, {LANES32} zeroinitializer)"
             )
@@ -180,6 +191,9 @@ class GatheredAccess:
 
     def store(self, space: str, address: Num, size: int, values: Sequence[Num]) -> bool:
         """Write words; False, and nothing emitted, where it is not done in place."""
+        if self.packed:
+            # It would be a branch for each lane.
+            return False
         where, mask = self._where(space, address, size)
         if where is None:
             return False
@@ -238,12 +252,13 @@ class GatheredAccess:
             add = _FAR
         if abs(add) >= _FAR:
             return None, ""
-        self.values.mask_lanes(self.cursor.exec)
+        if not self.packed:
+            self.values.mask_lanes(self.cursor.exec)
         return where, self.values.mask_bits(self.cursor.exec)
 
     def _none_of(self, bad: str, mask: str, slow: str) -> None:
         """Emit the branch to `slow` where some lane that executes is bad."""
-        bits = self.ir.op(f"and i32 {self.ir.op(f'bitcast <32 x i1> {bad} to i32')}, {mask}")
+        bits = self.ir.op(f"and i32 {self.values.bits_of(bad)}, {mask}")
         self.ir.provided(self.ir.op(f"icmp eq i32 {bits}, 0"), slow)
 
     def _pointers(self, places: _Places, number: int) -> str:
@@ -251,6 +266,18 @@ class GatheredAccess:
         base = self.ir.at(places.base, 4 * places.apart * number)
         found = self.ir.op(f"getelementptr i32, ptr {base}, {LANES32} {places.words}")
         return f"{_PLACES} align 4 {found}"
+
+    def _eights(self, places: _Places, number: int, mask: str) -> str:
+        """A word of all lanes, where the host gathers eight."""
+        ir = self.ir
+        base = ir.at(places.base, 4 * places.apart * number)
+        return joined_eights(
+            ir,
+            [
+                gather_eight(ir, base, eight_of(ir, places.words, n), eight_chosen(ir, mask, n))
+                for n in range(0, 32, 8)
+            ],
+        )
 
     def _scatter(self, places: _Places, rows: Sequence[str]) -> None:
         lanes = self.values.mask_lanes(self.cursor.exec)
@@ -284,7 +311,7 @@ class GatheredAccess:
         )
         bad = ir.op(f"icmp uge {LANES32} {unit}, {spread(found.room, 32)}")
         if found.high:
-            bad = ir.op(f"or <32 x i1> {bad}, {found.high}")
+            bad = self.values.mask_logic("or", bad, found.high)
         self._none_of(bad, mask, slow)
         up = turn - 2 + (5 if space == "local" else 0)
         if up:

@@ -7,7 +7,7 @@ from gpudbg.sm.engines.llvm import layout
 from gpudbg.sm.engines.llvm.ir.builder import Builder, vector
 from gpudbg.sm.engines.llvm.ir.floats import Floats
 from gpudbg.sm.engines.llvm.ir.integers import Integers
-from gpudbg.sm.engines.llvm.ir.values import UNIFORM, Num, Slow, Val, Values
+from gpudbg.sm.engines.llvm.ir.values import UNIFORM, MaskHost, Num, Slow, Val, Values
 
 I32 = "<32 x i32>"
 I64 = "<32 x i64>"
@@ -28,13 +28,16 @@ class Body:
     Attributes:
         ir, values, ints, floats: what it is emitted with.
         wide_vectors: for a host with AVX-512.
+        packed: for one with AVX2 that has no AVX-512.
         otherwise: what is called where lanes are not all in one allocation; "": nothing.
     """
 
-    def __init__(self, wide_vectors: bool = False, otherwise: str = "") -> None:
-        self.wide_vectors, self.otherwise = wide_vectors, otherwise
+    def __init__(self, masks: MaskHost = MaskHost.VECTORS, otherwise: str = "") -> None:
+        """Args: masks: how the host keeps masks."""
+        self.otherwise = otherwise
+        self.wide_vectors, self.packed = masks is MaskHost.REGISTERS, masks is MaskHost.PACKED
         self.ir = Builder()
-        self.values = Values(self.ir)
+        self.values = Values(self.ir, MaskHost.PACKED if self.packed else MaskHost.REGISTERS)
         self.ints = Integers(self.ir, self.values)
         self.floats = Floats(self.ir, self.values, self.ints, _NoCalls())
 

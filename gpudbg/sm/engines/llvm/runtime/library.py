@@ -20,9 +20,10 @@ from gpudbg.sm.divergence.compiled import stack_functions
 from gpudbg.sm.engines import mufu
 from gpudbg.sm.engines.llvm import layout
 from gpudbg.sm.engines.llvm.ir.builder import splat
-from gpudbg.sm.engines.llvm.ir.values import FULL, UNIFORM, Msk, Val
+from gpudbg.sm.engines.llvm.ir.values import FULL, UNIFORM, MaskHost, Msk, Val
 from gpudbg.sm.engines.llvm.layout import GRID_LOOP
 from gpudbg.sm.engines.llvm.outlined import OUTLINED
+from gpudbg.sm.engines.llvm.runtime import packed
 from gpudbg.sm.engines.llvm.runtime.apart import Results, apart_function, called_apart
 from gpudbg.sm.engines.llvm.runtime.body import (
     I1,
@@ -218,6 +219,10 @@ def _gather_words_around(b: Body, size: int, signed: bool, base: str, inside: Va
 def _gather(b: Body, size: int, signed: bool, local: bool, base: str, inside: Val) -> None:
     """All lanes of one load to `%out`."""
     ir = b.ir
+    if b.packed and inside.bits == 32:
+        unit = b.ints.shr(inside, size.bit_length() - 1)
+        packed.load(b, "shared", size, signed, base, b.values.bare(unit, 32))
+        return
     if size == 4 and not local:
         if b.wide_vectors and inside.bits == 32:
             _window(b, base, inside)
@@ -252,6 +257,10 @@ def _gather(b: Body, size: int, signed: bool, local: bool, base: str, inside: Va
 def _scatter(b: Body, size: int, local: bool, base: str, inside: Val) -> None:
     """All lanes of one store from `%d0`..."""
     ir = b.ir
+    if b.packed and inside.bits == 32:
+        unit = b.ints.shr(inside, size.bit_length() - 1)
+        packed.store(b, "shared", size, base, b.values.bare(unit, 32))
+        return
     if size == 4 and not local:
         _chunks(b, size, base, inside, ir.get(I32, "%d0", 0, 64))
         return
@@ -277,15 +286,18 @@ def _words(size: int) -> int:
     return max(1, size // 4)
 
 
-def access_functions(wide_vectors: bool) -> list[str]:
-    """Loads and stores of every space and size."""
+def access_functions(masks: MaskHost) -> list[str]:
+    """Loads and stores of every space and size, for a host by how it keeps masks."""
     functions = []
     for space, places in PLACES.items():
         for size in (1, 2, 4, 8, 16):
             for signed in (False, True) if size < 4 else (False,):
                 name = layout.symbol(f"load.{space}.{size}{'s' if signed else ''}")
-                b = Body(wide_vectors, _otherwise(space, name, ", ptr %out"))
+                b = Body(masks, _otherwise(space, name, ", ptr %out"))
                 nothing_to_do(b)
+                if (window := _window_of(b, space, size)) is not None:
+                    with b.ir.returning(window.inside):
+                        packed.load(b, space, size, signed, window.base, window.unit)
                 inside, base = places(b, size)
                 _gather(b, size, signed, space == "local", base, inside)
                 b.ir.line("ret i1 true")
@@ -294,19 +306,32 @@ def access_functions(wide_vectors: bool) -> list[str]:
                     functions.append(apart_function(name, size, "", Results(_words(size))))
             name = layout.symbol(f"store.{space}.{size}")
             data = "".join(f", ptr %d{n}" for n in range(_words(size)))
-            b = Body(otherwise=_otherwise(space, name, data))
+            b = Body(masks, _otherwise(space, name, data))
             nothing_to_do(b)
+            if (window := _window_of(b, space, size)) is not None:
+                with b.ir.returning(window.inside):
+                    if space == "local":
+                        b.ir.put("i64", 0, "%rec", layout.LOCAL_CLEAR)
+                    packed.store(b, space, size, window.base, window.unit)
             inside, base = places(b, size)
             if space == "local":
                 b.ir.put("i64", 0, "%rec", layout.LOCAL_CLEAR)
             _scatter(b, size, space == "local", base, inside)
             b.ir.line("ret i1 true")
             functions.append(b.close(f"define i1 @{name}({arguments(space)}{data})"))
-            functions.append(_mark(space, size))
+            functions.append(_mark(space, size, masks))
             if space == "global":
                 functions.append(apart_function(name, size, data))
                 functions.append(apart_function(layout.symbol(f"mark.{space}.{size}"), size))
     return functions
+
+
+def _window_of(b: Body, space: str, size: int) -> packed.Reached | None:
+    """Emit the check of whether an access can be done by eights; None, and nothing emitted: not
+    on this host, or not of this space and size."""
+    if not b.packed or space not in packed.WINDOWS or (space == "local" and size < 4):
+        return None
+    return packed.WINDOWS[space](b, size)
 
 
 def _otherwise(space: str, name: str, rows: str) -> str:
@@ -314,10 +339,10 @@ def _otherwise(space: str, name: str, rows: str) -> str:
     return called_apart(name, rows) if space == "global" else ""
 
 
-def _mark(space: str, size: int) -> str:
+def _mark(space: str, size: int, masks: MaskHost) -> str:
     """Emit: mark bytes as written, by a store of ones to the marks."""
     name = layout.symbol(f"mark.{space}.{size}")
-    b = Body(otherwise=_otherwise(space, name, ""))
+    b = Body(masks, _otherwise(space, name, ""))
     ir = b.ir
     nothing_to_do(b)
     inside, base = PLACES[space](b, size)
@@ -382,16 +407,19 @@ def _generic(name: str, tail: str) -> str:
     )
 
 
-def constant_functions() -> list[str]:
+def constant_functions(masks: MaskHost) -> list[str]:
     """LDC: offsets by lane into one bank, given as (host pointer, bytes)."""
     functions = []
     for size in (1, 2, 4, 8, 16):
         for signed in (False, True) if size < 4 else (False,):
-            b = Body()
+            b = Body(masks)
             nothing_to_do(b)
-            inside = Val(64, b.values.bare(b.ints.zext(b.row(32, "%lo")), 64))
+            low = b.row(32, "%lo")
+            inside = Val(64, b.values.bare(b.ints.zext(low), 64))
             limit = Val(64, b.ir.get("i64", "%bank", 8), UNIFORM)
             refuse(b, bad_lanes(b, inside, limit, size))
+            if b.packed and size >= 4:
+                inside = low
             # Gathers are masked: lanes that do not execute may hold any address.
             _gather(b, size, signed, False, b.ir.get("ptr", "%bank"), inside)
             b.ir.line("ret i1 true")
@@ -486,7 +514,7 @@ def _tables() -> list[str]:
 
 
 @cache
-def _definitions(wide_vectors: bool) -> dict[str, str]:
+def _definitions(masks: MaskHost) -> dict[str, str]:
     """Name in IR -> the text of a function or table that is straight code and needs few passes."""
     found = [
         *_tables(),
@@ -494,11 +522,11 @@ def _definitions(wide_vectors: bool) -> dict[str, str]:
         _shuffle(),
         *directed_functions(),
         *outlined_functions(),
-        *access_functions(wide_vectors),
+        *access_functions(masks),
         *generic_functions(),
         *ranked_functions(),
         *copy_functions(),
-        *constant_functions(),
+        *constant_functions(masks),
         *matrix_functions(),
         *atomic_functions(),
         *sum_functions(),
@@ -509,13 +537,9 @@ def _definitions(wide_vectors: bool) -> dict[str, str]:
 _NAME = re.compile(r"@(\w+)")
 
 
-def library_text(wide_vectors: bool) -> str:
-    """The module of all vector functions.
-
-    Args:
-        wide_vectors: for a host with AVX-512.
-    """
-    return "\n".join(_definitions(wide_vectors).values())
+def library_text(masks: MaskHost) -> str:
+    """The module of all vector functions, for a host by how it keeps masks."""
+    return "\n".join(_definitions(masks).values())
 
 
 class LibraryModule(NamedTuple):
@@ -527,21 +551,22 @@ class LibraryModule(NamedTuple):
 
 
 def module_with(
-    symbol: str, wide_vectors: bool, half_conversions: bool, directed: bool
+    symbol: str, masks: MaskHost, half_conversions: bool, directed: bool
 ) -> LibraryModule:
     """The module of a function: alone with those that it calls, or with its kin.
 
     Args:
         symbol: its name in IR.
-        wide_vectors, half_conversions, directed: as of `library_text` and `tensor_text`.
+        masks, half_conversions, directed: as of `library_text` and `tensor_text`.
     """
     for names, text in CONTROL.items():
         if symbol in names:
             return LibraryModule(text(), "all", names)
     if symbol in _TENSOR:
-        text_ = tensor_text(_TENSOR[symbol], half_conversions, directed, wide_vectors)
+        wide = masks is MaskHost.REGISTERS
+        text_ = tensor_text(_TENSOR[symbol], half_conversions, directed, wide)
         return LibraryModule(text_, "variables", (symbol,))
-    known = _definitions(wide_vectors)
+    known = _definitions(masks)
     wanted, left = set[str](), {symbol}
     while left:
         wanted |= left
