@@ -116,3 +116,25 @@ def test_other_letters_are_refused() -> None:
         plain = session.command("disassemble").text
         assert "#" not in plain
         assert len(session.command("disassemble/u").text.splitlines()) == len(plain.splitlines())
+
+
+WITHOUT_TOKEN = """
+.arch sm_50
+.kernel probe
+.param out 8
+    S2R R0, SR_TID.X ;
+    ISETP.GT.AND P0, PT, R0, 0x3, PT ;
+@P0 BRA `(THERE) ;
+    MOV32I R1, 0x1 ;
+THERE:
+    BAR.SYNC 0x0 ;
+    EXIT ;
+"""
+
+
+def test_early_lanes_meet_only_where_a_token_leads() -> None:
+    why = COMPARED.format("0x10")
+    found = remarks(WITHOUT_TOKEN)
+    assert found["BAR.SYNC 0x0"] == [f"lanes part at the BRA at 0x18: {why}"]
+    late = remarks(WITHOUT_TOKEN.replace("sm_50", "sm_80").replace("MOV32I", "MOV"))
+    assert late["BAR.SYNC 0x0"] == ["all lanes come"]

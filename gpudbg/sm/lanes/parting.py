@@ -2,7 +2,8 @@
 
 An instruction depends on a branch if it lies on a way from there that ends before all ways meet
 again: before the branch's nearest post-dominator (control dependence, transitively).  A guarded
-EXIT is a branch of which one way leads to the end of the code.
+EXIT is a branch of which one way leads to the end of the code.  On sm_50 to sm_62 lanes that parted
+meet only where a token of the divergence stack leads.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from collections.abc import Callable, Iterable
 from functools import cached_property
 from typing import Any
 
-from gpudbg.sm.cfg import BasicBlock, Flow
+from gpudbg.sm.cfg import PUSHES, BasicBlock, Flow
 
 
 class Parting:
@@ -62,9 +63,25 @@ class Parting:
                 work |= self._before[number]
         return found
 
+    @cached_property
+    def _meetings(self) -> int:
+        """Blocks at which lanes that parted may meet, as a mask of numbers."""
+        layout = self._flow.layout
+        if not layout.has_control_words:
+            return -1
+        found = 1 << len(self._blocks)
+        for offset, insn in self._flow.instructions.items():
+            target = None if insn is None or insn.op not in PUSHES else insn.target(offset)
+            if (
+                target is not None
+                and (number := self._number.get(layout.first(target))) is not None
+            ):
+                found |= 1 << number
+        return found
+
     def _depending(self, branch: int) -> set[int]:
         """Blocks that depend on the branch that ends one."""
-        meets = self._always[branch] & ~(1 << branch)
+        meets = self._always[branch] & ~(1 << branch) & self._meetings
         found: set[int] = set()
         work = list(self._next[branch])
         while work:
