@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable
+from functools import cache
 from typing import Protocol
 
 from gpudbg.sm.engines.llvm.ir.builder import Builder
@@ -67,6 +68,7 @@ def number(value: float) -> str:
     return f"splat (double 0x{bits:016X})"
 
 
+@cache
 def places(first: int, count: int) -> str:
     """A shuffle mask of lanes next to one another."""
     return f"<{count} x i32> <{', '.join(f'i32 {first + n}' for n in range(count))}>"

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from gpudbg.sm.engines.llvm.ir.builder import Builder
+from gpudbg.sm.engines.llvm.ir.floats import places
 from gpudbg.sm.engines.llvm.ir.values import FULL, Values
 from gpudbg.sm.engines.llvm.kernel.addresses import HALF, LANES16
 from gpudbg.sm.engines.llvm.kernel.cursor import Cursor
 from gpudbg.sm.engines.llvm.kernel.marks import ONES, Marks
 
 
+@cache
 def _range(first: int, step: int = 1) -> str:
     """Shuffle mask of 16 indices."""
     numbers = ", ".join(f"i32 {first + step * n}" for n in range(HALF))
@@ -70,8 +74,7 @@ class Moves:
         ]
 
     def both(self, a: str, b: str) -> str:
-        indices = ", ".join(f"i32 {n}" for n in range(32))
-        return self.ir.op(f"shufflevector {LANES16} {a}, {LANES16} {b}, <32 x i32> <{indices}>")
+        return self.ir.op(f"shufflevector {LANES16} {a}, {LANES16} {b}, {places(0, 32)}")
 
     def store_piece(self, place: str, data: list[str], half: int) -> None:
         """16 lanes of each word next to each other."""

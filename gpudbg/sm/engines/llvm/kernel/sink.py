@@ -285,6 +285,8 @@ def _split(lines: list[str], wanted: set[str]) -> tuple[list[str], dict[str, str
 
 def _far(lines: list[str], moved: dict[str, str]) -> set[str]:
     """Names of `moved` at the ends of chains that are too long to be repeated."""
+    if len(moved) <= _DEEPEST:
+        return set()
     depths: dict[str, int] = {}
     for line in lines:
         name, uses, _ = parsed(line)
