@@ -7,9 +7,12 @@ child processes only.
 from __future__ import annotations
 
 import ctypes
+import json
 import math
 import mmap
+import os
 import sys
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -86,3 +89,30 @@ def quiet() -> None:
 def address_of(array: npt.NDArray[Any]) -> int:
     """Where an array begins."""
     return int(array.__array_interface__["data"][0])
+
+
+def in_children(
+    names: Iterable[str], rows: Callable[[str], Iterable[dict[str, object]]], *, at_end: bool
+) -> int:
+    """Install guards, and print the rows of each name from a process of its own; 1 when any has
+    more than one, which tells how all ended, or a signal ended it.
+
+    Args:
+        at_end: as of `Guards`.
+    """
+    quiet()
+    made = Guards()
+    made.at_end = at_end
+    made.install()
+    bad = 0
+    for name in names:
+        child = os.fork()
+        if not child:
+            found = list(rows(name))
+            print(*map(json.dumps, found), sep="\n", flush=True)
+            os._exit(int(len(found) > 1))
+        status = os.waitpid(child, 0)[1]
+        if os.WIFSIGNALED(status):
+            print(json.dumps({"arch": name, "signal": os.WTERMSIG(status)}), flush=True)
+        bad += status != 0
+    return int(bad > 0)

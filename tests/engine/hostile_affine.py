@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import random
 import sys
 from collections import Counter
@@ -310,22 +309,11 @@ def main() -> int:
     if options.host and not pretend(options.host):
         print(json.dumps({"skipped": f"this host cannot run code for {options.host}"}))
         return 0
-    guards.quiet()
-    made = guards.Guards()
-    made.at_end = not options.at_begin
-    made.install()
-    bad = 0
-    for arch in options.arch:
-        child = os.fork()
-        if not child:
-            rows = list(run(arch, options.seed, options.count))
-            print(*map(json.dumps, rows), sep="\n", flush=True)
-            os._exit(int(len(rows) > 1))
-        status = os.waitpid(child, 0)[1]
-        if os.WIFSIGNALED(status):
-            print(json.dumps({"arch": arch, "signal": os.WTERMSIG(status)}), flush=True)
-        bad += status != 0
-    return int(bad > 0)
+    return guards.in_children(
+        options.arch,
+        lambda arch: run(arch, options.seed, options.count),
+        at_end=not options.at_begin,
+    )
 
 
 if __name__ == "__main__":

@@ -12,8 +12,6 @@ runs each architecture in a process of its own: an access outside ends it with a
 from __future__ import annotations
 
 import argparse
-import json
-import os
 import random
 import sys
 import tempfile
@@ -269,23 +267,12 @@ def main() -> int:
     parser.add_argument("--arch", nargs="+", default=ARCHITECTURES, choices=ARCHITECTURES)
     parser.add_argument("--at-begin", action="store_true", help="protected pages lie before")
     options = parser.parse_args()
-    guards.quiet()
-    made = guards.Guards()
-    made.at_end = not options.at_begin
-    made.install()
-    bad = 0
-    for arch in options.arch:
-        child = os.fork()
-        if not child:
-            with tempfile.TemporaryDirectory() as folder:
-                rows = list(run(arch, options.seed, options.count, Path(folder)))
-            print(*map(json.dumps, rows), sep="\n", flush=True)
-            os._exit(int(len(rows) > 1))
-        status = os.waitpid(child, 0)[1]
-        if os.WIFSIGNALED(status):
-            print(json.dumps({"arch": arch, "signal": os.WTERMSIG(status)}), flush=True)
-        bad += status != 0
-    return int(bad > 0)
+
+    def rows(arch: str) -> Iterator[dict[str, object]]:
+        with tempfile.TemporaryDirectory() as folder:
+            yield from run(arch, options.seed, options.count, Path(folder))
+
+    return guards.in_children(options.arch, rows, at_end=not options.at_begin)
 
 
 if __name__ == "__main__":

@@ -57,28 +57,44 @@ class AddressShape:
         self.fits = fits
 
 
-class CheckedRange(AddressShape):
-    """Memory around a whole warp's access.
+class AccessRange(AddressShape):
+    """Memory around a whole warp's access, and those after it that begin at the same words.
 
     Attributes:
         add: the constant of the access's address.
         pc, site: its instruction's address, number of its cache entry.
-        places: host pointers of lanes 0 and 16 in it.
+        places: host pointers of its first lanes, of each run or half.
         begin, end: bytes from there that this access and those after it touch.
-        good: i1: all that is inside, and the places are right.
-        begins, room: where these numbers are written.
+        begins: where the first of these numbers is written.
         apart: i64: bytes from the allocation to its marks, 0 without any; "" where none are wanted.
     """
 
-    __slots__ = ("add", "apart", "begin", "begins", "end", "good", "pc", "places", "room", "site")
+    __slots__ = ("add", "apart", "begin", "begins", "end", "pc", "places", "site")
 
-    def __init__(self, add: int, end: int, places: list[str], pc: int, site: int) -> None:
+    def __init__(self, add: int, end: int, pc: int, site: int) -> None:
         super().__init__("", "", [])
-        self.add, self.places, self.pc, self.site = add, places, pc, site
+        self.add, self.pc, self.site = add, pc, site
         self.begin, self.end = 0, end
         self.begins: list[Pending] = []
+        self.places: list[str] = []
+        self.apart = ""
+
+
+class CheckedRange(AccessRange):
+    """One whose test decides between code in place and the library.
+
+    Attributes:
+        good: i1: all that is inside, and the places are right.
+        room: where the length of the range is written.
+    """
+
+    __slots__ = ("good", "room")
+
+    def __init__(self, add: int, end: int, places: list[str], pc: int, site: int) -> None:
+        super().__init__(add, end, pc, site)
+        self.places = places
         self.room: Pending | None = None
-        self.good = self.apart = ""
+        self.good = ""
 
 
 class AddressParts(NamedTuple):

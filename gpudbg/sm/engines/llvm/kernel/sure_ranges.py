@@ -15,6 +15,7 @@ from gpudbg.sm.engines.llvm.ir.builder import LIKELY, Builder, Pending
 from gpudbg.sm.engines.llvm.ir.values import FULL, Values
 from gpudbg.sm.engines.llvm.kernel.addresses import (
     HALF,
+    AccessRange,
     Addresses,
     AddressParts,
     AddressShape,
@@ -36,43 +37,21 @@ _LOAD = re.compile(r"load i(\d+), ptr (%v\d+)")
 _NAME = re.compile(r"%v\d+")
 
 
-class SureRange(AddressShape):
-    """Memory around a whole warp's access.
+class SureRange(AccessRange):
+    """One without which the code does not go on.
 
     Attributes:
-        add: the constant of the access's address.
-        pc, site: its instruction's address, number of its cache entry.
-        places: host pointers of its first lanes, of each run or half.
-        begin, end: bytes from there that this access and those after it touch.
-        begins, rests: where these numbers are written.
-        apart: i64: bytes from the allocation to its marks; "" where none are wanted.
+        rests: where the bytes behind its first one are written.
         first: it is the first that uses its cache entry.
         farthest: distance to which later accesses widen it.
     """
 
-    __slots__ = (
-        "add",
-        "apart",
-        "begin",
-        "begins",
-        "end",
-        "farthest",
-        "first",
-        "pc",
-        "places",
-        "rests",
-        "site",
-    )
+    __slots__ = ("farthest", "first", "rests")
 
     def __init__(self, add: int, end: int, pc: int, site: int) -> None:
-        super().__init__("", "", [])
-        self.add, self.pc, self.site = add, pc, site
-        self.begin, self.end = 0, end
-        self.begins: list[Pending] = []
+        super().__init__(add, end, pc, site)
         self.rests: list[Pending] = []
-        self.places: list[str] = []
-        self.apart, self.farthest = "", _FAR
-        self.first = True
+        self.farthest, self.first = _FAR, True
 
 
 class SureRanges:
