@@ -124,6 +124,31 @@ def test_a_carry_and_a_second_predicate_of_loaded_words_vary() -> None:
     assert 1 not in known.before[ops["EXIT"]].preds
 
 
+ADDRESSES = """
+.arch sm_90
+.kernel addresses
+.param out 8
+    ULEPC UR4 ;
+    LEPC R20 ;
+    IADD3 R22, R20, 0x10, RZ ;
+    @P0 LEPC R24 ;
+    EXIT ;
+"""
+
+
+def test_code_addresses_are_uniform_and_not_known() -> None:
+    """Offsets in a section were taken for them."""
+    program = gpudbg.load(assemble_file(ADDRESSES, path="a.sass").cubin(), engine="step")
+    session = program.launch(grid=1, block=32, args=[0])
+    state = fuzz_lanes.analysis(session).before[0x40]
+    written = [*(lane_values.UNIFORM_BASE + n for n in (4, 5)), 20, 21, 22]
+    assert {n: state.regs.get(n) for n in written} == dict.fromkeys(written, lane_values.SAME)
+    assert 24 not in state.regs
+    counts: Counter[str] = Counter()
+    assert not fuzz_lanes.walk(session, 8, random.Random(0), counts, 2)
+    assert counts["uniform registers"] > 4
+
+
 def test_patterns() -> None:
     assert thread_offsets((64, 2, 1), 0) == (LANE_IDS, None)
     assert thread_offsets((64, 2, 1), 2) == (ZEROS, 0)

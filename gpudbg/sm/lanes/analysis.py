@@ -27,6 +27,7 @@ from gpudbg.sm import cfg
 from gpudbg.sm.cfg import BasicBlock, Flow, section_code
 from gpudbg.sm.lanes.parting import Parting
 from gpudbg.sm.lanes.values import (
+    SAME,
     UNIFORM_BASE,
     UNKNOWN,
     KnownState,
@@ -47,6 +48,8 @@ _GIVES_UP = cfg.INDIRECT | {"PEXIT", "PLONGJMP", "LONGJMP", "SAM", "RAM"}
 the file lists where they lead."""
 _PARTS = frozenset("BSYNC WARPSYNC YIELD NANOSLEEP BREAK BAR CALL RET".split())
 """Instructions of sm_70 and later that let lanes go on apart, where a guard chooses some."""
+_CODE_ADDRESS = frozenset(("LEPC", "ULEPC"))
+"""Write a code address: the same in all lanes, another one in each launch."""
 MAX_INSTRUCTIONS = 4000
 """Longer sections are not analysed."""
 
@@ -204,6 +207,10 @@ class LaneAnalysis:
             function(machine, insn)
         except UNKNOWN:
             self._forget(insn)
+            if insn.op in _CODE_ADDRESS and insn.guard[0] == PT:
+                writes = insn.writes()
+                for index in (*writes.registers, *(UNIFORM_BASE + n for n in writes.uniform)):
+                    machine.state.regs[index] = SAME
 
     def _forget(self, insn: Any) -> None:
         """Nothing is known of what an instruction writes."""

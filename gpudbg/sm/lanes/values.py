@@ -677,8 +677,9 @@ class ShapeMachine:
     store = fence = branch = push = pop = call = exit = barrier = _nothing
     open_barrier = converge = leave_barrier = yield_turn = _nothing
 
-    def pc(self) -> int:
-        return 0
+    def pc(self) -> NoReturn:
+        """Code addresses are those of a launch, which offsets in a section are not."""
+        raise _UnknownError("pc")
 
     next_pc = pc
 
