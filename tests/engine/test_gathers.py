@@ -65,3 +65,6 @@ def test_hosts_that_gather_eight_words_do_so() -> None:
         function = module_with(layout.symbol(name), MaskHost.PACKED, True, True).text
         # Before what is elsewhere, in the way of old.
         assert function.index("avx2.gather") < function.index("@llvm.masked")
+    for name in ("store.local.4", "mark.local.4"):
+        function = module_with(layout.symbol(name), MaskHost.PACKED, True, True).text
+        assert function.index("store i32") < function.index("@llvm.masked.scatter")

@@ -345,6 +345,13 @@ def _mark(space: str, size: int, masks: MaskHost) -> str:
     b = Body(masks, _otherwise(space, name, ""))
     ir = b.ir
     nothing_to_do(b)
+    for n in range(_words(size)):
+        ir.line(f"%d{n} = alloca {I32}, align 128")
+        ir.put(I32, "splat (i32 -1)", f"%d{n}", 0, 64)
+    if space == "local" and (window := _window_of(b, space, size)) is not None:
+        with ir.returning(window.inside):
+            beside = ir.at(window.base, ir.get("i64", "%env", layout.LOCAL_MARKS))
+            packed.store(b, space, size, beside, window.unit)
     inside, base = PLACES[space](b, size)
     if space == "global":
         apart = ir.get("i64", "%site", layout.SITE_MARKS)
@@ -353,9 +360,6 @@ def _mark(space: str, size: int, masks: MaskHost) -> str:
     else:
         fields = {"shared": layout.SHARED_MARKS, "local": layout.LOCAL_MARKS}
         apart = ir.get("i64", "%env", fields[space])
-    for n in range(_words(size)):
-        ir.line(f"%d{n} = alloca {I32}, align 128")
-        ir.put(I32, "splat (i32 -1)", f"%d{n}", 0, 64)
     _scatter(b, size, space == "local", ir.at(base, apart), inside)
     ir.line("ret i1 true")
     return b.close(f"define i1 @{name}({arguments(space)})")
