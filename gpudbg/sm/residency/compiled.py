@@ -62,14 +62,20 @@ def _renew() -> str:
     place = _next_place(f, before, number)
     epoch, wide = f.env["epoch"], f.env.load(64, layout.WIDE)
     begin, counts = _headers(f, place)
-    odd = f.variable(64, wide | f.env["wipe"])
+    odd = f.variable(64, f.env["wipe"])
     with f.each_warp(cta) as warp:
         _begin_header(f, warp, begin, counts)
-        left = warp.load(64, layout.LOCAL_CLEAR) ^ epoch
+        odd.set(odd.get() | (warp.load(64, layout.LOCAL_CLEAR) ^ epoch))
         for first, *_ in _SELDOM_SET:
             at = FIELDS[first].offset
-            left = left | warp.load(64, at) | warp.load(64, at + 8)
-        odd.set(odd.get() | left)
+            with f.when((warp.load(64, at) | warp.load(64, at + 8)).differs(0)):
+                f.ir.put("<4 x i32>", "zeroinitializer", warp.ref, at, 4)
+        with f.when(wide.differs(0)):
+            for name in _RESET_WIDE:
+                warp[name] = 0
+            held = FIELDS["held"]
+            for part in range(0, held.width * held.length, 16):
+                f.ir.put("<4 x i32>", "zeroinitializer", warp.ref, held.offset + part, 8)
     with f.when(odd.get().differs(0)), f.each_warp(cta) as warp:
         f.ir.line(f"call void @reset(ptr %env, ptr {warp.ref})")
     f.ret_void()
@@ -77,19 +83,10 @@ def _renew() -> str:
 
 
 def _reset() -> str:
-    """Zero what the warp before has left that few leave."""
+    """Zero registers that no code writes, and local memory, where the warp before, or somebody
+    else, may have left something."""
     f = ControlFunction()
     warp, epoch, local = f.warp, f.env["epoch"], f.env["local_bytes"] * 32
-    for first, *_ in _SELDOM_SET:
-        at = FIELDS[first].offset
-        warp.store(64, 0, at)
-        warp.store(64, 0, at + 8)
-    with f.when(f.env.load(64, layout.WIDE).differs(0)):
-        for name in _RESET_WIDE:
-            warp[name] = 0
-        held = FIELDS["held"]
-        for part in range(0, held.width * held.length, 16):
-            f.ir.put("<4 x i32>", "zeroinitializer", warp.ref, held.offset + part, 8)
     with f.when(f.env["wipe"].differs(0)):
         f.ir.line(f"call void @wipe(ptr {warp.ref})")
     with f.when(warp.load(64, layout.LOCAL_CLEAR).differs(epoch)):

@@ -175,7 +175,7 @@ class Edges:
                 f"  br i1 %cc{pc}, label %t{pc}, label %{goal}{UNLIKELY}",
                 f"t{pc}:",
                 f"  store i64 {pc}, ptr %pcs",
-                f"  ret i32 {int(Left.TURN)}",
+                f"  {self.exits.over}",
             ]
         for pc in sorted(self.missing):
             lines += [f"m{pc}:", f"  store i64 {pc}, ptr %pcs", f"  ret i32 {int(Left.MISS)}"]

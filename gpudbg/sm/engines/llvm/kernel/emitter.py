@@ -64,7 +64,7 @@ from gpudbg.sm.engines.llvm.kernel.shuffles import Shuffles
 from gpudbg.sm.engines.llvm.kernel.sink import sink
 from gpudbg.sm.engines.llvm.kernel.sites import Sites
 from gpudbg.sm.engines.llvm.kernel.special import SpecialRegisters
-from gpudbg.sm.engines.llvm.kernel.succession import Succession, function_of
+from gpudbg.sm.engines.llvm.kernel.succession import TURNS, Succession, function_of
 from gpudbg.sm.engines.llvm.kernel.sure_ranges import SureRanges
 from gpudbg.sm.engines.llvm.kernel.tensors import Tensors
 from gpudbg.sm.engines.llvm.kernel.trace_rows import TraceRows
@@ -266,6 +266,8 @@ class Emitter:
         flow = GroupFlow(*about_flow, waiting=waiting) if self._wide else KernelFlow(*about_flow)
         if options.full and not self.instruments:
             flow.succession = Succession(ir, cursor, exits)
+            if self.listing.loops:
+                exits.over = f"br label %{TURNS}"
         self.accesses = Accesses(
             ir, patterned, regular, sums, gathered, library, self.instruments, self._calls
         )
@@ -329,7 +331,8 @@ class Emitter:
             tail += more
         fresh = next(iter(self.blocks.fresh), None)
         observed = self.instruments.entry()
-        top, passages = function_of(name, self.ir, body, fresh, self._wide, observed)
+        turns = TURNS in self.exits.over
+        top, passages = function_of(name, self.ir, body, fresh, self._wide, observed, turns)
         lines = [
             *top,
             "dispatch:",
@@ -337,7 +340,7 @@ class Emitter:
             "  %over = icmp sle i64 %left, 0",
             "  br i1 %over, label %over.now, label %go",
             "over.now:",
-            f"  ret i32 {int(Left.TURN)}",
+            f"  {self.exits.over}",
             "go:",
             *self._switch(),
             "miss:",

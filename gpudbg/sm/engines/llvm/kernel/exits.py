@@ -58,6 +58,7 @@ class Exits:
         point: where a bail-out goes back to.
         memory_changed: memory, or the divergence stack, has changed since that point.
         rows_of: rows of traces after some instructions of the block, where code is traced.
+        over: statement that ends code where a turn is over.
     """
 
     def __init__(self, ir: Builder, registers: Registers, cursor: Cursor) -> None:
@@ -66,6 +67,7 @@ class Exits:
         self.point = DeoptPoint(0, "", 0, NamedState())
         self.memory_changed = False
         self.rows_of: Callable[[int], TraceRows] = lambda executed: ()
+        self.over = f"ret i32 {int(Left.TURN)}"
 
     def mark(self) -> tuple[int, DeoptPoint, dict[int, str], bool]:
         """Points and exits taken so far, for `revert`."""
@@ -140,7 +142,7 @@ class Exits:
             code, label = next(iter(point.labels.items()))
             ir.label(label)
             self._store(point)
-            ir.line(f"ret i32 {code}")
+            ir.line(self.over if code == Left.TURN else f"ret i32 {code}")
             return
         out = ir.fresh("s")
         for code, label in point.labels.items():
@@ -151,6 +153,12 @@ class Exits:
         ir.label(out)
         self._store(point)
         why = ir.op("load i32, ptr %why")
+        if Left.TURN in point.labels:
+            over, left = ir.fresh("over"), ir.fresh("left")
+            ir.choose(ir.op(f"icmp eq i32 {why}, {int(Left.TURN)}"), over, left)
+            ir.label(over)
+            ir.line(self.over)
+            ir.label(left)
         ir.line(f"ret i32 {why}")
 
     def _store(self, point: DeoptPoint) -> None:

@@ -33,6 +33,10 @@ _WAITS = re.compile(r"(wait\.(\d+)\.(\d+)\.(\d+)\.\w+):$")
 _ENDS = re.compile(r"end\.\w+:$")
 
 
+TURNS = "turns"
+"""Label of the passage of warps whose turn is over."""
+
+
 class Succession:
     """Emits where warps end or wait, and the passages from there to the next one.
 
@@ -143,6 +147,21 @@ class _Passages:
         ir.put("ptr", slot, "%env", layout.SLOT)
         ir.put("i64", quantum, record, BUDGET)
         self._enter(record, True)
+
+    def turns(self) -> None:
+        """From a warp whose turn is over to one that is ready."""
+        ir = self.ir
+        ir.label(TURNS)
+        leave = self._left("turn", str(int(Left.TURN)))
+        ir.put("ptr", "null", "%env", layout.SLOT_SURE)
+        spent, room = self._turn_over("0", 0, leave)
+        slot = self._next_slot(ir.get("ptr", "%rec", layout.CTA_POINTER), leave)
+        record = ir.get("ptr", slot)
+        ready = ir.op(f"icmp eq i32 {ir.get('i32', record, _STATUS)}, {READY}")
+        self._has_all_lanes(record, ready, leave)
+        executed = ir.op(f"add i64 {ir.get('i64', '%rec', _EXECUTED)}, {spent}")
+        ir.put("i64", executed, "%rec", _EXECUTED)
+        self._go_to(record, slot, room, False)
 
     def waits(self, places: list[re.Match[str]]) -> None:
         """From a warp at a barrier to one that is ready; if it is the last to come, on with it."""
@@ -299,6 +318,7 @@ def function_of(
     fresh: int | None,
     by_threads: bool,
     instruments: Iterable[str],
+    turns: bool = False,
 ) -> tuple[list[str], list[str]]:
     """The head of a function, whose code has a warp's record as `%rec`, up to where it looks for
     the block to begin with (`seek`); and the passages from warp to warp.
@@ -309,6 +329,7 @@ def function_of(
         fresh: where warps begin with zeros.
         by_threads: as of `_Passages`.
         instruments: statements for what observers need.
+        turns: there is code that goes to `TURNS`.
     """
     waits = [found for line in lines if (found := _WAITS.match(line)) is not None]
     passages = _Passages(ir, fresh or 0, by_threads)
@@ -316,6 +337,8 @@ def function_of(
         passages.ends()
     if waits:
         passages.waits(waits)
+    if turns:
+        passages.turns()
     after = passages.after
     first = "%first" if after else "%rec"
     records = "".join(f", [ %{label}.record, %{label} ]" for label, _ in after)
