@@ -266,8 +266,9 @@ class Emitter:
         flow = GroupFlow(*about_flow, waiting=waiting) if self._wide else KernelFlow(*about_flow)
         if options.full and not self.instruments:
             flow.succession = Succession(ir, cursor, exits)
-            if self.listing.loops:
-                exits.over = f"br label %{TURNS}"
+        # The plain version for any lanes is for whole warps, too.
+        if self.listing.loops and not self.instruments and (options.full or not options.plain):
+            exits.over = f"br label %{TURNS}"
         self.accesses = Accesses(
             ir, patterned, regular, sums, gathered, library, self.instruments, self._calls
         )
@@ -332,7 +333,9 @@ class Emitter:
         fresh = next(iter(self.blocks.fresh), None)
         observed = self.instruments.entry()
         turns = TURNS in self.exits.over
-        top, passages = function_of(name, self.ir, body, fresh, self._wide, observed, turns)
+        top, passages = function_of(
+            name, self.ir, body, fresh, self._wide, observed, turns, self.full
+        )
         lines = [
             *top,
             "dispatch:",

@@ -86,12 +86,13 @@ class _Passages:
     Attributes:
         entry: where the kernel begins.
         by_threads: barriers count threads, not warps (`barriers.compiled`).
+        full: of the version for warps whose lanes are all active; else of that for others.
         after: labels of blocks that lead to the next warp, and whether it is one that begins.
     """
 
-    def __init__(self, ir: Builder, entry: int, by_threads: bool) -> None:
+    def __init__(self, ir: Builder, entry: int, by_threads: bool, full: bool) -> None:
         self.ir = ir.following()
-        self.entry, self.by_threads = entry, by_threads
+        self.entry, self.by_threads, self.full = entry, by_threads, full
         self.after: list[tuple[str, bool]] = []
 
     def ends(self) -> None:
@@ -115,7 +116,7 @@ class _Passages:
         ir.label(same)
         record = ir.get("ptr", slot)
         fresh = ir.op(f"icmp eq i64 {ir.get('i64', record, _PC)}, {self.entry | FRESH}")
-        self._has_all_lanes(record, fresh, done)
+        self._fits(record, fresh, done)
         self._end_one(cta, spent)
         self._go_to(record, slot, room, True)
         ir.label(other)
@@ -158,7 +159,7 @@ class _Passages:
         slot = self._next_slot(ir.get("ptr", "%rec", layout.CTA_POINTER), leave)
         record = ir.get("ptr", slot)
         ready = ir.op(f"icmp eq i32 {ir.get('i32', record, _STATUS)}, {READY}")
-        self._has_all_lanes(record, ready, leave)
+        self._fits(record, ready, leave)
         executed = ir.op(f"add i64 {ir.get('i64', '%rec', _EXECUTED)}, {spent}")
         ir.put("i64", executed, "%rec", _EXECUTED)
         self._go_to(record, slot, room, False)
@@ -196,7 +197,7 @@ class _Passages:
         slot = self._next_slot(cta, leave)
         record = ir.get("ptr", slot)
         ready = ir.op(f"icmp eq i32 {ir.get('i32', record, _STATUS)}, {READY}")
-        self._has_all_lanes(record, ready, leave)
+        self._fits(record, ready, leave)
         ir.put("i32", arrived, words, arena.ARRIVED)
         ir.put("i64", 1, cta, arena.IN_USE)
         ir.put("i32", AT_BARRIER, "%rec", _STATUS)
@@ -284,10 +285,10 @@ class _Passages:
         ir.label(on)
         return spent, room
 
-    def _has_all_lanes(self, record: str, good: str, leave: str) -> None:
-        """Emit a jump to `leave` unless all lanes of a warp are active, and an i1 holds."""
-        ir = self.ir
-        whole = ir.op(f"icmp eq i32 {ir.get('i32', record, _ACTIVE)}, -1")
+    def _fits(self, record: str, good: str, leave: str) -> None:
+        """Emit a jump to `leave` unless this version is for a warp's lanes, and an i1 holds."""
+        ir, how = self.ir, "eq" if self.full else "ne"
+        whole = ir.op(f"icmp {how} i32 {ir.get('i32', record, _ACTIVE)}, -1")
         ir.provided(ir.op(f"and i1 {good}, {whole}"), leave)
 
     def _go_to(self, record: str, slot: str, room: str, begins: bool) -> None:
@@ -319,6 +320,7 @@ def function_of(
     by_threads: bool,
     instruments: Iterable[str],
     turns: bool = False,
+    full: bool = True,
 ) -> tuple[list[str], list[str]]:
     """The head of a function, whose code has a warp's record as `%rec`, up to where it looks for
     the block to begin with (`seek`); and the passages from warp to warp.
@@ -330,9 +332,10 @@ def function_of(
         by_threads: as of `_Passages`.
         instruments: statements for what observers need.
         turns: there is code that goes to `TURNS`.
+        full: as of `_Passages`.
     """
     waits = [found for line in lines if (found := _WAITS.match(line)) is not None]
-    passages = _Passages(ir, fresh or 0, by_threads)
+    passages = _Passages(ir, fresh or 0, by_threads, full)
     if any(map(_ENDS.match, lines)):
         passages.ends()
     if waits:
