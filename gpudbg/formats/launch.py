@@ -402,6 +402,28 @@ def _list(names: Sequence[str], limit: int = 8) -> str:
     return ", ".join(names[:limit]) + more
 
 
+def _check_axes(where: str, what: str, given: Dim3, limits: Dim3) -> None:
+    for axis, number, limit in zip("xyz", given, limits, strict=True):
+        if not 1 <= number <= limit:
+            raise UsageError(f"{where}: {what}.{axis} is {number}, must be 1 to {limit}")
+
+
+def check_block(where: str, block: Dim3) -> int:
+    """Threads of a block.
+
+    Args:
+        where: what asks for it, which a message begins with.
+
+    Raises:
+        UsageError: no architecture has blocks of that size.
+    """
+    _check_axes(where, "block", block, MAX_BLOCK)
+    threads = block[0] * block[1] * block[2]
+    if threads > MAX_THREADS:
+        raise UsageError(f"{where}: a block of {threads} threads; at most {MAX_THREADS}")
+    return threads
+
+
 def check_geometry(
     kernel: Kernel, grid: Dim3, block: Dim3, shared_bytes: int, most_shared: int = MAX_SHARED
 ) -> None:
@@ -414,13 +436,8 @@ def check_geometry(
         UsageError: naming the size, what it is and what is possible.
     """
     where = f"kernel {kernel.name}"
-    for what, given, limits in (("grid", grid, MAX_GRID), ("block", block, MAX_BLOCK)):
-        for axis, number, limit in zip("xyz", given, limits, strict=True):
-            if not 1 <= number <= limit:
-                raise UsageError(f"{where}: {what}.{axis} is {number}, must be 1 to {limit}")
-    threads = block[0] * block[1] * block[2]
-    if threads > MAX_THREADS:
-        raise UsageError(f"{where}: a block of {threads} threads; at most {MAX_THREADS}")
+    _check_axes(where, "grid", grid, MAX_GRID)
+    threads = check_block(where, block)
     if kernel.required_threads and tuple(kernel.required_threads) != block:
         raise UsageError(f"{where} requires a block of {kernel.required_threads}, not {block}")
     if kernel.max_threads:

@@ -185,9 +185,12 @@ def threads_of(options: ListingOptions) -> tuple[int, int, int] | None:
     """
     if options.lanes is None:
         return None
+    from gpudbg.formats.launch import check_block
     from gpudbg.formats.launch_text import parse_dim3
 
-    return parse_dim3(options.lanes, "lanes")
+    block = parse_dim3(options.lanes, "lanes")
+    check_block("--lanes", block)
+    return block
 
 
 def lane_remarks(section: ListedSection, options: ListingOptions) -> dict[int, str]:

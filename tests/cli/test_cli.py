@@ -279,6 +279,14 @@ def test_dis_says_how_lanes_lie(capsys: pytest.CaptureFixture[str]) -> None:
     assert "lanes 'wide' is not up to three integers" in err
 
 
+@pytest.mark.parametrize("shape", ["9999999999", "1,1,65", "64,32"])
+def test_dis_refuses_blocks_that_are_none(shape: str, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = run("dis", FIRST, "--lanes", shape, capsys=capsys)
+    assert (code, out) == (EXIT_USAGE, "")
+    assert "--lanes: " in err
+    assert "must be 1 to" in err or "at most 1024" in err
+
+
 def test_dis_raw_words(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = [0x001F8000FC0007E0, 0x50B0000000070F00, 0xE30000000007000F, 0xFFFFFFFFFFFFFFFF]
     path = tmp_path / "raw.bin"

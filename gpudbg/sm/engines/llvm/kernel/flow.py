@@ -159,13 +159,7 @@ class KernelFlow(FlowParts):
             falls, ahead = edges.falls(self.full), edges.ahead
         found = falls if near else edges.edge(BUNDLES.first(token.target))
         if cursor.guarded:
-            rest = ir.op(f"xor i32 {self._active_bits()}, {self.values.mask_bits(mask)}")
-            some, none = ir.fresh("some"), ir.fresh("none")
-            ir.choose(ir.op(f"icmp ne i32 {rest}, 0"), some, none)
-            ir.label(some)
-            ir.put("i32", rest, "%rec", ACTIVE)
-            ir.br(falls)
-            ir.label(none)
+            rest = self._others_go_on(self.values.mask_bits(mask), falls)
         if ahead is not None and not (cursor.guarded and near):
             ahead.tokens = tokens if cursor.guarded else tokens[:-1]
             if not self.full:
@@ -176,6 +170,19 @@ class KernelFlow(FlowParts):
         self._come_from(token.target)
         ir.br(found)
         cursor.terminated = True
+
+    def _others_go_on(self, lanes: str, falls: str) -> str:
+        """Emit a jump behind a pop for the lanes that do not execute it, where there are any.
+        Returns their mask."""
+        ir = self.ir
+        rest = ir.op(f"xor i32 {self._active_bits()}, {lanes}")
+        some, none = ir.fresh("some"), ir.fresh("none")
+        ir.choose(ir.op(f"icmp ne i32 {rest}, 0"), some, none)
+        ir.label(some)
+        ir.put("i32", rest, "%rec", ACTIVE)
+        ir.br(falls)
+        ir.label(none)
+        return rest
 
     def _come_from(self, target: int) -> None:
         if target != self.cursor.next_pc:
@@ -201,13 +208,7 @@ class KernelFlow(FlowParts):
         held = ir.op(f"icmp ult i32 {missing}, {some}")
         ir.provided(ir.op(f"and i1 {same}, {held}"), slow)
         if cursor.guarded:
-            rest = ir.op(f"xor i32 {self._active_bits()}, {lanes}")
-            stay, none = ir.fresh("some"), ir.fresh("none")
-            ir.choose(ir.op(f"icmp ne i32 {rest}, 0"), stay, none)
-            ir.label(stay)
-            ir.put("i32", rest, "%rec", ACTIVE)
-            ir.br(falls)
-            ir.label(none)
+            self._others_go_on(lanes, falls)
         gone = ir.get("i32", "%rec", EXITED)
         self._surface(entry, there, gone, below, target, slow)
         ir.br(found)
