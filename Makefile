@@ -147,6 +147,7 @@ bench: $(STAMP)
 	$(BIN)/python tests/bench/disassembly.py
 	$(BIN)/python tests/bench/threads.py
 	$(BIN)/python tests/bench/scaling.py
+	$(BIN)/python tests/bench/spills.py --suite all
 	$(BIN)/python tests/bench/launches.py
 	$(BIN)/python tests/bench/first.py
 	$(BIN)/python tests/bench/tracing.py
