@@ -641,6 +641,7 @@ class Emitter:
         """Emit the poll of a loop that waits for other blocks."""
         ir, field = self.ir, layout.FIELD["polls"]
         ir.put("ptr", "null", "%env", layout.SLOT_SURE)
+        ir.put("i64", 0, "%env", layout.PHASE_LEFT)
         if isinstance(self.cursor.exec, int) and self.cursor.exec == FULL:
             ir.put("i64", 1, "%env", field)
             return
