@@ -30,6 +30,7 @@ class Cursor:
         guarded: it has a guard.
         wants_old: it has a use for what an atomic finds.
         terminated: the present block has its terminator.
+        parted: the code is for whole warps, and some lanes only are active in the present block.
     """
 
     def __init__(self, layout: CodeLayout = BUNDLES) -> None:
@@ -39,7 +40,7 @@ class Cursor:
         self.active: Mask = FULL
         self.exec: Mask = FULL
         self.executing = Executing(FULL, None)
-        self.guarded = self.wants_old = self.terminated = False
+        self.guarded = self.wants_old = self.terminated = self.parted = False
 
     @property
     def next_pc(self) -> int:

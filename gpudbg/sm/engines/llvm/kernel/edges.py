@@ -72,6 +72,8 @@ class Edges:
         longest: instructions of a trace, at most.
         facts: what code relies on at heads about lanes of registers.
         tokens: known entries on top of the divergence stack, the topmost last.
+        may_part: lanes that go on by themselves may have blocks of their own (`part`).
+        parts: blocks, with the labels that lead to them, in which some lanes of a whole warp go on.
     """
 
     def __init__(
@@ -92,18 +94,24 @@ class Edges:
         self.behind = self.longest = 0
         self.facts: dict[int, Facts] = {}
         self.tokens: tuple[PushedToken, ...] = ()
+        self.may_part = False
+        self.parts: list[tuple[str, Fallthrough]] = []
 
-    def mark(self) -> tuple[set[int], set[int]]:
+    def mark(self) -> tuple[set[int], set[int], int]:
         """The edges emitted so far, for `revert`."""
-        return set(self.checked), set(self.missing)
+        return set(self.checked), set(self.missing), len(self.parts)
 
-    def revert(self, mark: tuple[set[int], set[int]]) -> None:
+    def revert(self, mark: tuple[set[int], set[int], int]) -> None:
         """Forget edges since a mark."""
-        self.checked, self.missing = mark
+        self.checked, self.missing, parts = mark
+        del self.parts[parts:]
         self.ahead = None
 
     def edge(self, pc: int, turn: bool = True) -> str:
         ir = self.ir
+        if self.cursor.parted:
+            # The version for any lanes has the block.
+            return self.exits.side_exit(Left.SWITCH, pc, undone=False)
         if pc == self.loop.head and turn:
             if self.loop.carried is not None:
                 return self.loop.back_edge(self.loop.carried)
@@ -143,19 +151,55 @@ class Edges:
         if self._goes_back() and self.listing.ends_at(pc) and not parts:
             # A warp gets there only once: a copy would only cost compile time.
             return self.edge(pc)
-        left = cursor.budget, cursor.index + 1
-        self.ahead = Fallthrough(
+        self.ahead = self._copy_of(pc, behind)
+        if same or self.cursor.parted:
+            self.ahead.active = copy_of(cursor.active)
+        return self.ahead.label
+
+    def _copy_of(self, pc: int, behind: int) -> Fallthrough:
+        """A copy of a block for what goes on from here with all that is known."""
+        return Fallthrough(
             self.ir.fresh("f"),
             pc,
             behind,
-            left,
+            (self.cursor.budget, self.cursor.index + 1),
             self.registers.now.copy(),
             dict(self.addresses.shapes),
             dict(self.addresses.same),
         )
-        if same:
-            self.ahead.active = copy_of(cursor.active)
-        return self.ahead.label
+
+    def part(self, pc: int, active: Mask, tokens: tuple[PushedToken, ...]) -> str:
+        """The label of a block in which some lanes of a whole warp go on, out of the way."""
+        # Those of all lanes: what lanes write by themselves is stored for them alone.
+        self.registers.uniform.store(self.registers.now)
+        ahead = self._copy_of(pc, 0)
+        ahead.names.dirty_uregs, ahead.names.dirty_upreds = set(), set()
+        ahead.active, ahead.tokens = active, tokens
+        label = self.ir.fresh("part")
+        self.parts.append((label, ahead))
+        return label
+
+    def undisturbed(self, path: list[int]) -> str:
+        """An i1: the turn does not end before lanes have executed instructions behind the present
+        one, and there is no breakpoint in their blocks."""
+        ir, listing = self.ir, self.listing
+        left = ir.op(f"sub i64 {self.cursor.budget}, {self.cursor.index + 1}")
+        good = ir.op(f"icmp sgt i64 {left}, {len(path)}")
+        for pc in path:
+            if pc in listing.heads:
+                mark = ir.get("i8", "%marks", (pc - listing.base) // 8)
+                good = ir.op(f"and i1 {good}, {ir.op(f'icmp eq i8 {mark}, 0')}")
+        return good
+
+    def others(self, pc: int, active: Mask, tokens: tuple[PushedToken, ...]) -> str:
+        """The label of a block in which other lanes go on, now that those have ended which left
+        them at a branch, and whose mask the record has still."""
+        self.registers.uniform.settle_apart()
+        self.ahead = ahead = self._copy_of(pc, self.behind + self.cursor.index + 1)
+        ahead.active, ahead.tokens = active, tokens
+        # What has been found of the accesses of lanes since they parted is not so of others.
+        ahead.shapes, ahead.same = {}, {}
+        return ahead.label
 
     def _goes_back(self) -> bool:
         """Whether the present instruction may branch back to a loop's head."""

@@ -334,7 +334,7 @@ class Emitter:
         observed = self.instruments.entry()
         turns = TURNS in self.exits.over
         top, passages = function_of(
-            name, self.ir, body, fresh, self._wide, observed, turns, self.full
+            name, self.ir, [*body, *tail], fresh, self._wide, observed, turns, self.full
         )
         lines = [
             *top,
@@ -358,6 +358,7 @@ class Emitter:
         finals = [self.finals.text()] if self.finals.functions else []
         if not finals:
             body = [line for line in body if line != CALL]
+            tail = [line for line in tail if line != CALL]
         return "\n".join([*lines, *body, *tail, *passages, *self.edges.text(), "}", *finals, ODDS])
 
     def _switch(self) -> list[str]:
@@ -458,14 +459,38 @@ class Emitter:
         edges.behind = 0
         if fresh:
             self.blocks.fresh.append(head)
-        cut = self._straight(head, None)
+        edges.parts = []
+        edges.may_part = self.full and fresh and edges.longest > _SHORT and not self.instruments
+        cut = self._chain(self._straight(head, None))
+        while edges.parts:
+            cut = self._part(*edges.parts.pop(0), cut)
+        if cut is None or cut in self.listing.heads:
+            return None
+        self.listing.heads.add(cut)
+        return cut
+
+    def _part(self, label: str, ahead: Fallthrough, cut: int | None) -> int | None:
+        """Emit, out of the way, what some lanes of a whole warp do by themselves; as `_chain`."""
+        ir = self.ir
+        before, tail = ir.lines, ir.tail
+        ir.lines, ir.tail = [], []
+        self.edges.ahead = ahead
+        cut = self._chain(cut)
+        lines, more = sink(self.finals.taken_out(ir.lines, before), ir.tail)
+        ir.lines, ir.tail = before, tail
+        with ir.group_aside(label):
+            ir.br(ahead.label)
+            ir.lines += lines
+        ir.tail += more
+        return cut
+
+    def _chain(self, cut: int | None) -> int | None:
+        """Emit the blocks that the present one falls into; where one was cut short, or `cut`."""
+        edges = self.edges
         while edges.ahead is not None:
             ahead, edges.ahead = edges.ahead, None
             again = self._straight(ahead.pc, ahead)
             cut = cut if again is None else again
-        if cut is None or cut in self.listing.heads:
-            return None
-        self.listing.heads.add(cut)
         return cut
 
     def _longest(self, head: int, fresh: bool) -> int:
@@ -506,6 +531,9 @@ class Emitter:
             after = self.listing.following(pc)
             if self.cursor.terminated:
                 break
+            if self.cursor.parted:
+                pc = after
+                continue
             if self.pieces.begins(insn, after):
                 if self.edges.has_room(after):
                     self.ir.br(self.edges.falls(True))
@@ -520,7 +548,8 @@ class Emitter:
                 self.ir.br(self.edges.edge(after, flow or turns.starts_piece(after)))
                 break
             pc = after
-        self.blocks.extents[head] = pc
+        if not self.cursor.parted:
+            self.blocks.extents[head] = pc
         self.instruments.finish_block()
         exits.write_exits()
         return cut
@@ -532,6 +561,10 @@ class Emitter:
         cursor.terminated = False
         self.instruments.clear()
         self.edges.tokens = () if ahead is None else ahead.tokens
+        known = None if ahead is None else ahead.active
+        if self.full:
+            cursor.active = FULL if known is None else known
+            self.cursor.parted = cursor.active != FULL
         if ahead is None:
             self.edges.behind = 0
             self.registers.now, self.addresses.shapes, self.addresses.same = NamedState(), {}, {}
@@ -563,10 +596,9 @@ class Emitter:
             self.ranges.pass_branch()
         else:
             self._continue(ahead)
-        if ahead is not None or self.loop.carried is None:
+        if (ahead is not None or self.loop.carried is None) and not self.cursor.parted:
             ir.unless(self.merges.marked(head), exits.exit_at(exits.point, Left.MARK), UNLIKELY)
         if not self.full:
-            known = None if ahead is None else ahead.active
             cursor.active = known or Msk(bits=ir.op("load i32, ptr %actives"))
         self.instruments.begin_block()
 
@@ -592,6 +624,9 @@ class Emitter:
         before, executed = ahead.left
         self.cursor.budget = ir.op(f"sub i64 {before}, {executed}")
         self.exits.new_point()
+        if self.cursor.parted:
+            # Asked for all of the way when the lanes parted.
+            return
         over = ir.op(f"icmp sle i64 {self.cursor.budget}, 0")
         ir.unless(over, self.exits.exit_at(self.exits.point, Left.TURN), UNLIKELY)
 
@@ -641,7 +676,6 @@ class Emitter:
         """Emit the poll of a loop that waits for other blocks."""
         ir, field = self.ir, layout.FIELD["polls"]
         ir.put("ptr", "null", "%env", layout.SLOT_SURE)
-        ir.put("i64", 0, "%env", layout.PHASE_LEFT)
         if isinstance(self.cursor.exec, int) and self.cursor.exec == FULL:
             ir.put("i64", 1, "%env", field)
             return

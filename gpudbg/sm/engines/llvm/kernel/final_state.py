@@ -32,6 +32,7 @@ _SLOT = 8
 _MOST_INPUTS = 32
 """Most scalars that a register is made from."""
 
+_NOTHING: list[str] = []
 _NAME = re.compile(r"%v\d+")
 _ROW = re.compile(r"  (%v\d+) = getelementptr i8, ptr %rec, i64 (\d+)$")
 _STORE = re.compile(r"  store (<32 x i32>|i32) (.*), ptr (%v\d+)(?:, align \d+)?$")
@@ -95,20 +96,25 @@ class FinalStates:
     def __init__(self) -> None:
         self.functions: list[str] = []
 
-    def taken_out(self, lines: list[str]) -> list[str]:
+    def taken_out(self, lines: list[str], before: list[str] = _NOTHING) -> list[str]:
         """The statements of a trace without those that only make final registers from scalars.
 
         Args:
             lines: with final states between `BEGIN` and `END`.
+            before: what has been executed before them, in which nothing is changed.
         """
-        out, at = list(lines), 0
+        if BEGIN not in lines:
+            return lines
+        out = _without_sections(before)
+        at = first = len(out)
+        out += lines
         while BEGIN in out[at:]:
             begin = out.index(BEGIN, at)
             end = out.index(END, begin)
             instead = self._section(out, begin, end)
             out[begin : end + 1] = instead
             at = begin + len(instead)
-        return out
+        return out[first:]
 
     def text(self) -> str:
         """`complete`: makes the registers of a record that have not been made yet."""
@@ -176,6 +182,17 @@ class FinalStates:
         head = f"define private void @{FUNCTION}.{number}({parameters}) {{"
         self.functions.append("\n".join([head, *given, *made, "  ret void", "}"]))
         return now
+
+
+def _without_sections(lines: list[str]) -> list[str]:
+    """Statements but for those of final states."""
+    out: list[str] = []
+    inside = False
+    for line in lines:
+        inside = line == BEGIN or (inside and line != END)
+        if not inside and line != END:
+            out.append(line)
+    return out
 
 
 def _name(line: str) -> str:

@@ -12,6 +12,7 @@ from gpudbg.code_layout import BUNDLES
 from gpudbg.mem.lanes import WARP_SIZE
 from gpudbg.sm.barriers import compiled as barriers
 from gpudbg.sm.engines.llvm import layout
+from gpudbg.sm.engines.llvm.ir.builder import LIKELY
 from gpudbg.sm.engines.llvm.ir.values import FULL, UNIFORM, Mask, Msk, Num, Slow, Val, copy_of
 from gpudbg.sm.engines.llvm.kernel.edges import PushedToken
 from gpudbg.sm.engines.llvm.kernel.flow_parts import FlowParts
@@ -21,7 +22,6 @@ from gpudbg.sm.record import DONE, FIELDS, FLAG_IDE, TOKEN_CODE
 ACTIVE = FIELDS["active"].offset
 DEPTH = FIELDS["depth"].offset
 CAPACITY = FIELDS["capacity"].offset
-STACK, STEP = (FIELDS[name].offset for name in ("stack", "stack_step"))
 STATUS = FIELDS["status"].offset
 EXITED = FIELDS["exited"].offset
 VALID = FIELDS["valid"].offset
@@ -47,14 +47,6 @@ class KernelFlow(FlowParts):
         ir.put("i32", lanes, entry, 4)
         ir.put("i64", target, entry, 8)
         ir.put("i32", ir.op(f"add i32 {depth}, 1"), "%rec", DEPTH)
-
-    def _entry(self, number: str) -> str:
-        """A pointer to an entry of the stack."""
-        ir = self.ir
-        stack = ir.at("%rec", ir.get("i64", "%rec", STACK))
-        step = ir.get("i32", "%rec", STEP)
-        wide = [ir.op(f"zext i32 {each} to i64") for each in (number, step)]
-        return ir.at(stack, ir.op(f"mul i64 {wide[0]}, {wide[1]}"))
 
     def push(self, kind: str, target: int | Num) -> None:
         if self.cursor.guarded or not isinstance(target, int) or target < 0:
@@ -91,13 +83,34 @@ class KernelFlow(FlowParts):
         with self._unless_sure(mask, *(goals[::-1] if target <= cursor.pc else goals)):
             ir.unless(ir.op(f"icmp eq i32 {lanes}, 0"), falls)
             ir.unless(ir.op(f"icmp eq i32 {lanes}, {active}"), taken)
-            self._push(self._room(), "DIV", lanes, target)
-            stay = ir.op(f"xor i32 {active}, {lanes}")
-            ir.put("i32", stay, "%rec", ACTIVE)
-            if self.full:
-                falls = self.exits.side_exit(Left.SWITCH, cursor.next_pc, undone=False)
-            ir.br(falls)
+            self._diverge(lanes, active, target, falls)
         cursor.terminated = True
+
+    def _diverge(self, lanes: str, active: str, target: int, falls: str) -> None:
+        """Emit a branch that some of the active lanes take: the others go on first."""
+        ir, edges, here = self.ir, self.edges, self.cursor.next_pc
+        alone = self._nothing_waits() if self.full else ""
+        depth = self._room()
+        self._push(depth, "DIV", lanes, target)
+        stay = ir.op(f"xor i32 {active}, {lanes}")
+        ir.put("i32", stay, "%rec", ACTIVE)
+        if not self.full:
+            ir.br(falls)
+            return
+        away = self.exits.side_exit(Left.SWITCH, here, undone=False)
+        path = self._to_ends(here, BUNDLES.first(target))
+        if not path:
+            ir.br(away)
+            return
+        token = PushedToken("DIV", target, Msk(bits=lanes), depth)
+        part = edges.part(here, Msk(bits=stay), (token,))
+        good = ir.op(f"and i1 {alone}, {edges.undisturbed(path)}")
+        ir.choose(good, part, away, LIKELY)
+
+    def _nothing_waits(self) -> str:
+        ir, depth = self.ir, self.ir.get("i32", "%rec", DEPTH)
+        odd = ir.op(f"and i32 {ir.get('i32', '%rec', FLAGS)}, {FLAG_IDE}")
+        return ir.op(f"icmp eq i32 {ir.op(f'or i32 {odd}, {depth}')}, 0")
 
     def _jump(self, mask: Mask, target: Num) -> None:
         """Emit a branch to computed targets."""
@@ -244,6 +257,9 @@ class KernelFlow(FlowParts):
 
     def exit(self, mask: Mask) -> None:
         cursor, listing = self.cursor, self.edges.listing
+        if self.cursor.parted:
+            self._exit_apart(mask)
+            return
         before = listing.layout.before(cursor.pc)
         branch = listing.code.get(before)
         target = None
@@ -253,6 +269,9 @@ class KernelFlow(FlowParts):
             self._release("exit", "", mask)
         else:
             self._leave_others(mask, target)
+
+    def _let_others_go(self, token: PushedToken) -> None:
+        self.ir.put("i32", token.depth, "%rec", DEPTH)
 
     def _leave_others(self, mask: Mask, target: int) -> None:
         """Emit the exit of lanes that leave a loop; those that branched back are usually all that
@@ -290,6 +309,8 @@ class KernelFlow(FlowParts):
             ir.unless(ir.op(f"icmp eq i32 {lanes}, 0"), falls)
             # Of whole warps with a guarded exit most go on.
             with ir.group_aside() if self.full and cursor.guarded else nullcontext():
+                if self.full and function == "exit":
+                    self._others_stay(lanes)
                 self._let_go(function, first, mask, lanes)
 
     def _let_go(self, function: str, first: str, mask: Mask, lanes: str) -> None:

@@ -7,17 +7,23 @@ from contextlib import contextmanager, nullcontext
 
 from gpudbg.sm.engines.llvm.ir.builder import LIKELY, Builder
 from gpudbg.sm.engines.llvm.ir.integers import Integers
-from gpudbg.sm.engines.llvm.ir.values import FULL, Mask, Msk, Values
+from gpudbg.sm.engines.llvm.ir.values import FULL, Mask, Msk, Values, copy_of
 from gpudbg.sm.engines.llvm.kernel.cursor import Cursor
-from gpudbg.sm.engines.llvm.kernel.edges import Edges
+from gpudbg.sm.engines.llvm.kernel.edges import Edges, PushedToken
 from gpudbg.sm.engines.llvm.kernel.exits import Exits
 from gpudbg.sm.engines.llvm.kernel.final_state import CALL
 from gpudbg.sm.engines.llvm.kernel.runtime_calls import RuntimeCalls
 from gpudbg.sm.engines.llvm.kernel.succession import Succession
 from gpudbg.sm.engines.llvm.layout import Left
-from gpudbg.sm.record import FIELDS
+from gpudbg.sm.record import DONE, FIELDS
 
-_ACTIVE, _EXITED, _VALID = (FIELDS[name].offset for name in ("active", "exited", "valid"))
+_ACTIVE, _EXITED, _VALID, _STATUS, _STACK, _STEP = (
+    FIELDS[name].offset for name in "active exited valid status stack stack_step".split()
+)
+_NEAR = 48
+"""Most instructions to the end of lanes that go on in place."""
+_TAIL = 12
+"""The same where others of the warp have ended."""
 
 
 class FlowParts:
@@ -116,7 +122,7 @@ class FlowParts:
 
     def _note_exit(self, gone: str, mask: Mask) -> None:
         """Emit that these lanes, the last active ones, have exited, `gone` altogether."""
-        if self.succession is not None and mask == FULL:
+        if self.succession is not None and (mask == FULL or self.cursor.parted):
             self.succession.note_end()
         else:
             self.ir.put("i32", gone, "%rec", _EXITED)
@@ -124,7 +130,7 @@ class FlowParts:
 
     def _end_warp(self, mask: Mask) -> None:
         """Leave, or go on to another warp, behind an EXIT of these lanes that ends the warp."""
-        if self.succession is not None and mask == FULL:
+        if self.succession is not None and (mask == FULL or self.cursor.parted):
             self.succession.end()
         else:
             self.ir.br(self.exits.side_exit(Left.DONE, self.cursor.pc, undone=False))
@@ -136,6 +142,80 @@ class FlowParts:
             self.succession.wait(number, code)
         else:
             self.ir.br(self.exits.side_exit(Left.BARRIER, self.cursor.pc, code))
+
+    def _to_ends(self, *heads: int, most: int = _NEAR) -> list[int]:
+        """Instructions that lanes execute which part from the others of a whole warp, to their end,
+        if that is near: they go on in place, those of the first head first. Empty: they do not."""
+        edges, found = self.edges, list[int]()
+        for head in heads if edges.may_part else ():
+            path = edges.listing.straight_end(head, most)
+            if not path:
+                return []
+            found += path
+        return [] if edges.tokens else found
+
+    def _nothing_waits(self) -> str:
+        """An i1: an EXIT of some lanes does nothing but end them."""
+        raise NotImplementedError
+
+    def _others_stay(self, lanes: str) -> None:
+        """Emit the exit of lanes of a whole warp, and a jump to where the others go on in place,
+        if that is not far; what follows is for all lanes, and for when that must not be."""
+        ir, edges = self.ir, self.edges
+        path = self._to_ends(self.cursor.next_pc, most=_TAIL)
+        if not path:
+            return
+        rest = ir.op(f"xor i32 {self._active_bits()}, {lanes}")
+        some = ir.op(f"icmp ne i32 {rest}, 0")
+        good = ir.op(f"and i1 {self._nothing_waits()}, {edges.undisturbed(path)}")
+        stay, slow = ir.fresh("stay"), ir.fresh("slow")
+        ir.choose(ir.op(f"and i1 {good}, {some}"), stay, slow, LIKELY)
+        ir.label(stay)
+        part = edges.part(self.cursor.next_pc, Msk(bits=rest), ())
+        self._count_out(lanes)
+        ir.put("i32", lanes, "%rec", _EXITED)
+        ir.put("i32", rest, "%rec", _ACTIVE)
+        ir.br(part)
+        ir.label(slow)
+
+    def _entry(self, number: str) -> str:
+        """A pointer to an entry of the stack."""
+        ir = self.ir
+        stack = ir.at("%rec", ir.get("i64", "%rec", _STACK))
+        step = ir.get("i32", "%rec", _STEP)
+        wide = [ir.op(f"zext i32 {each} to i64") for each in (number, step)]
+        return ir.at(stack, ir.op(f"mul i64 {wide[0]}, {wide[1]}"))
+
+    def _exit_apart(self, mask: Mask) -> None:
+        """Emit the exit of all active lanes, part of a whole warp, which parted in this trace: the
+        others go on, or the warp ends."""
+        ir, tokens, pc = self.ir, self.edges.tokens, self.cursor.pc
+        lanes = self.values.mask_bits(mask)
+        self.cursor.terminated = True
+        self._count_out(lanes)
+        if not tokens:
+            # Both sides have ended.
+            self.exits.settle_finally()
+            self._note_exit(str(FULL), mask)
+            ir.put("i32", DONE, "%rec", _STATUS)
+            self._end_warp(mask)
+            return
+        (token,) = tokens
+        goal = self.edges.listing.layout.first(token.target)
+        found = self.edges.others(goal, copy_of(token.lanes), ())
+        ir.put("i32", lanes, "%rec", _EXITED)
+        self._let_others_go(token)
+        ir.put("i32", self.values.mask_bits(copy_of(token.lanes)), "%rec", _ACTIVE)
+        if token.target != self.cursor.next_pc:
+            ir.line(f"store i64 {pc}, ptr %came_from")
+        ir.br(found)
+
+    def _let_others_go(self, token: PushedToken) -> None:
+        """Emit that nobody waits any more, where some lanes did that are to go on."""
+        raise NotImplementedError
+
+    def _count_out(self, lanes: str) -> None:
+        """Emit what the block counts of threads that exit."""
 
     def _active_bits(self) -> str:
         """The mask of the active lanes as an i32 operand."""

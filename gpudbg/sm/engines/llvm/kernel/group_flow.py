@@ -16,10 +16,14 @@ from gpudbg.mem.lanes import WARP_SIZE
 from gpudbg.sm.barriers import compiled as barriers
 from gpudbg.sm.convergence.compiled import CLEARS, KEEPS
 from gpudbg.sm.convergence.groups import BACKWARD, POLL
+from gpudbg.sm.convergence.groups import READY as READY_STATE
+from gpudbg.sm.convergence.kept import STATE_CODE
 from gpudbg.sm.engines.llvm import layout
 from gpudbg.sm.engines.llvm.ir.builder import LIKELY
 from gpudbg.sm.engines.llvm.ir.values import FULL, UNIFORM, Mask, Msk, Num, Slow, Val
+from gpudbg.sm.engines.llvm.kernel.edges import PushedToken
 from gpudbg.sm.engines.llvm.kernel.flow import (
+    ACTIVE,
     BAR_COUNT,
     BAR_PRED,
     DEPTH,
@@ -153,10 +157,53 @@ class GroupFlow(FlowParts):
             ir.unless(ir.op(f"icmp eq i32 {lanes}, 0"), falls)
             apart = ir.fresh("split")
             ir.choose(ir.op(f"icmp eq i32 {lanes}, {active}"), taken, apart)
-        with ir.aside():
-            ir.label(apart)
+        with ir.group_aside(apart):
+            self._split_in_place(lanes, active, target)
             self._moved("groups.split", f"i32 {lanes}, i64 {target}")
         self.cursor.terminated = True
+
+    def _split_in_place(self, lanes: str, active: str, target: int) -> None:
+        """Emit a branch that some lanes of a whole warp take, where both sides are near their ends
+        and nothing waits; a jump behind it elsewhere."""
+        ir, edges, here = self.ir, self.edges, self._next
+        path = self._to_ends(here, target) if target > here else []
+        if not path:
+            return
+        good = ir.op(f"and i1 {self._nothing_waits()}, {edges.undisturbed(path)}")
+        split, away = ir.fresh("split"), ir.fresh("away")
+        ir.choose(good, split, away, LIKELY)
+        ir.label(split)
+        entry, stay = self._entry("0"), ir.op(f"xor i32 {active}, {lanes}")
+        part = edges.part(here, Msk(bits=stay), (PushedToken("DIV", target, Msk(bits=lanes), "0"),))
+        ir.put("i32", STATE_CODE[READY_STATE], entry)
+        ir.put("i32", lanes, entry, 4)
+        ir.put("i64", target, entry, 8)
+        for field in (DEPTH, READY):
+            ir.put("i32", 1, "%rec", field)
+        ir.put("i32", stay, "%rec", ACTIVE)
+        ir.br(part)
+        ir.label(away)
+
+    def _nothing_waits(self) -> str:
+        ir = self.ir
+        odd = ir.get("i32", "%rec", DEPTH)
+        for field in (APART, OPENED):
+            odd = ir.op(f"or i32 {odd}, {ir.get('i32', '%rec', field)}")
+        cta = ir.get("ptr", "%rec", layout.CTA_POINTER)
+        free = ir.op(f"icmp eq i64 {ir.get('i64', cta, arena.IN_USE)}, 0")
+        return ir.op(f"and i1 {free}, {ir.op(f'icmp eq i32 {odd}, 0')}")
+
+    def _let_others_go(self, token: PushedToken) -> None:
+        for field in (DEPTH, READY):
+            self.ir.put("i32", 0, "%rec", field)
+
+    def _count_out(self, lanes: str) -> None:
+        ir = self.ir
+        cta = ir.get("ptr", "%rec", layout.CTA_POINTER)
+        count = ir.op(f"call i32 @llvm.ctpop.i32(i32 {lanes})")
+        threads = ir.get("i64", cta, arena.LIVE_THREADS)
+        left = ir.op(f"sub i64 {threads}, {ir.op(f'zext i32 {count} to i64')}")
+        ir.put("i64", left, cta, arena.LIVE_THREADS)
 
     def _jump(self, mask: Mask, target: Num) -> None:
         """Emit a branch to computed targets."""
@@ -203,6 +250,9 @@ class GroupFlow(FlowParts):
         if mask == 0:
             self._end(edges.edge(self._next))
             return
+        if self.cursor.parted:
+            self._exit_apart(mask)
+            return
         lanes = self.values.mask_bits(mask)
         self.cursor.terminated = True
         if isinstance(mask, int):
@@ -213,6 +263,8 @@ class GroupFlow(FlowParts):
             ir.unless(ir.op(f"icmp eq i32 {lanes}, 0"), falls)
             # As in `KernelFlow._release`.
             with ir.group_aside() if self.full and self.cursor.guarded else nullcontext():
+                if self.full:
+                    self._others_stay(lanes)
                 self._leave(mask, lanes)
 
     def _leave(self, mask: Mask, lanes: str) -> None:
@@ -245,11 +297,7 @@ class GroupFlow(FlowParts):
         ir.put("i32", 0, "%rec", OPENED)
         ir.put("<16 x i32>", "zeroinitializer", "%rec", HELD, 8)
         ir.put("i32", DONE, "%rec", STATUS)
-        cta = ir.get("ptr", "%rec", layout.CTA_POINTER)
-        count = ir.op(f"call i32 @llvm.ctpop.i32(i32 {lanes})")
-        threads = ir.get("i64", cta, arena.LIVE_THREADS)
-        left = ir.op(f"sub i64 {threads}, {ir.op(f'zext i32 {count} to i64')}")
-        ir.put("i64", left, cta, arena.LIVE_THREADS)
+        self._count_out(lanes)
         self._end_warp(mask)
         ir.label(part)
 
@@ -438,7 +486,6 @@ class GroupFlow(FlowParts):
         ir = self.ir
         ir.put("i64", 1, "%env", layout.FIELD["polls"])
         ir.put("ptr", "null", "%env", layout.SLOT_SURE)
-        ir.put("i64", 0, "%env", layout.PHASE_LEFT)
         waits = ir.op(f"or i32 {ir.get('i32', '%rec', DEPTH)}, {ir.get('i32', '%rec', APART)}")
         others = ir.fresh("yield")
         ir.choose(ir.op(f"icmp eq i32 {waits}, 0"), falls, others, LIKELY)

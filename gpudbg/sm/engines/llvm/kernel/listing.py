@@ -16,10 +16,13 @@ from gpudbg.isa.operands import PT, Access, Imm, Reg
 from gpudbg.sm.convergence.waiting import WAITING, leads_to_barrier, loop_yields
 from gpudbg.sm.schedule.polling import branch_polls
 from gpudbg.sm.schedule.turns import TURN_POINTS, TurnPoints
+from gpudbg.sm.semantics.control import PUSHES
 
 STOPS_FLOW = frozenset("BRA BRX JMP JMX EXIT KIL RET SYNC BRK CONT BRXU JMXU KILL".split())
 _LOOPS = frozenset(("BRA", "JMP"))
 """Instructions that go back to a loop's head."""
+_ABOUT_LANES = frozenset(PUSHES) | frozenset("SAM RAM IDE BSSY BREAK BMOV WARPSYNC ELECT".split())
+"""Instructions that change which lanes are active, wait, or may end."""
 _GOES_TO = frozenset(("BRA", "CALL", "JMP"))
 """128-bit instructions with a direct branch target."""
 
@@ -229,6 +232,25 @@ class KernelListing:
             count += 1
             pc = self.following(pc)
         return count
+
+    def straight_end(self, pc: int, most: int) -> list[int]:
+        """Straight code from a pc to an EXIT of all lanes, as addresses; none where that is more
+        than so many instructions, or on the way there is another instruction of flow, one about
+        which lanes are active or wait, or a head that no turn may begin with."""
+        found = [pc]
+        while len(found) <= most:
+            insn = self.code.get(pc)
+            if insn is None:
+                break
+            if self.ends_here(pc):
+                return found
+            pc = self.following(pc)
+            starts = self.turns.starts_piece(pc)
+            crosses = insn.op in self.turns.flow or insn.op in _ABOUT_LANES
+            if crosses or (pc in self.heads and not starts):
+                break
+            found.append(pc)
+        return []
 
     def ends_here(self, pc: int) -> bool:
         """Whether an EXIT of all lanes is at a pc."""

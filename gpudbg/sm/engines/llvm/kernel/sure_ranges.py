@@ -80,7 +80,8 @@ class SureRanges:
     def find(self, where: AddressParts, size: int, writes: bool) -> SureRange | None:
         """The range of an access, tested; None, and no test emitted, where that is of no use."""
         cursor, linear = self.cursor, where.linear
-        if cursor.exec != FULL or linear is None or size % linear.scale:
+        some = cursor.parted and not cursor.guarded
+        if linear is None or size % linear.scale or not (some or cursor.exec == FULL):
             return None
         if linear.number.line is None:
             return None
@@ -141,6 +142,8 @@ class SureRanges:
         made.first = number == self.sites.number()
         origin = ir.op(f"add i64 {base or 0}, {where.add}")
         firsts = [ir.op(f"add i64 {origin}, {first}") for first in shape.firsts]
+        if self.cursor.parted and len(firsts) == 2:
+            firsts = self._of_some(firsts)
         again, near, ask = (ir.fresh(hint) for hint in ("again", "near", "ask"))
         slot = self.sites.room(number)
         ir.br(again)
@@ -164,6 +167,16 @@ class SureRanges:
             made.places.append(ir.at(made.places[0], HALF * size))
         made.apart = self.addresses.marks.of_site(site)
         return made
+
+    def _of_some(self, firsts: list[str]) -> list[str]:
+        """Addresses of the first lanes of two rows, that of the other one for a row in which no
+        lane is active: rows beside a border are outside."""
+        ir, lanes = self.ir, self.values.mask_bits(self.cursor.exec)
+        low = ir.op(f"and i32 {lanes}, {(1 << HALF) - 1}")
+        one, two = firsts
+        first = ir.op(f"select i1 {ir.op(f'icmp eq i32 {low}, 0')}, i64 {two}, i64 {one}")
+        none = ir.op(f"icmp eq i32 {low}, {lanes}")
+        return [first, ir.op(f"select i1 {none}, i64 {one}, i64 {two}")]
 
     def _entry(self, base: str, writes: bool) -> int:
         """Number of a cache entry, which the accesses share whose addresses begin with the same

@@ -171,6 +171,16 @@ class UniformRegisters:
                 bits = ir.op(f"xor i32 {old}, {changed}")
             ir.put("i32", bits, "%rec", place)
 
+    def settle_apart(self) -> None:
+        """Store what the active lanes have written, which others do not have."""
+        now = self._state.now
+        self.store(now)
+        for index in now.dirty_uregs:
+            del now.uregs[index]
+        for index in now.dirty_upreds:
+            del now.upreds[index]
+        now.dirty_uregs, now.dirty_upreds = set(), set()
+
     def initial(self) -> dict[str, Any]:
         """The parts of a warp's state that begins."""
         written = self._written
