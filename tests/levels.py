@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from gpudbg.sm.engines.llvm import build
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from gpudbg.sm.engines.llvm import build, program, workers
 
 LEVELS = {"x86-64-v3": "+avx2,+fma,+f16c", "x86-64-v2": "+sse4.2,+popcnt"}
 """Feature levels -> what they have of what our code asks for."""
@@ -17,3 +20,23 @@ def stand_for(level: str) -> None:
     """Have compiled code be for a host of a level, in this process from now on."""
     host = build.BuildHost(build.host().triple, level, LEVELS[level])
     build.host = lambda: host  # type: ignore[assignment]
+
+
+def _forget() -> None:
+    """Have all code be made anew."""
+    for cached in (build._machine, build._library, workers._functions, workers._loop):
+        cached.cache_clear()
+    program._programs.clear()
+
+
+@contextmanager
+def standing_for(level: str) -> Iterator[None]:
+    """Context: as `stand_for`; this host has more, or as much."""
+    kept = build.host
+    stand_for(level)
+    _forget()
+    try:
+        yield
+    finally:
+        build.host = kept
+        _forget()

@@ -18,14 +18,15 @@ from gpudbg.sm.engines.llvm.runtime.library import module_with
 CUBINS = Path(__file__).resolve().parents[1] / "data" / "bench" / "cubin"
 
 
-def text(name: str, wide: bool, masks: MaskHost = MaskHost.REGISTERS) -> str:
-    """IR of a kernel's code for any lanes, for a host with or without AVX-512."""
+def text(name: str, wide: bool, masks: MaskHost = MaskHost.REGISTERS, full: bool = False) -> str:
+    """IR of a kernel's code for any lanes, or for full warps, for a host with or without
+    AVX-512."""
     program = gpudbg.load(str(CUBINS / f"{name}.sm_50.cubin"), engine="step")
     image = program.module.image
     entry = image.entries[name]
     listing = KernelListing.of(image, entry, (entry,))
     banks = dict.fromkeys(range(4), 0x1000)
-    options = EmitterOptions(False, 64, banks, wide_vectors=wide, masks=masks)
+    options = EmitterOptions(full, 64, banks, wide_vectors=wide, masks=masks)
     return Emitter(listing, options).text("warp")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import re
 
 import numpy as np
 import pytest
@@ -12,6 +13,8 @@ from gpudbg.sm.engines.llvm.ir.builder import Builder
 from gpudbg.sm.engines.llvm.ir.floats import NAN32, Floats
 from gpudbg.sm.engines.llvm.ir.integers import Integers
 from gpudbg.sm.engines.llvm.ir.values import MaskHost, Msk, Val, Values
+from gpudbg.sm.engines.llvm.kernel.far_masks import far_masks
+from tests.engine import test_gathers
 
 LANES = np.arange(32, dtype=np.uint32)
 HOSTS = [
@@ -24,8 +27,14 @@ FLOATS = np.array(
 )  # fmt: skip
 
 
-def _called(builder: Builder, *rows: np.ndarray) -> None:
-    """Call what was built with pointers to rows, which are named %p0 and on."""
+def _called(builder: Builder, *rows: np.ndarray, far: bool = False) -> None:
+    """Call what was built with pointers to rows, which are named %p0 and on.
+
+    Args:
+        far: masks go from block to block as words.
+    """
+    if far:
+        builder.lines = far_masks(builder.lines)
     names = [f"ptr %p{n}" for n in range(len(rows))]
     text = builder.close(f"define void @f({', '.join(names)})")
     code = build.Code(build.object_of(text.replace("\n}", "\n  ret void\n}"), 1))
@@ -53,7 +62,7 @@ def test_masks_are_what_their_lanes_are(host: MaskHost, far: bool) -> None:
         chosen = ints.select(mask, 7, 9)
         ir.put("<32 x i32>", values.bare(chosen, 32), "%p4", 128 * n, 4)
     bits, lanes = np.zeros(len(made), np.uint32), np.zeros((len(made), 32), np.uint32)
-    _called(ir, given[0], given[1], word, bits, lanes)
+    _called(ir, given[0], given[1], word, bits, lanes, far=far and host is MaskHost.PACKED)
     x, y, z = given[0] == 1, given[1] == 1, word >> LANES & 1 == 1
     for n, expected in enumerate((x & y, y | z, x ^ z, ~(z & x), z, x)):
         assert (bits[n] >> LANES & 1 == expected).all()
@@ -70,3 +79,33 @@ def test_nans_become_the_canonical_one(host: MaskHost) -> None:
     given, out = np.resize(FLOATS, 32), np.zeros(32, np.uint32)
     _called(ir, given, out)
     assert (out == np.where(given & NAN32 > 0x7F800000, NAN32, given)).all()
+
+
+def _foreign_masks(lines: list[str]) -> set[str]:
+    """Masks that a block uses and does not make."""
+    found: set[str] = set()
+    here: set[str] = set()
+    for line in lines:
+        if not line.startswith(" "):
+            here = set()
+        uses = re.findall(r"<32 x i1> (%v[\w.]+)", line)
+        found |= set(uses) - here
+        name = re.match(r"  (%v[\w.]+) = ", line)
+        if name is not None:
+            here.add(name[1])
+    return found
+
+
+@pytest.mark.parametrize("kernel", ["conv2d", "spmv"])
+def test_masks_do_not_go_from_block_to_block(kernel: str) -> None:
+    """The compiler library would pack them there; masks of registers may."""
+    assert _foreign_masks(test_gathers.text(kernel, wide=True).splitlines())
+    packed = test_gathers.text(kernel, wide=False, masks=MaskHost.PACKED)
+    assert not _foreign_masks(packed.splitlines())
+
+
+def test_predicates_of_whole_warps_stay_lanes() -> None:
+    """What is written under a guard is not packed for it: with that it would be 55 times."""
+    made = test_gathers.text("segsort", wide=False, masks=MaskHost.PACKED, full=True)
+    quick = made[: made.index("\nx")]
+    assert quick.count("avx2.packsswb(") <= 40

@@ -140,7 +140,11 @@ def emit(job: CompileJob) -> EmittedVersion:
     start = time.perf_counter()
     host = build.host()
     options = replace(
-        job.options, wide_vectors=host.wide_vectors, masks=host.masks, start=host.start
+        job.options,
+        wide_vectors=host.wide_vectors,
+        halves=host.half_conversions and host.fma,
+        masks=host.masks,
+        start=host.start,
     )
     patterns = None
     if job.row is not None:

@@ -78,7 +78,7 @@ class Builder:
         self.lines: list[str] = []
         self.tail: list[str] = []
         self.texts: dict[str, str] = {}
-        self._names = self._block = 0
+        self._names = 0
 
     def following(self) -> Builder:
         """A builder for more of the same function, whose names are others than those so far."""
@@ -116,12 +116,7 @@ class Builder:
 
     def label(self, name: str) -> None:
         """Begin a basic block."""
-        self._block = self._names
         self.lines.append(f"{name}:")
-
-    def is_near(self, name: str) -> bool:
-        """Whether a value is known to be of the basic block that is being built."""
-        return name.startswith("%v") and int(name[2:]) > self._block
 
     def br(self, target: str) -> None:
         """Go to a label."""

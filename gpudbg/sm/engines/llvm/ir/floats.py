@@ -86,6 +86,7 @@ class Floats:
 
     Attributes:
         wide_vectors: the host has AVX-512.
+        halves: it converts between f16 and f32 in one instruction.
         subnormals: which values are known to be none.
     """
 
@@ -96,9 +97,10 @@ class Floats:
         ints: Integers,
         runtime: Outlining,
         wide_vectors: bool = False,
+        halves: bool = False,
     ) -> None:
         self.ir, self.values, self.ints, self.runtime = ir, values, ints, runtime
-        self.wide_vectors = wide_vectors
+        self.wide_vectors, self.halves = wide_vectors, halves
         self.subnormals = Subnormals()
         self._canonical: set[str] = set()
         self.singles: dict[Val, str] = {}

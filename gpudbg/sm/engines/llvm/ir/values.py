@@ -170,8 +170,8 @@ class Values:
     def __init__(self, ir: Builder, masks: MaskHost = MaskHost.REGISTERS) -> None:
         """Args: masks: how the host keeps masks."""
         self.ir, self.masks = ir, masks
-        self._words: dict[str, str] = {}
-        """Name of a mask's lanes -> name of the words, all bits or none, that it is made of."""
+        self._signs: dict[str, str] = {}
+        """Name of a mask's lanes -> name of the words of whose signs it is made."""
 
     def whole(self, a: Num, bits: int) -> str:
         """All lanes as a typed IR operand."""
@@ -255,10 +255,9 @@ class Values:
 
     def bits_of(self, lanes: str) -> str:
         """The i32 of a <32 x i1>."""
-        if self.masks is not MaskHost.PACKED or not self.ir.is_near(lanes):
-            # From another block they come as bytes.
+        if self.masks is not MaskHost.PACKED:
             return self.ir.op(f"bitcast <32 x i1> {lanes} to i32")
-        op, words, half = self.ir.op, self.words_of(lanes), "<16 x i16>"
+        op, words, half = self.ir.op, self.signs_of(lanes), "<16 x i16>"
         parts = [
             f"<8 x i32> {op(f'shufflevector {_LANES}{words}, {_LANES}poison, {_eight(n)}')}"
             for n in range(0, 32, 8)
@@ -277,12 +276,18 @@ class Values:
 
     def words_of(self, lanes: str) -> str:
         """The words of a <32 x i1>, all bits or none."""
-        return self._words.get(lanes) or self.ir.op(f"sext <32 x i1> {lanes} to {vector('i32')}")
+        return self.ir.op(f"sext <32 x i1> {lanes} to {vector('i32')}")
 
-    def lanes_of_words(self, words: str) -> str:
-        """The <32 x i1> of words, all bits or none."""
+    def signs_of(self, lanes: str) -> str:
+        """Words whose signs are a <32 x i1>."""
+        if lanes == "zeroinitializer" or lanes == "splat (i1 true)":
+            return lanes.replace("i1 true", "i32 -1")
+        return self._signs.get(lanes) or self.words_of(lanes)
+
+    def lanes_of_signs(self, words: str) -> str:
+        """The <32 x i1> of the signs of words."""
         lanes = self.ir.op(f"icmp slt {_LANES}{words}, zeroinitializer")
-        self._words[lanes] = words
+        self._signs[lanes] = words
         return lanes
 
     def mask_lanes(self, a: Mask) -> str:
@@ -308,5 +313,5 @@ class Values:
         if self.masks is MaskHost.REGISTERS or not (left.startswith("%") and right.startswith("%")):
             return self.ir.op(f"{what} <32 x i1> {left}, {right}")
         # As words: LLVM would pack comparisons into bytes first.
-        one, two = self.words_of(left), self.words_of(right)
-        return self.lanes_of_words(self.ir.op(f"{what} {_LANES}{one}, {two}"))
+        one, two = self.signs_of(left), self.signs_of(right)
+        return self.lanes_of_signs(self.ir.op(f"{what} {_LANES}{one}, {two}"))

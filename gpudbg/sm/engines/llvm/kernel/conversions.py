@@ -137,7 +137,7 @@ class Conversions:
         known = half_bits_to_f64(a) if isinstance(a, int) else None
         if known is not None:
             return known
-        if isinstance(a, int) or not self.floats.wide_vectors:
+        if isinstance(a, int) or not self.floats.halves:
             return self.runtime.outlined("f16_to_f64", (a,))
         short = ir.op(f"trunc {self.values.whole(a, 32)} to {I16}")
         half = ir.op(f"bitcast {I16} {short} to {F16}")
@@ -149,13 +149,17 @@ class Conversions:
 
     def f64_to_f16(self, a: Num, rnd: str) -> Num:
         """Round to f16; from an f32 in one instruction where the host has one."""
-        if isinstance(a, int) or rnd != "RN" or not self.floats.wide_vectors:
+        if isinstance(a, int) or rnd != "RN" or not self.floats.halves:
             return self.runtime.outlined(f"f64_to_f16.{rnd}", (a,))
         narrow = self._narrow.get(a)
         if narrow is not None:
             return self.f32_to_f16(self.floats.f32(narrow))
         single = self.halves.to_round(a)
-        return self._by_odd(a) if single is None else self.f32_to_f16(single)
+        if single is not None:
+            return self.f32_to_f16(single)
+        if not self.floats.wide_vectors:
+            return self.runtime.outlined(f"f64_to_f16.{rnd}", (a,))
+        return self._by_odd(a)
 
     def _by_odd(self, a: Val) -> Num:
         """Round by way of an f32 rounded to odd, which makes the second rounding exact."""

@@ -38,6 +38,7 @@ from gpudbg.sm.engines.llvm.kernel.cursor import Cursor, Executing
 from gpudbg.sm.engines.llvm.kernel.doubles import Doubles
 from gpudbg.sm.engines.llvm.kernel.edges import Edges, Fallthrough
 from gpudbg.sm.engines.llvm.kernel.exits import Exits
+from gpudbg.sm.engines.llvm.kernel.far_masks import far_masks
 from gpudbg.sm.engines.llvm.kernel.final_state import CALL, FinalStates
 from gpudbg.sm.engines.llvm.kernel.flow import KernelFlow
 from gpudbg.sm.engines.llvm.kernel.gathers import GatheredAccess
@@ -193,7 +194,7 @@ class Emitter:
         ints = Integers(ir, values)
         self.ir, self.cursor, self.values, self.ints = ir, cursor, values, ints
         self.runtime = RuntimeCalls(ir, values)
-        self.floats = Floats(ir, values, ints, self.runtime, options.wide_vectors)
+        self.floats = Floats(ir, values, ints, self.runtime, options.wide_vectors, options.halves)
         self.registers = registers = Registers(
             ir,
             values,
@@ -359,7 +360,10 @@ class Emitter:
         if not finals:
             body = [line for line in body if line != CALL]
             tail = [line for line in tail if line != CALL]
-        return "\n".join([*lines, *body, *tail, *passages, *self.edges.text(), "}", *finals, ODDS])
+        blocks = [*body, *tail]
+        if self.values.masks is MaskHost.PACKED:
+            blocks = far_masks(blocks)
+        return "\n".join([*lines, *blocks, *passages, *self.edges.text(), "}", *finals, ODDS])
 
     def _switch(self) -> list[str]:
         """Emit the exit to the other version where the active lanes are not this one's; plain code
@@ -697,7 +701,8 @@ class Emitter:
         cursor.exec = cursor.active
         cursor.executing = Executing(cursor.active, None)
         if cursor.guarded:
-            held = self.registers.uniform.upred(index) if uniform else self.registers.pred(index)
+            registers = self.registers
+            held = registers.uniform.upred(index) if uniform else registers.pred_whole(index)
             place = index + 8 if uniform else index
             cursor.executing = Executing(cursor.active, (place, negated, held))
             cursor.exec = self.ints.mand(cursor.active, self.ints.mnot(held) if negated else held)

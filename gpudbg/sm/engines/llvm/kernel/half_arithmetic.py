@@ -1,4 +1,4 @@
-"""Sums and products of f16 numbers, where the host has AVX-512.
+"""Sums and products of f16 numbers, where the host converts them to f32 and back.
 
 The semantics compute them in f64, which loses nothing that a rounding to 11 bits could see.  In f32
 a product is exact, a sum has more than twice the bits that it is rounded to, so that rounding twice
@@ -13,7 +13,7 @@ import struct
 from collections.abc import Callable
 
 from gpudbg.sm.engines.llvm.ir.builder import Builder
-from gpudbg.sm.engines.llvm.ir.floats import F32, Floats, places
+from gpudbg.sm.engines.llvm.ir.floats import F32, I32, Floats, places
 from gpudbg.sm.engines.llvm.ir.values import Num, Val
 from gpudbg.sm.engines.llvm.kernel.doubles import DIRECTIONS, Doubles
 
@@ -71,7 +71,7 @@ class HalfArithmetic:
 
     def dmul(self, a: Num, b: Num, rnd: str = "RN") -> Num:
         one, two = self._single(a), self._single(b)
-        if rnd != "RN" or one is None or two is None or not self.floats.wide_vectors:
+        if rnd != "RN" or one is None or two is None or not self.floats.halves:
             return self.doubles.dmul(a, b, rnd)
         product = self.floats.later(lambda: self.floats.f64(self.doubles.dmul(a, b)))
         self._factors[product] = one, two
@@ -79,7 +79,7 @@ class HalfArithmetic:
         return product
 
     def dadd(self, a: Num, b: Num, rnd: str = "RN") -> Num:
-        emit = self._sum(a, b) if rnd == "RN" and self.floats.wide_vectors else None
+        emit = self._sum(a, b) if rnd == "RN" and self.floats.halves else None
         if emit is None:
             return self.doubles.dadd(a, b, rnd)
         total = self.floats.later(lambda: self.floats.f64(self.doubles.dadd(a, b)))
@@ -99,6 +99,8 @@ class HalfArithmetic:
 
     def _odd(self, a: str, b: str, c: str) -> str:
         """a * b + c, cut; the last bit is set where something was lost."""
+        if not self.floats.wide_vectors:
+            return self._odd_sum(self.ir.op(f"fmul {F32} {a}, {b}"), c)
         ir = self.ir
         parts = []
         for first in (0, _HALF):
@@ -117,3 +119,29 @@ class HalfArithmetic:
             chosen = ir.op(f"select <{_HALF} x i1> {lost}, {_WORDS} {odd}, {_WORDS} {bits}")
             parts.append(f"{_SINGLES} " + ir.op(f"bitcast {_WORDS} {chosen} to {_SINGLES}"))
         return ir.op(f"shufflevector {', '.join(parts)}, {places(0, 32)}")
+
+    def _odd_sum(self, a: str, b: str) -> str:
+        """a + b to the neighbour whose last bit is set, unless it is exact.
+
+        The error of the sum to nearest is a float (Knuth, "The Art of Computer Programming" 2,
+        4.2.2, theorem B); of the two floats beside the exact sum one is odd.
+        """
+        ir, floats = self.ir, self.floats
+
+        def op(what: str, x: str, y: str) -> str:
+            return ir.op(f"{what} {F32} {x}, {y}")
+
+        total = op("fadd", a, b)
+        other = op("fsub", total, a)
+        rest = op("fsub", a, op("fsub", total, other))
+        error = op("fadd", rest, op("fsub", b, other))
+        bits, lost = floats.bits32(total).ref, floats.bits32(error).ref
+        # Away from 0 where the error has the sign of the sum: +1 then, else -1.
+        turned = ir.op(f"xor {I32} {bits}, {lost}")
+        step = ir.op(f"or {I32} {ir.op(f'ashr {I32} {turned}, splat (i32 31)')}, splat (i32 1)")
+        # An infinite or invalid sum has a NaN for its error.
+        inexact = ir.op(f"fcmp one {F32} {error}, zeroinitializer")
+        even = ir.op(f"icmp eq {I32} {ir.op(f'and {I32} {bits}, splat (i32 1)')}, zeroinitializer")
+        wrong = ir.op(f"and <32 x i1> {inexact}, {even}")
+        near = ir.op(f"add {I32} {bits}, {step}")
+        return floats.f32(Val(32, ir.op(f"select <32 x i1> {wrong}, {I32} {near}, {I32} {bits}")))

@@ -161,7 +161,7 @@ class Merges:
                 base = bases[fact.firsts.index(lane)]
                 found[kind, key] = self.values.scalar(base, 32)
             elif kind == "preds":
-                found[kind, key] = self.values.mask_bits(copy_of(registers.pred(int(key))))
+                found[kind, key] = self.values.mask_bits(copy_of(registers.pred_whole(int(key))))
             elif kind == "uregs":
                 value = registers.uniform.ureg(int(key))
                 found[kind, key] = self.values.scalar(value, 32)

@@ -34,6 +34,7 @@ class EmitterOptions:
         rows: lanes of a row of threads, 32 where rows are longer; 0: rows end elsewhere.
         run: lanes, 16 or 32, that usually follow one another in memory.
         wide_vectors: the host has AVX-512.
+        halves: the host converts between f16 and f32 in one instruction.
         masks: how the host keeps masks.
         start: how the host estimates 1/sqrt(x): a key of `reciprocals.STARTS`, or "".
         fixed: values of the special registers that do not change during the launch.
@@ -53,6 +54,7 @@ class EmitterOptions:
     sregs: frozenset[int] = COMPILED_SREGS
     run: int = 16
     wide_vectors: bool = False
+    halves: bool = False
     masks: MaskHost = MaskHost.REGISTERS
     start: str = "divide"
     fixed: Mapping[int, int] = field(default_factory=dict)

@@ -14,7 +14,18 @@ from gpudbg.isa.operands import PT, RZ, Access
 from gpudbg.sm.engines.llvm.ir.builder import HELD, Builder
 from gpudbg.sm.engines.llvm.ir.floats import F32, Floats
 from gpudbg.sm.engines.llvm.ir.integers import Integers
-from gpudbg.sm.engines.llvm.ir.values import FULL, Mask, Msk, Num, Slow, Val, Values, alike, copy_of
+from gpudbg.sm.engines.llvm.ir.values import (
+    FULL,
+    Mask,
+    MaskHost,
+    Msk,
+    Num,
+    Slow,
+    Val,
+    Values,
+    alike,
+    copy_of,
+)
 from gpudbg.sm.engines.llvm.kernel import lane_facts
 from gpudbg.sm.engines.llvm.kernel.cursor import Cursor, Executing
 from gpudbg.sm.engines.llvm.kernel.lane_facts import LaneFact
@@ -155,6 +166,8 @@ class Registers:
         """Register value -> (value written under a mask, executing lanes for which it holds)."""
         self._flags: dict[str, tuple[Mask, Executing]] = {}
         """The same for a flag's bits."""
+        self._preds: dict[str, tuple[Mask, Executing]] = {}
+        """The same for a predicate's bits or lanes."""
         self._wholes: dict[Val, Val] = {}
         """Value written under a mask -> the register's value."""
 
@@ -296,6 +309,8 @@ class Registers:
         values = self.values
         if old is None:
             return value
+        if self._as_lanes(old, value):
+            return self._chosen(old, value)
         here = Msk(bits=values.mask_bits(self.cursor.exec))
         new = Msk(bits=values.mask_bits(value))
         was = Msk(bits=values.mask_bits(old))
@@ -303,7 +318,40 @@ class Registers:
         both = self.ints.mxor(was, self.ints.mand(self.ints.mxor(was, new), here))
         return Msk(bits=values.mask_bits(both))
 
+    @property
+    def _keeps_lanes(self) -> bool:
+        """Whether predicates had better stay lanes: to be packed takes the host long, and lanes
+        that part, whose branches want bits, are not likely."""
+        return self.values.masks is MaskHost.PACKED and self.cursor.active == FULL
+
+    def _as_lanes(self, old: Mask, value: Mask) -> bool:
+        """Whether a merged mask is best made of lanes, which the host would pack for its bits."""
+        here = self.cursor.exec
+        if not self._keeps_lanes or isinstance(value, int) or value.bits or isinstance(here, int):
+            return False
+        return bool(here.lanes) or isinstance(old, int) or bool(old.lanes)
+
+    def _chosen(self, old: Mask, value: Mask) -> Mask:
+        """A mask with the executing lanes replaced, as lanes."""
+        values = self.values
+        lanes = values.mask_lanes(self.cursor.exec)
+        given = ", ".join(
+            f"<32 x i32> {values.signs_of(values.mask_lanes(mask))}" for mask in (value, old)
+        )
+        chosen = self.ir.op(f"select <32 x i1> {lanes}, {given}")
+        return Msk(values.lanes_of_signs(chosen))
+
     def pred(self, index: int) -> Mask:
+        """A predicate, in the executing lanes."""
+        found = self.pred_whole(index)
+        if isinstance(found, Msk) and self._keeps_lanes:
+            raw = self._preds.get(found.lanes) or self._preds.get(found.bits)
+            if raw is not None and self._covers(raw[1]):
+                return copy_of(raw[0])
+        return found
+
+    def pred_whole(self, index: int) -> Mask:
+        """A predicate in all lanes."""
         if index == PT:
             return FULL
         found = self.now.preds.get(index)
@@ -316,8 +364,11 @@ class Registers:
         if index == PT:
             return
         assert index in self.written.predicates
-        old = None if self.cursor.exec == FULL else self.pred(index)
-        self.now.preds[index] = self._merged(old, value)
+        old = None if self.cursor.exec == FULL else self.pred_whole(index)
+        merged = self._merged(old, value)
+        if old is not None and isinstance(merged, Msk):
+            self._preds[merged.lanes or merged.bits] = copy_of(value), self.cursor.executing
+        self.now.preds[index] = merged
         self.now.dirty_preds.add(index)
 
     def cc_read(self, flag: str) -> Mask:
