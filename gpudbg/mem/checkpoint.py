@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from gpudbg.mem.blocks import BLOCK
+from gpudbg.mem.blocks import BLOCK, Block
 from gpudbg.mem.pages import PIECE, Kept
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ class Checkpoint:
         own = self._marks.get(allocation)
         return own if own is not None and np.array_equal(own, marks) else marks
 
-    def held(self) -> Iterator[bytes | npt.NDArray[np.uint8]]:
+    def held(self) -> Iterator[Block]:
         """What it keeps; checkpoints may share it."""
         for kept in self.contents.values():
             yield from kept.held()
@@ -92,15 +92,17 @@ class Journal:
     Attributes:
         moment: number of the latest one.
         seconds: of the processor, which it has cost so far to keep contents.
+        threads: of the host, that may keep contents together.
         writes: how often somebody has made or freed an allocation, or asked to write to one
             (`Allocation.writable`): between two runs it was not the program.
     """
 
-    __slots__ = ("_checkpoints", "moment", "seconds", "writes")
+    __slots__ = ("_checkpoints", "moment", "seconds", "threads", "writes")
 
     def __init__(self) -> None:
         self.moment = self.writes = 0
         self.seconds = 0.0
+        self.threads = 1
         self._checkpoints: list[weakref.ref[Checkpoint]] = []
 
     def checkpoint(self, keeps_freed: bool = False) -> Checkpoint:
@@ -134,7 +136,8 @@ class Journal:
             return
         # What is small takes less time than asking for the time.
         begun = process_time() if allocation.size > BLOCK else None
-        kept = Kept(allocation, None if before is None else before.contents[allocation])
+        earlier = None if before is None else before.contents[allocation]
+        kept = Kept(allocation, earlier, self.threads)
         marks = None if allocation.marks is None else _packed(allocation.marks)
         if before is not None and marks is not None:
             marks = before.same_marks(allocation, marks)

@@ -14,13 +14,14 @@ import os
 import sys
 import weakref
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
-from gpudbg.mem.blocks import BLOCK, SharedBlocks
+from gpudbg.mem.blocks import BLOCK, Block, SharedBlocks
+from gpudbg.mem.mappings import HUGE_PAGE, MAPPED, mapped
 
 if TYPE_CHECKING:
     from gpudbg.mem.store import ByteStore
@@ -32,34 +33,11 @@ PIECE: Final = 1 << 20
 """Bytes that are compared at a time."""
 _LINE: Final = 64
 _MEDIUM: Final = 1 << 20
-_HUGE_PAGE: Final = 1 << 21
 _POPULATE_WRITE: Final = 23
 """Linux's MADV_POPULATE_WRITE, which Python does not name."""
 _IN_MEMORY: Final = np.uint64(3 << 62)
 _FILE_PAGE: Final = np.uint64(1 << 61)
 """Of a word of Linux's pagemap: present or swapped out; of a file, not a private copy."""
-
-_MAPPED: Final[weakref.WeakSet[mmap.mmap]] = weakref.WeakSet()
-"""Mappings of storage, but for small ones."""
-
-
-@contextmanager
-def left_out_of_copies() -> Iterator[None]:
-    """Copies that are made of this process meanwhile have no storage of more than a megabyte: the
-    host need not keep its pages apart when they are written.  Such a copy must not touch any."""
-    if not hasattr(mmap, "MADV_DONTFORK"):
-        yield
-        return
-    mapped = list(_MAPPED)
-    for each in mapped:
-        with suppress(OSError, ValueError):
-            each.madvise(mmap.MADV_DONTFORK)
-    try:
-        yield
-    finally:
-        for each in mapped:
-            with suppress(OSError, ValueError):
-                each.madvise(mmap.MADV_DOFORK)
 
 
 class Pages:
@@ -75,7 +53,7 @@ class Pages:
         weakref.finalize(self, os.close, self._fd)
         os.ftruncate(self._fd, size)
         self._map = mmap.mmap(self._fd, size)
-        _MAPPED.add(self._map)
+        MAPPED.add(self._map)
         self.bytes: npt.NDArray[np.uint8] = np.frombuffer(self._map, np.uint8)
         self.private = False
         self._users: weakref.WeakSet[Differences] = weakref.WeakSet()
@@ -228,15 +206,11 @@ def storage(size: int) -> tuple[npt.NDArray[np.uint8], Pages | None]:
 def zeroed(size: int) -> npt.NDArray[np.uint8]:
     """Zero bytes at an aligned place: a warp's accesses then touch no more of the host's cache
     lines than they need, nor many of its pages."""
-    alignment = _LINE if size < _MEDIUM else _HUGE_PAGE
+    alignment = _LINE if size < _MEDIUM else HUGE_PAGE
     if size < _MEDIUM or not hasattr(mmap, "MADV_HUGEPAGE"):
         raw = np.zeros(size + alignment, np.uint8)
     else:
-        pages = mmap.mmap(-1, size + alignment, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-        with suppress(OSError):
-            pages.madvise(mmap.MADV_HUGEPAGE)
-        _MAPPED.add(pages)
-        raw = np.frombuffer(pages, np.uint8)
+        raw = np.frombuffer(mapped(size + alignment), np.uint8)
     start = -address_of(raw) % alignment
     return raw[start : start + size]
 
@@ -245,11 +219,10 @@ def zeroed_part(size: int, used: int) -> npt.NDArray[np.uint8]:
     """Zero bytes of which the first `used` are there at once, and others as they are touched."""
     if size < _MEDIUM:
         return zeroed(size)
-    pages = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    pages = mapped(size, huge=False)
     if sys.platform == "linux":
         with suppress(OSError):
             pages.madvise(_POPULATE_WRITE, 0, used)
-    _MAPPED.add(pages)
     return np.frombuffer(pages, np.uint8)
 
 
@@ -263,8 +236,13 @@ class Kept:
 
     __slots__ = ("_content", "_store")
 
-    def __init__(self, store: ByteStore, before: Kept | None = None) -> None:
-        """Args: before: an earlier copy, which shares what has not changed since."""
+    def __init__(self, store: ByteStore, before: Kept | None = None, threads: int = 1) -> None:
+        """Copy.
+
+        Args:
+            before: an earlier copy, which shares what has not changed since.
+            threads: of the host, that may do it.
+        """
         self._store = store
         self._content: SharedBlocks | Differences
         pages, old = store.pages, None if before is None else before._content
@@ -274,9 +252,10 @@ class Kept:
             except OSError:
                 pages = None
         if pages is None:
-            self._content = SharedBlocks(store.data, old if isinstance(old, SharedBlocks) else None)
+            earlier = old if isinstance(old, SharedBlocks) else None
+            self._content = SharedBlocks(store.data, earlier, threads)
 
-    def held(self) -> Iterator[bytes]:
+    def held(self) -> Iterator[Block]:
         """The blocks of bytes that it keeps; copies may share them."""
         content = self._content
         return iter(content.pieces.values()) if isinstance(content, Differences) else content.held()

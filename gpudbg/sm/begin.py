@@ -120,6 +120,7 @@ def begin(
         Counters(residency.sms),
     )
     _bind_images(module, kernel, banks)
+    gpu.memory.journal.threads = gpu.jobs
     engine = StepEngine(
         image,
         gpu.memory,

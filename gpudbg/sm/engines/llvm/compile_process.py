@@ -25,7 +25,7 @@ from collections.abc import Callable, Set
 from contextlib import suppress
 from typing import Any, Final, NamedTuple
 
-from gpudbg.mem.pages import left_out_of_copies
+from gpudbg.mem.mappings import left_out_of_copies
 from gpudbg.sm.engines.llvm import RefusedModuleError, build, layout
 from gpudbg.sm.engines.llvm.job import CompiledObject, CompileJob, assemble, emit
 
