@@ -65,14 +65,14 @@ def copy(target: Bytes, source: Bytes, pieces: list[tuple[int, int]], threads: i
     total = sum(stop - start for start, stop in pieces)
     threads = max(1, min(threads, total // _EACH))
     most = -(-total // threads)
-    shares = _shares(pieces, most + -most % mmap.PAGESIZE)
+    portions = _portions(pieces, most + -most % mmap.PAGESIZE)
     helpers = [
-        threading.Thread(target=_copy, args=(target, source, share), name="gpudbg-copy")
-        for share in shares[1:]
+        threading.Thread(target=_copy, args=(target, source, portion), name="gpudbg-copy")
+        for portion in portions[1:]
     ]
     for helper in helpers:
         helper.start()
-    _copy(target, source, shares[0])
+    _copy(target, source, portions[0])
     for helper in helpers:
         helper.join()
 
@@ -82,17 +82,17 @@ def _copy(target: Bytes, source: Bytes, pieces: list[tuple[int, int]]) -> None:
         target[start:stop] = source[start:stop]
 
 
-def _shares(pieces: list[tuple[int, int]], most: int) -> list[list[tuple[int, int]]]:
+def _portions(pieces: list[tuple[int, int]], most: int) -> list[list[tuple[int, int]]]:
     """Pieces in groups of `most` bytes in all, cut where that is needed."""
-    shares: list[list[tuple[int, int]]] = []
+    portions: list[list[tuple[int, int]]] = []
     left = 0
     for start, stop in pieces:
         while start < stop:
             if not left:
-                shares.append([])
+                portions.append([])
                 left = most
             end = min(stop, start + left)
-            shares[-1].append((start, end))
+            portions[-1].append((start, end))
             left -= end - start
             start = end
-    return shares
+    return portions

@@ -229,7 +229,7 @@ def access_library(masks: MaskHost) -> str:
             *library.access_functions(masks),
             *library.generic_functions(),
             *library.constant_functions(masks),
-            *atomic_functions(),
+            *atomic_functions(masks),
             *sum_functions(),
             *matrix_functions(),
         ]

@@ -9,7 +9,7 @@ from gpudbg.sm.engines.llvm import layout
 from gpudbg.sm.engines.llvm.ir.builder import Builder, signed
 from gpudbg.sm.engines.llvm.ir.floats import NAN64
 from gpudbg.sm.engines.llvm.ir.typed import Int, TypedPointer, Variable
-from gpudbg.sm.engines.llvm.ir.values import Val
+from gpudbg.sm.engines.llvm.ir.values import UNIFORM, MaskHost, Val
 from gpudbg.sm.engines.llvm.runtime.apart import Results, apart_function, called_apart
 from gpudbg.sm.engines.llvm.runtime.body import (
     I64,
@@ -180,14 +180,14 @@ _ROWS = ", ptr %d0, ptr %d1"
 """Operands of an atomic."""
 
 
-def atomic_functions() -> list[str]:
+def atomic_functions(masks: MaskHost = MaskHost.VECTORS) -> list[str]:
     """Functions that read, modify and write one lane after another in ascending order; old values
     go to `%out`.
     """
     functions = []
     for space, threads in (("global", False), ("global", True), ("shared", False)):
         for what, bits in layout.atomics_on(space).items():
-            functions.append(_atomic(space, what, bits, threads))
+            functions.append(_atomic(space, what, bits, threads, masks))
             if space == "global":
                 name = layout.symbol(f"atomic.{space}.{what}", threads)
                 functions.append(apart_function(name, bits // 8, _ROWS, Results(1, bits)))
@@ -246,7 +246,86 @@ def _all_lanes(b: Body, op: str, kind: str, inside: Val, base: str) -> None:
         ir.line("ret i1 true")
 
 
-def _atomic(space: str, what: str, bits: int, threads: bool) -> str:
+_TOGETHER: Final = ("ADD", "AND", "OR", "XOR", "MIN", "MAX")
+"""Operations on words that are done on several words at once."""
+_ROW: Final = 128
+"""Bytes of 32 words."""
+
+
+def _in_a_row(b: Body, op: str, kind: str, inside: Val, base: str, exchanged: int) -> None:
+    """Emit an atomic of all lanes on words that follow one another, none of which occurs twice: on
+    all of them at once or, where other host threads may access them, on those that the host can
+    compare and exchange together: what others see of each word is then the same.
+
+    Args:
+        exchanged: bits of what the host exchanges; 0: nobody else accesses the words.
+    """
+    ir = b.ir
+    first = ir.op(f"extractelement {I64} {inside.ref}, i64 0")
+    goal = b.ints.wadd(Val(64, first, UNIFORM), Val(64, b.constants("i64", range(0, _ROW, 4))))
+    away = b.values.mask_bits(b.ints.mnot(b.ints.weq(inside, goal)))
+    away = ir.op(f"or i32 {away}, {ir.op('xor i32 %mask, -1')}")
+    place = ir.at(base, first)
+    if exchanged:
+        number = ir.op(f"trunc i64 {ir.op(f'ptrtoint ptr {place} to i64')} to i32")
+        away = ir.op(f"or i32 {away}, {ir.op(f'and i32 {number}, {exchanged // 8 - 1}')}")
+    with ir.returning(ir.op(f"icmp eq i32 {away}, 0")):
+        if exchanged:
+            # Other threads' caches may have both lines.
+            for line in (0, 64):
+                prefetched = ir.at(place, line)
+                ir.line(f"call void @llvm.prefetch.p0(ptr {prefetched}, i32 1, i32 3, i32 1)")
+            _exchange_row(b, op, kind, place, exchanged)
+        else:
+            row = "<32 x i32>"
+            old, given = ir.get(row, place, 0, 4), ir.get(row, "%d0", 0, 64)
+            ir.put(row, _updated_words(b, op, kind, old, given, 32), place, 0, 4)
+            ir.put(row, old, "%out", 0, 64)
+        ir.line("ret i1 true")
+
+
+def _exchange_row(b: Body, op: str, kind: str, place: str, bits: int) -> None:
+    """Emit the updates of 32 words, each time of as many as are exchanged together."""
+    ir, whole, count = b.ir, f"i{bits}", bits // 32
+    at, seen = ir.var("i64", 0), ir.op(f"alloca {whole}")
+    with ir.loop() as (_, after):
+        offset = ir.get("i64", at)
+        ir.unless(ir.op(f"icmp eq i64 {offset}, {_ROW}"), after)
+        cell = ir.at(place, offset)
+        # In halves: they need not be of one moment, for then the exchange fails.
+        halves = [
+            ir.op(f"load atomic i{bits // 2}, ptr {ir.at(cell, n)} monotonic, align {bits // 16}")
+            for n in (0, bits // 16)
+        ]
+        low, high = (ir.op(f"zext i{bits // 2} {half} to {whole}") for half in halves)
+        ir.put(whole, ir.op(f"or {whole} {low}, {ir.op(f'shl {whole} {high}, {bits // 2}')}"), seen)
+        given = ir.get(f"<{count} x i32>", "%d0", offset, bits // 8)
+        with ir.loop() as (_, done):
+            before = ir.get(whole, seen)
+            old = ir.op(f"bitcast {whole} {before} to <{count} x i32>")
+            new = _updated_words(b, op, kind, old, given, count)
+            new = ir.op(f"bitcast <{count} x i32> {new} to {whole}")
+            pair = ir.op(
+                f"cmpxchg ptr {cell}, {whole} {before}, {whole} {new} seq_cst seq_cst, "
+                f"align {bits // 8}"
+            )
+            ir.put(whole, ir.op(f"extractvalue {{ {whole}, i1 }} {pair}, 0"), seen)
+            ir.unless(ir.op(f"extractvalue {{ {whole}, i1 }} {pair}, 1"), done)
+        ir.put(whole, ir.get(whole, seen), "%out", offset, bits // 8)
+        ir.put("i64", ir.op(f"add i64 {offset}, {bits // 8}"), at)
+
+
+def _updated_words(b: Body, op: str, kind: str, old: str, given: str, count: int) -> str:
+    """Emit the new values of so many words."""
+    ir, row = b.ir, f"<{count} x i32>"
+    if op in ("MIN", "MAX"):
+        order = ("s" if kind[0] == "S" else "u") + ("lt" if op == "MIN" else "gt")
+        first = ir.op(f"icmp {order} {row} {given}, {old}")
+        return ir.op(f"select <{count} x i1> {first}, {row} {given}, {row} {old}")
+    return ir.op(f"{op.lower()} {row} {old}, {given}")
+
+
+def _atomic(space: str, what: str, bits: int, threads: bool, masks: MaskHost) -> str:
     op, kind = what.split(".")
     name = layout.symbol(f"atomic.{space}.{what}", threads)
     b = Body(otherwise=called_apart(name, f"{_ROWS}, ptr %out") if space == "global" else "")
@@ -254,6 +333,10 @@ def _atomic(space: str, what: str, bits: int, threads: bool) -> str:
     nothing_to_do(b)
     inside, base = PLACES[space](b, bits // 8)
     inside = Val(64, b.values.bare(inside if inside.bits == 64 else b.ints.zext(inside), 64))
+    if space == "global" and op in _TOGETHER and kind in ("U32", "S32"):
+        # A host with AVX2 exchanges 16 bytes.
+        exchanged = 64 if masks is MaskHost.VECTORS else 128
+        _in_a_row(b, op, kind, inside, base, exchanged if threads else 0)
     if not threads and bits == 32 and op in _SHORT and kind != "F32":
         _all_lanes(b, op, kind, inside, base)
     places = b.ir.op("alloca <32 x i64>, align 64")

@@ -532,7 +532,7 @@ def _definitions(masks: MaskHost) -> dict[str, str]:
         *copy_functions(),
         *constant_functions(masks),
         *matrix_functions(),
-        *atomic_functions(),
+        *atomic_functions(masks),
         *sum_functions(),
     ]
     return {_NAME.findall(text)[0]: text for text in found}
