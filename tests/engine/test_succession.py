@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -54,13 +55,34 @@ WAITS = """
 """
 
 
+LASTS = """
+.arch sm_50
+.kernel probe
+.param out 8
+    S2R R1, SR_TID.X ;
+    LOP32I.AND R2, R1, 0x60 ;
+    SHL R2, R2, 0x2 ;
+    IADD32I R2, R2, 0x20 ;
+again:
+    IADD32I R3, R3, 0x1 ;
+    ISETP.LT.AND P0, PT, R3, R2, PT ;
+@P0 BRA again ;
+    SHL R5, R1, 0x2 ;
+    IADD R6.CC, R5, c[0x0][out] ;
+    IADD.X R7, RZ, c[0x0][out+4] ;
+    STG.E [R6], R3 ;
+    EXIT ;
+"""
+"""Warps of 100 to 1,300 instructions: some turns are longer than others."""
+
+
 def _session(source: str, engine: str, blocks: int, threads: int = 128) -> tuple[Any, Any]:
     program = gpudbg.load(assemble_file(source).cubin(), engine=engine, num_sms=1)
     out = program.device.buffer(np.zeros(threads * blocks, np.uint32))
     return program.launch("probe", grid=blocks, block=threads, args=[out]), out
 
 
-@pytest.mark.parametrize("source", [ENDS, WAITS], ids=["ends", "waits"])
+@pytest.mark.parametrize("source", [ENDS, WAITS, LASTS], ids=["ends", "waits", "lasts"])
 @pytest.mark.parametrize("threads", [128, 120])
 def test_stops_on_the_way(source: str, threads: int) -> None:
     for count in (7, 61, 200, 1003, 5000):
@@ -72,7 +94,20 @@ def test_stops_on_the_way(source: str, threads: int) -> None:
         assert machines.difference(states[0], states[1]) == "", count
 
 
-@pytest.mark.parametrize("source", [ENDS, WAITS], ids=["ends", "waits"])
+def test_turns_grow() -> None:
+    session, _ = _session(LASTS, "step", 1)
+    found: list[tuple[int, int]] = []
+    while (kind := session.run(max_instructions=1).kind) == "limit":
+        warp = session.grid.schedule.warp
+        if not found or found[-1][0] != warp.index:
+            found.append((warp.index, warp.executed - 1))
+    assert kind == "exited"
+    begun = [executed for index, executed in found if index == 3]
+    lengths = [after - before for before, after in pairwise(begun)]
+    assert max(lengths[:4]) < 64 + 3 <= 256 <= lengths[4]
+
+
+@pytest.mark.parametrize("source", [ENDS, WAITS, LASTS], ids=["ends", "waits", "lasts"])
 def test_counts_and_results(source: str) -> None:
     found = []
     for engine in ("step", "run"):

@@ -15,6 +15,7 @@ from gpudbg.sm.engines.llvm.runtime.control import ControlFunction, Warp
 from gpudbg.sm.residency import arena
 from gpudbg.sm.residency.compiled import SUCCEED, complete
 from gpudbg.sm.schedule.step import STAY
+from gpudbg.sm.schedule.turns import LONGER, SETTLED
 
 
 def _place(f: ControlFunction) -> tuple[Int, Int, Int]:
@@ -39,6 +40,12 @@ def _below(number: Int, limit: Int) -> Int:
     return (number >= limit).select(less, number)
 
 
+def turn_of(quantum: Int, warp: Warp) -> Int:
+    """`Schedule.turn_of`."""
+    settled = warp["executed"].compare("ugt", SETTLED - 1)
+    return settled.select(quantum * LONGER, quantum)
+
+
 def _try(f: ControlFunction, place: Int, ready: str, stay: bool) -> None:
     """Emit: take the warp at a ring position if it is ready."""
     warp = f.element(f.env.follow(FIELD["ring"]), place)
@@ -48,7 +55,7 @@ def _try(f: ControlFunction, place: Int, ready: str, stay: bool) -> None:
             f.env["polls"] = 0
         f.env["position"] = place + 1
         f.env["current"] = place
-        f.env["left"] = f.env["quantum"]
+        f.env["left"] = turn_of(f.env["quantum"], warp)
         f.ir.br(ready)
 
 
@@ -183,7 +190,7 @@ class _Turns:
         # The code may have come round to the same warp.
         with f.when(room.differs(self.room.get())):
             self.slot_at.store_pointer(env.follow(layout.SLOT))
-            self.left.set(self.quantum)
+            self.left.set(env["left"])
             self.count(self.room.get() - room)
             self.set_room(room)
 
@@ -239,7 +246,7 @@ class _Turns:
         self.go_on(hopped, out)
         f.ir.label(hopped)
         self.set_slot(TypedPointer(f.ir, slot))
-        self.left.set(self.quantum)
+        self.left.set(turn_of(self.quantum, there))
         f.ir.br(run)
 
 

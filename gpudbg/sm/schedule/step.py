@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from gpudbg.sm import record as rec
 from gpudbg.sm.schedule.plan import PATIENCE, SchedulePlan
+from gpudbg.sm.schedule.turns import LONGER, LONGEST, SETTLED
 
 if TYPE_CHECKING:
     from gpudbg.sm.state import WarpState
@@ -23,7 +24,7 @@ class Schedule:
 
     Attributes:
         seed: 0 for round-robin.
-        quantum: most instructions of a turn.
+        quantum: instructions of a turn, for warps that have not executed many (`turns.SETTLED`).
         warp, left: the turn in progress.
         position: place in the order behind the warp that had the last turn; 0: none had any.
         polls: in its turn the warp has polled, or had a YIELD (`polling`): the next one of
@@ -127,7 +128,7 @@ class Schedule:
 
     def _take(self, warp: WarpState, place: int) -> WarpState:
         self.position = place + 1
-        self.warp, self.left = warp, self.quantum
+        self.warp, self.left = warp, self.turn_of(warp)
         self.polls = False
         return warp
 
@@ -135,8 +136,18 @@ class Schedule:
     def between(self) -> bool:
         """Whether a turn has just ended, or the next has begun and executed nothing."""
         warp = self.warp
-        over = warp is None or self.left <= 0 or warp.words[rec.STATUS] != rec.READY
-        return over or self.left == self.quantum
+        if warp is None or self.left <= 0 or warp.words[rec.STATUS] != rec.READY:
+            return True
+        return self.left == self.turn_of(warp)
+
+    def turn_of(self, warp: WarpState) -> int:
+        """Instructions of a turn that a warp begins now."""
+        return self.quantum * (LONGER if warp.executed >= SETTLED else 1)
+
+    @property
+    def longest_turn(self) -> int:
+        """Most instructions of a turn."""
+        return self.quantum * LONGER + LONGEST
 
     def spend(self, warp: WarpState, count: int) -> None:
         """`warp` has executed `count` instructions; they are taken off its turn."""

@@ -38,6 +38,12 @@ FLOW_WIDE = frozenset(
 LONGEST = 64
 """Most instructions from anywhere to the next turn point."""
 
+SETTLED = 256
+"""Instructions after which a warp's turns are `LONGER` times as long: what is short enough to be
+followed by eye sees all warps get on; a loop's code, which saves its state where a turn is over,
+took a tenth of the time for that."""
+LONGER = 4
+
 
 @dataclass(frozen=True, slots=True)
 class TurnPoints:

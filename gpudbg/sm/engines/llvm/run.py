@@ -42,7 +42,6 @@ from gpudbg.sm.engines.llvm.threads import Ticker
 from gpudbg.sm.engines.llvm.worker import Worker
 from gpudbg.sm.engines.llvm.workers import Beginning, Workers
 from gpudbg.sm.launched import Launched
-from gpudbg.sm.schedule.turns import LONGEST
 from gpudbg.sm.selection import MOST_OWNERS, MOST_RANGES, NO_TESTS
 from gpudbg.sm.state import WarpState
 
@@ -179,7 +178,7 @@ class RunEngine:
 
     def _limits(self, request: Request) -> tuple[int, int]:
         """(Total of instructions to run to at most, total at which to hand over)."""
-        longest = self.launched.schedule.quantum + LONGEST + 1
+        longest = self.launched.schedule.longest_turn + 1
         limit = NO_LIMIT if request.last is None else request.last - longest
         return limit, limit if request.soon is None else request.soon
 
@@ -288,7 +287,7 @@ class RunEngine:
         if jobs == 1 or soon >= NO_LIMIT:
             return soon
         # Threads end before a limit, by what their turns may take; each does something.
-        return max(soon, total + SOME) + jobs * (self.launched.schedule.quantum + LONGEST)
+        return max(soon, total + SOME) + jobs * self.launched.schedule.longest_turn
 
     def ask_to_stop(self) -> None:
         """Have compiled code return to Python soon; safe from any thread."""

@@ -25,7 +25,6 @@ from gpudbg.sm.engines.llvm.threads import ThreadPool, acquire_pool, release_poo
 from gpudbg.sm.engines.llvm.worker import Worker, find_all_ctas, pointer
 from gpudbg.sm.launched import Launched
 from gpudbg.sm.residency import arena
-from gpudbg.sm.schedule.turns import LONGEST
 from gpudbg.sm.state import Cta
 
 WORTH = 1_000_000
@@ -212,7 +211,7 @@ class Workers:
         launched, workers = self.launched, self.workers
         jobs, start, residency = len(workers), launched.total, launched.residency
         # Every thread ends its turn; the way to a limit is finished on one.
-        spare = jobs * (launched.schedule.quantum + LONGEST) if jobs > 1 else 0
+        spare = jobs * launched.schedule.longest_turn if jobs > 1 else 0
         most = min(most, limit - start - spare)
         memory = launched.memory
         for worker in workers:

@@ -20,6 +20,7 @@ from gpudbg.sm.engines.llvm.kernel.exits import BUDGET, Exits
 from gpudbg.sm.engines.llvm.layout import FIELD, FRESH, Left
 from gpudbg.sm.record import AT_BARRIER, FIELDS, READY
 from gpudbg.sm.residency import arena
+from gpudbg.sm.schedule.turns import LONGER, SETTLED
 
 ON_STACK = 'alignstack(64) "probe-stack"="inline-asm"'
 """Function attributes: spilled vectors are aligned to cache lines, and stack pages are touched in
@@ -296,9 +297,14 @@ class _Passages:
         ir = self.ir
         ir.put("i64", room, "%env", layout.ROOM)
         ir.put("ptr", slot, "%env", layout.SLOT)
-        quantum = ir.get("i64", "%env", FIELD["quantum"])
-        ir.put("i64", quantum, "%env", FIELD["left"])
-        ir.put("i64", quantum, record, BUDGET)
+        length = ir.get("i64", "%env", FIELD["quantum"])
+        if not begins:
+            executed = ir.get("i64", record, _EXECUTED)
+            settled = ir.op(f"icmp uge i64 {executed}, {SETTLED}")
+            longer = ir.op(f"mul i64 {length}, {LONGER}")
+            length = ir.op(f"select i1 {settled}, i64 {longer}, i64 {length}")
+        ir.put("i64", length, "%env", FIELD["left"])
+        ir.put("i64", length, record, BUDGET)
         self._enter(record, begins)
 
     def _enter(self, record: str, begins: bool) -> None:
