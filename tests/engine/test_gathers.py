@@ -13,20 +13,32 @@ from gpudbg.sm.engines.llvm.ir.values import MaskHost
 from gpudbg.sm.engines.llvm.kernel.emitter import Emitter
 from gpudbg.sm.engines.llvm.kernel.listing import KernelListing
 from gpudbg.sm.engines.llvm.kernel.options import EmitterOptions
+from gpudbg.sm.engines.llvm.kernel.patterns import patterns_of
 from gpudbg.sm.engines.llvm.runtime.library import module_with
 
 CUBINS = Path(__file__).resolve().parents[1] / "data" / "bench" / "cubin"
 
 
-def text(name: str, wide: bool, masks: MaskHost = MaskHost.REGISTERS, full: bool = False) -> str:
+def text(
+    name: str,
+    wide: bool,
+    masks: MaskHost = MaskHost.REGISTERS,
+    full: bool = False,
+    row: int | None = None,
+) -> str:
     """IR of a kernel's code for any lanes, or for full warps, for a host with or without
-    AVX-512."""
+    AVX-512.
+
+    Args:
+        row: threads of a block in x, for which patterns of accesses are guessed.
+    """
     program = gpudbg.load(str(CUBINS / f"{name}.sm_50.cubin"), engine="step")
     image = program.module.image
     entry = image.entries[name]
     listing = KernelListing.of(image, entry, (entry,))
     banks = dict.fromkeys(range(4), 0x1000)
-    options = EmitterOptions(full, 64, banks, wide_vectors=wide, masks=masks)
+    found = {} if row is None else patterns_of(listing, row)
+    options = EmitterOptions(full, 64, banks, wide_vectors=wide, masks=masks, patterns=found)
     return Emitter(listing, options).text("warp")
 
 

@@ -13,9 +13,12 @@ import pytest
 
 import gpudbg
 from gpudbg.assembler import assemble_file
+from gpudbg.sm.engines.llvm.ir.values import MaskHost
 from gpudbg.sm.engines.llvm.kernel import patterns
 from gpudbg.sm.engines.llvm.start import FastEngine
-from tests.engine import machines
+from tests import variants
+from tests.engine import machines, test_gathers
+from tests.levels import has, standing_for
 from tests.narrowing import a
 
 PROGRAM = """
@@ -155,6 +158,20 @@ def _outcome(source: str, engine: str, block: tuple[int, int, int]) -> Any:
 @pytest.mark.in_turn(5)
 @pytest.mark.parametrize("number", range(40))
 def test_engines_agree(number: int) -> None:
+    _check_engines(number)
+
+
+def test_engines_agree_where_eight_words_are_gathered() -> None:
+    """On a host with AVX2 alone, which stores words of lanes far apart one by one."""
+    if not has("x86-64-v3"):
+        pytest.skip("the host has less")
+    with standing_for("x86-64-v3"):
+        for seed in range(100, 100 + variants.number(1, 60)):
+            _check_engines(seed)
+
+
+def _check_engines(number: int) -> None:
+    """Compare both engines' results of one program."""
     rng = random.Random(number)
     source = _source(rng)
     block = rng.choice(((128, 1, 1), (64, 1, 1), (16, 6, 1), (32, 3, 1), (8, 16, 1), (40, 1, 1)))
@@ -177,6 +194,15 @@ def test_a_wrong_guess_costs_once() -> None:
         assert engine is not None
         left.append((engine.program.refuted, len(engine.exits)))
     assert left == [(1, 1), (1, 0)]
+
+
+def test_hosts_that_gather_eight_words_do_not_call_for_a_transposition() -> None:
+    """A column of a tile in shared memory."""
+    made = test_gathers.text("transpose", False, MaskHost.PACKED, full=True, row=32)
+    quick = made[: made.index("\nx")]
+    assert quick.count("@llvm.x86.avx2.gather") >= 4 * 4
+    older = test_gathers.text("transpose", False, MaskHost.VECTORS, full=True, row=32)
+    assert "gather" not in older
 
 
 def test_gathers_and_scatters_cover_the_pattern() -> None:

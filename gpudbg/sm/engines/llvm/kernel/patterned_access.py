@@ -13,7 +13,16 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from gpudbg.sm.engines.llvm import layout
 from gpudbg.sm.engines.llvm.ir.builder import LIKELY, Builder, Pending, signed
-from gpudbg.sm.engines.llvm.ir.values import FULL, UNIFORM, Num, Val, Values, varying
+from gpudbg.sm.engines.llvm.ir.eights import EIGHT, gather_eight
+from gpudbg.sm.engines.llvm.ir.values import (
+    FULL,
+    UNIFORM,
+    MaskHost,
+    Num,
+    Val,
+    Values,
+    varying,
+)
 from gpudbg.sm.engines.llvm.kernel.addresses import (
     LANES16,
     LANES32,
@@ -70,6 +79,7 @@ class PatternedAccess:
     Attributes:
         patterns: address of an instruction to its pattern.
         gathers: the host gathers and scatters words.
+        packed: it gathers eight at once and scatters none (AVX2): words are stored one by one.
     """
 
     def __init__(
@@ -90,6 +100,7 @@ class PatternedAccess:
         self.sites, self.addresses = sites, addresses
         self.moves, self.library, self.regular = moves, library, regular
         self.patterns, self.gathers = patterns, gathers
+        self.packed = values.masks is MaskHost.PACKED
 
     def load(self, space: str, address: Num, size: int, signed: bool) -> Sequence[Num] | None:
         """The words of a load; None, and nothing emitted, where no pattern is of use."""
@@ -97,7 +108,7 @@ class PatternedAccess:
         if space == "shared" and isinstance(address, int) and self.cursor.exec == FULL:
             return self._load_constant(address, size, signed)
         pattern = self.patterns.get(self.cursor.pc) if space in self.regular.SPACES else None
-        words = None if pattern is None else load_parts(pattern, size, self.gathers)
+        words = None if pattern is None else load_parts(pattern, size, self.gathers or self.packed)
         if pattern is None or words is None or not varying(address):
             return None
         parts = [part for word in words for part in word]
@@ -225,7 +236,7 @@ class PatternedAccess:
     ) -> tuple[int, ...]:
         """The bytes between lanes where a store is best scattered, else (): 16 words take the host
         about 4 ns, a piece about 1 and with a mask 2."""
-        if not self.gathers:
+        if not (self.gathers or (self.packed and self.cursor.exec == FULL)):
             return ()
         most = (8 if self.cursor.exec == FULL else 4) * size // 4
         few = pieces is not None and len(pieces) <= most
@@ -240,6 +251,14 @@ class PatternedAccess:
 
     def _scatter_lanes(self, place: str, steps: Sequence[int], rows: list[Val]) -> None:
         ir = self.ir
+        if self.packed:
+            for n, row in enumerate(rows):
+                for lane, step in enumerate(steps):
+                    word = "-1"
+                    if row.ref != ONES:
+                        word = ir.op(f"extractelement {LANES32} {row.ref}, i64 {lane}")
+                    ir.put("i32", word, place, step + 4 * n, 4)
+            return
         for n, row in enumerate(rows):
             for half in range(2):
                 mask = f"<{HALF} x i1> splat (i1 true)"
@@ -399,6 +418,8 @@ class PatternedAccess:
             if size < 4:
                 return self.moves.load_line(ir.at(place, add + part.offset), size, signed)[0]
             return piece(part.offset)
+        if part.kind == "gather" and self.packed:
+            return self._eights(ir.at(place, add + part.offset), part.picks)
         if part.kind == "gather":
             where = self._places(ir.at(place, add + part.offset), part.picks)
             return ir.op(
@@ -407,6 +428,17 @@ class PatternedAccess:
             )
         return self._picked(
             [piece(part.offset + at) for at in range(0, part.end(4) - part.offset, 64)], part.picks
+        )
+
+    def _eights(self, place: str, steps: Sequence[int]) -> str:
+        """16 words at constant distances, by gathers of eight."""
+        parts = []
+        for first in (0, 8):
+            words = ", ".join(f"i32 {step // 4}" for step in steps[first : first + 8])
+            parts.append(gather_eight(self.ir, place, f"<{words}>", "splat (i32 -1)"))
+        order = ", ".join(f"i32 {n}" for n in range(HALF))
+        return self.ir.op(
+            f"shufflevector {EIGHT} {parts[0]}, {EIGHT} {parts[1]}, <{HALF} x i32> <{order}>"
         )
 
     def _picked(self, pieces: list[str], picks: tuple[int, ...]) -> str:
