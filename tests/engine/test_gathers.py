@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import gpudbg
+from gpudbg.assembler import assemble_file
 from gpudbg.sm.engines.llvm import layout
 from gpudbg.sm.engines.llvm.ir.values import MaskHost
 from gpudbg.sm.engines.llvm.kernel.emitter import Emitter
@@ -15,6 +16,7 @@ from gpudbg.sm.engines.llvm.kernel.listing import KernelListing
 from gpudbg.sm.engines.llvm.kernel.options import EmitterOptions
 from gpudbg.sm.engines.llvm.kernel.patterns import patterns_of
 from gpudbg.sm.engines.llvm.runtime.library import module_with
+from tests.engine import machines
 
 CUBINS = Path(__file__).resolve().parents[1] / "data" / "bench" / "cubin"
 
@@ -81,3 +83,49 @@ def test_hosts_that_gather_eight_words_do_so() -> None:
     for name in ("store.local.4", "mark.local.4"):
         function = module_with(layout.symbol(name), MaskHost.PACKED, True, True).text
         assert function.index("store i32") < function.index("@llvm.masked.scatter")
+
+
+SHARED = """
+.arch sm_50
+.kernel probe
+.shared 256
+    S2R R1, SR_TID.X ;
+    SHL R2, R1, 0x2 ;
+    STS [R2], R1 ;
+    MOV R3, RZ ;
+again:
+    SSY meet ;
+    ISETP.GT.AND P0, PT, R1, R3, PT ;
+@!P0 SYNC ;
+    LDS.U.32 R4, [R2] ;
+    LDS.U.32 R5, [R2+FAR] ;
+    IADD R4, R4, R5 ;
+    STS [R2+0x40], R4 ;
+    LDS.U.32 R6, [R2+NEAR] ;
+    SYNC ;
+meet:
+    IADD32I R3, R3, 0x1 ;
+    ISETP.LT.AND P1, PT, R3, 0x4, PT ;
+@P1 BRA again ;
+    EXIT ;
+"""
+"""Accesses from one register, under a mask that changes from round to round."""
+
+
+@pytest.mark.parametrize("far", [0x80, 0x84, 0x82])
+@pytest.mark.parametrize("near", ["0x4", "-0x8", "-0x10"])
+def test_accesses_from_one_register_share_a_test(far: int, near: str) -> None:
+    """Inside, behind the end, misaligned; before the beginning, in lanes that execute and not."""
+    source = SHARED.replace("FAR", hex(far)).replace("NEAR", near)
+    found = []
+    for engine in ("step", "run"):
+        program = gpudbg.load(assemble_file(source).cubin(), engine=engine, num_sms=1)
+        session = program.launch("probe", grid=2, block=32, args=[])
+        found.append((str(session.run()), machines.grid_state(session.grid)))
+    assert found[0][0] == found[1][0]
+    assert machines.difference(found[0][1], found[1][1]) == ""
+
+
+def test_tests_are_shared() -> None:
+    made = text("lu", wide=True)
+    assert 2 * made.count("@llvm.usub.sat.i32(") < made.count("@llvm.masked.gather")

@@ -54,6 +54,53 @@ WAITS = """
     EXIT ;
 """
 
+PHASES = """
+.arch sm_50
+.kernel probe
+.param out 8
+.shared 1024
+    S2R R0, SR_CTAID.X ;
+    S2R R1, SR_TID.X ;
+    SHL R2, R1, 0x2 ;
+    MOV R4, R1 ;
+    MOV32I R8, 0x6 ;
+    LOP32I.XOR R3, R2, 0x1fc ;
+again:
+    STS [R2], R4 ;
+    BAR.SYNC 0x0 ;
+    LDS R5, [R3] ;
+    ISETP.GE.AND P0, PT, R1, 0x40, PT ;
+@P0 BRA longer ;
+    IADD R4, R4, R5 ;
+    BRA meet ;
+longer:
+    XMAD R4, R4, R5, R8 ;
+    LOP32I.AND R9, R8, 0x3 ;
+more:
+    IADD32I R4, R4, 0x11 ;
+    IADD32I R9, R9, -0x1 ;
+    ISETP.GT.AND P1, PT, R9, RZ, PT ;
+@P1 BRA more ;
+meet:
+    BAR.SYNC 0x1 ;
+    IADD R4, R4, R0 ;
+    BAR.SYNC 0x1 ;
+    IADD32I R8, R8, -0x1 ;
+    ISETP.EQ.AND P2, PT, R8, 0x2, PT ;
+    ISETP.LT.AND P2, PT, R1, 0x20, P2 ;
+@P2 BRA done ;
+    ISETP.GT.AND P1, PT, R8, RZ, PT ;
+@P1 BRA again ;
+done:
+    XMAD R5, R0, c[0x0][0x8], R1 ;
+    SHL R5, R5, 0x2 ;
+    IADD R6.CC, R5, c[0x0][out] ;
+    IADD.X R7, RZ, c[0x0][out+4] ;
+    STG.E [R6], R4 ;
+    EXIT ;
+"""
+"""Warps of a block differ in what they do between barriers, of which there are two; one ends before
+the others, which go on to wait without it."""
 
 LASTS = """
 .arch sm_50
@@ -75,6 +122,10 @@ again:
 """
 """Warps of 100 to 1,300 instructions: some turns are longer than others."""
 
+SOURCES = pytest.mark.parametrize(
+    "source", [ENDS, WAITS, PHASES, LASTS], ids=["ends", "waits", "phases", "lasts"]
+)
+
 
 def _session(source: str, engine: str, blocks: int, threads: int = 128) -> tuple[Any, Any]:
     program = gpudbg.load(assemble_file(source).cubin(), engine=engine, num_sms=1)
@@ -82,13 +133,13 @@ def _session(source: str, engine: str, blocks: int, threads: int = 128) -> tuple
     return program.launch("probe", grid=blocks, block=threads, args=[out]), out
 
 
-@pytest.mark.parametrize("source", [ENDS, WAITS, LASTS], ids=["ends", "waits", "lasts"])
+@SOURCES
 @pytest.mark.parametrize("threads", [128, 120])
 def test_stops_on_the_way(source: str, threads: int) -> None:
-    for count in (7, 61, 200, 1003, 5000):
+    for count in (7, 61, 200, 1003, 2000 if source is PHASES else 5000):
         states = []
         for engine in ("step", "run"):
-            session, _ = _session(source, engine, 90, threads)
+            session, _ = _session(source, engine, 6 if source is PHASES else 90, threads)
             session.run(max_instructions=count)
             states.append(machines.grid_state(session.grid))
         assert machines.difference(states[0], states[1]) == "", count
@@ -107,11 +158,11 @@ def test_turns_grow() -> None:
     assert max(lengths[:4]) < 64 + 3 <= 256 <= lengths[4]
 
 
-@pytest.mark.parametrize("source", [ENDS, WAITS, LASTS], ids=["ends", "waits", "lasts"])
+@SOURCES
 def test_counts_and_results(source: str) -> None:
     found = []
     for engine in ("step", "run"):
-        session, out = _session(source, engine, 90)
+        session, out = _session(source, engine, 20 if source is PHASES else 90)
         assert session.run().kind == "exited"
         issued = [sm.issued for sm in session.grid.sms]
         found.append((session.grid.total, issued, out.array().tolist()))
@@ -126,4 +177,5 @@ def test_both_ways_are_in_the_code() -> None:
     text = job.emit(work).text
     assert len(re.findall(r"^wait\..*:$", text, re.M)) >= 2
     assert re.search(r"^end\..*:$", text, re.M)
-    assert len(re.findall(r"^next\d+:$", text, re.M)) == 4
+    assert len(re.findall(r"^next\d+:$", text, re.M)) == 5
+    assert "indirectbr ptr %goal, [label %seek, label %b" in text

@@ -12,7 +12,7 @@ from typing import Final
 
 from gpudbg.sm.engines.llvm.outlined import OUTLINED
 
-VERSION: Final = "8"
+VERSION: Final = "9"
 """Of generated code; part of the key of cached objects."""
 
 # ---- environment ---------------------------------------------------------------------------
@@ -75,6 +75,11 @@ SLOT_SURE, SUCCEED = 0x310, 0x318
 other, whole, in a block that begins in this call, and nobody wants to know, so that code goes from
 one that ends to the next untested; null: none.  ptr: the function that begins a block in the place
 of one that ends (`residency.compiled`)."""
+PHASE_LAST, PHASE_FIRST, PHASE_CODE, PHASE_BARRIER = range(0x320, 0x340, 8)
+"""ptr: slot of a warp of the block: those after the present one up to it, in a circle, have not had
+a turn since a barrier let all warps of the block go, whole and at one place, within this call of a
+kernel's function; ptr: slot of the block's first warp; ptr: the code at that place; i64: the
+barrier.  The last three mean nothing where the first is the slot of the present warp."""
 SHARED_MARKS: Final = 0x270
 """i64: bytes from shared memory to the marks of what has been written there (`gpudbg.sm.written`);
 0: the code marks nothing."""

@@ -101,6 +101,10 @@ _MOST_GATHERED = 128
 _MOST_POINTS = 4
 """Most such points in a loop: each is a block that stores the state."""
 
+_ONE_TURN = 64
+"""Instructions that a turn has room for, unless somebody has set another quantum: where code is
+longer, and where it has loops, turns end in it, and it goes to the next warp by itself."""
+
 _LONGEST_TRACE = 64
 """Most instructions of a trace."""
 
@@ -268,7 +272,8 @@ class Emitter:
         if options.full and not self.instruments:
             flow.succession = Succession(ir, cursor, exits)
         # The plain version for any lanes is for whole warps, too.
-        if self.listing.loops and not self.instruments and (options.full or not options.plain):
+        takes_turns = self.listing.loops or len(self.listing.code) > _ONE_TURN
+        if takes_turns and not self.instruments and (options.full or not options.plain):
             exits.over = f"br label %{TURNS}"
         self.accesses = Accesses(
             ir, patterned, regular, sums, gathered, library, self.instruments, self._calls
@@ -680,6 +685,7 @@ class Emitter:
         """Emit the poll of a loop that waits for other blocks."""
         ir, field = self.ir, layout.FIELD["polls"]
         ir.put("ptr", "null", "%env", layout.SLOT_SURE)
+        ir.put("ptr", ir.get("ptr", "%env", layout.SLOT), "%env", layout.PHASE_LAST)
         if isinstance(self.cursor.exec, int) and self.cursor.exec == FULL:
             ir.put("i64", 1, "%env", field)
             return

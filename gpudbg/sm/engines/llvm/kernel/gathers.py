@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from gpudbg.sm.engines.llvm import layout
-from gpudbg.sm.engines.llvm.ir.builder import Builder, signed
+from gpudbg.sm.engines.llvm.ir.builder import Builder, Pending, signed
 from gpudbg.sm.engines.llvm.ir.eights import (
     eight_chosen,
     eight_of,
@@ -21,7 +21,7 @@ from gpudbg.sm.engines.llvm.ir.eights import (
     joined_eights,
 )
 from gpudbg.sm.engines.llvm.ir.values import FULL, MaskHost, Num, Val, Values, varying
-from gpudbg.sm.engines.llvm.kernel.addresses import LANES32, Addresses, AddressParts
+from gpudbg.sm.engines.llvm.kernel.addresses import LANES32, Addresses, AddressParts, AddressShape
 from gpudbg.sm.engines.llvm.kernel.cursor import Cursor
 from gpudbg.sm.engines.llvm.kernel.library_access import LibraryAccess
 from gpudbg.sm.engines.llvm.kernel.marks import ONES
@@ -65,6 +65,36 @@ class _Rows(NamedTuple):
     near: str
     places: list[str]
     masks: list[str]
+
+
+class _GatheredRange(AddressShape):
+    """Where lanes access, by an address in a register, and what else they access from there.
+
+    Attributes:
+        add: the constant of the first access's address.
+        begin, end: bytes from that access that all of them touch.
+        first, room: where the first of these numbers and their distance are written, in accesses.
+        good: i1: every lane of the mask has all that inside its space.
+        places: of the first access.
+    """
+
+    __slots__ = ("add", "begin", "end", "first", "good", "places", "room", "size")
+
+    def __init__(self, add: int, size: int, places: _Places) -> None:
+        super().__init__("", "", [])
+        self.add, self.size, self.places = add, size, places
+        self.begin, self.end = 0, 0
+        self.first: Pending | None = None
+        self.room: Pending | None = None
+        self.good = ""
+
+    def widen(self, distance: int) -> None:
+        """Cover an access so many bytes from the first one."""
+        self.begin, self.end = min(self.begin, distance), max(self.end, distance)
+        assert self.first is not None
+        assert self.room is not None
+        self.first.settle(self.begin // self.size)
+        self.room.settle((self.end - self.begin) // self.size)
 
 
 class _Found(NamedTuple):
@@ -256,10 +286,10 @@ class GatheredAccess:
             self.values.mask_lanes(self.cursor.exec)
         return where, self.values.mask_bits(self.cursor.exec)
 
-    def _none_of(self, bad: str, mask: str, slow: str) -> None:
-        """Emit the branch to `slow` where some lane that executes is bad."""
+    def _none_of(self, bad: str, mask: str) -> str:
+        """Emit an i1: no lane that executes is bad."""
         bits = self.ir.op(f"and i32 {self.values.bits_of(bad)}, {mask}")
-        self.ir.provided(self.ir.op(f"icmp eq i32 {bits}, 0"), slow)
+        return self.ir.op(f"icmp eq i32 {bits}, 0")
 
     def _pointers(self, places: _Places, number: int) -> str:
         """Pointers to a word of all lanes, as an operand with its type."""
@@ -298,10 +328,38 @@ class GatheredAccess:
         self, space: str, site: str, where: AddressParts, size: int, mask: str, slow: str
     ) -> _Places:
         """Checked places of lanes that may lie anywhere; goes to `slow` where one is not inside."""
+        if space == "global":
+            return self._tested(space, site, where, size, mask, slow)
+        # Other accesses from the same register, in the same lanes, share the test.
+        add = signed(where.add & FULL, 32)
+        key = f"{space} {where.low.ref} {mask} {add % size}", size
+        known = self.addresses.shapes.get(key)
+        if isinstance(known, _GatheredRange):
+            distance = add - known.add
+            known.widen(distance)
+            self.ir.provided(known.good, slow)
+            base = self.ir.at(known.places.base, distance * known.places.apart)
+            return known.places._replace(base=base)
+        made = _GatheredRange(add, size, _Places("", ""))
+        made.places = self._tested(space, site, where, size, mask, slow, made)
+        self.addresses.shapes[key] = made
+        return made.places
+
+    def _tested(
+        self,
+        space: str,
+        site: str,
+        where: AddressParts,
+        size: int,
+        mask: str,
+        slow: str,
+        made: _GatheredRange | None = None,
+    ) -> _Places:
+        """Emit the test of places; `made`: what it is to be a test of."""
         ir, spread = self.ir, self.values.spread
         turn = size.bit_length() - 1
         found, add = self._space(space, site, where, turn)
-        offset = where.low.ref
+        offset, room = where.low.ref, found.room
         if add != "0":
             offset = ir.op(f"add {LANES32} {offset}, {spread(add, 32)}")
         # A misaligned one becomes huge.
@@ -309,15 +367,23 @@ class GatheredAccess:
         unit = ir.op(
             f"call {LANES32} @llvm.fshr.v32i32({LANES32} {offset}, {LANES32} {offset}, {shift})"
         )
-        bad = ir.op(f"icmp uge {LANES32} {unit}, {spread(found.room, 32)}")
+        first = unit
+        if made is not None:
+            first, made.first = ir.pending(f"add {LANES32} {unit}, splat (i32 ", ")")
+            room, made.room = ir.pending(f"call i32 @llvm.usub.sat.i32(i32 {room}, i32 ", ")")
+        bad = ir.op(f"icmp uge {LANES32} {first}, {spread(room, 32)}")
         if found.high:
             bad = self.values.mask_logic("or", bad, found.high)
-        self._none_of(bad, mask, slow)
+        good = self._none_of(bad, mask)
+        # Before the ways part: later accesses use both.
         up = turn - 2 + (5 if space == "local" else 0)
         if up:
             unit = ir.op(f"shl {LANES32} {unit}, splat (i32 {up})")
         if space == "local":
             unit = ir.op(f"or {LANES32} {unit}, <{_LANES}>")
+        if made is not None:
+            made.good = good
+        ir.provided(good, slow)
         return _Places(found.base, unit, 32 if space == "local" else 1)
 
     def _shared(self, site: str, where: AddressParts, turn: int) -> _Found:

@@ -486,6 +486,7 @@ class GroupFlow(FlowParts):
         ir = self.ir
         ir.put("i64", 1, "%env", layout.FIELD["polls"])
         ir.put("ptr", "null", "%env", layout.SLOT_SURE)
+        ir.put("ptr", ir.get("ptr", "%env", layout.SLOT), "%env", layout.PHASE_LAST)
         waits = ir.op(f"or i32 {ir.get('i32', '%rec', DEPTH)}, {ir.get('i32', '%rec', APART)}")
         others = ir.fresh("yield")
         ir.choose(ir.op(f"icmp eq i32 {waits}, 0"), falls, others, LIKELY)

@@ -362,8 +362,11 @@ class PatternedAccess:
         region.begin, region.end = min(region.begin, begin), max(region.end, end)
         assert region.first is not None
         assert region.room is not None
-        region.first.settle(region.begin)
-        region.room.settle(region.end - region.begin - 1)
+        # What begins at the register or behind it is inside where its last byte is.
+        last = region.end - 1
+        ahead = region.begin >= 0
+        region.first.settle(last if ahead else region.begin)
+        region.room.settle(0 if ahead else last - region.begin)
         return region, add
 
     def _new_range(

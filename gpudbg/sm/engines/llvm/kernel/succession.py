@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from typing import NamedTuple
 
 from gpudbg.sm.engines.llvm import layout
 from gpudbg.sm.engines.llvm.ir.builder import LIKELY, Builder, signed
@@ -30,9 +31,12 @@ _PC, _ACTIVE, _EXECUTED, _CAME_FROM, _STATUS, _BAR_WAIT, _DEPTH, _APART = (
     FIELDS[name].offset
     for name in "pc active executed came_from status bar_wait depth apart".split()
 )
-_WAITS = re.compile(r"(wait\.(\d+)\.(\d+)\.(\d+)\.\w+):$")
+_WAITS = re.compile(r"(wait\.(\d+)\.(\d+)\.(\d+)\.(rest\d+)\.\w+):$")
 _ENDS = re.compile(r"end\.\w+:$")
 
+
+SEEK = "seek"
+"""Label of the block that looks for the one to begin with."""
 
 TURNS = "turns"
 """Label of the passage of warps whose turn is over."""
@@ -50,6 +54,7 @@ class Succession:
 
     def end(self) -> None:
         """Emit the end of a warp whose record says already that it has exited."""
+        self.exits.store_budget(self.cursor.budget, self.cursor.index + 1)
         self._leave(self.ir.fresh("end."), "ends")
 
     def note_end(self) -> None:
@@ -67,18 +72,37 @@ class Succession:
             code: of the exit to the grid loop (`barriers.compiled`).
         """
         self.exits.settle()
-        place = f"wait.{number}.{code}.{self.cursor.next_pc}."
-        self._leave(self.ir.fresh(place), "waits")
+        ir, cursor = self.ir, self.cursor
+        rest = ir.fresh("rest")
+        # No name of `sink`, which does not see that the passage needs it.
+        ir.line(f"%{rest} = sub i64 {cursor.budget}, {cursor.index}")
+        place = f"wait.{number}.{code}.{cursor.next_pc}.{rest}."
+        ir.line(f"store i64 {cursor.pc}, ptr %pcs")
+        self._leave(ir.fresh(place), "waits")
 
     def _leave(self, label: str, passage: str) -> None:
-        ir, cursor = self.ir, self.cursor
-        executed = cursor.index + (passage == "ends")
-        self.exits.store_budget(cursor.budget, executed)
-        if passage != "ends":
-            ir.line(f"store i64 {cursor.pc}, ptr %pcs")
+        """Go to a passage from a block of its own."""
+        ir = self.ir
         ir.br(label)
         ir.label(label)
         ir.br(passage)
+
+
+class _Wait(NamedTuple):
+    """Where a warp waits at a barrier.
+
+    Attributes:
+        label: of the block.
+        number, code, following, rest: as `Succession.wait` writes them.
+        goal: label of the code behind the barrier.
+    """
+
+    label: str
+    number: str
+    code: str
+    following: str
+    rest: str
+    goal: str
 
 
 class _Passages:
@@ -88,13 +112,24 @@ class _Passages:
         entry: where the kernel begins.
         by_threads: barriers count threads, not warps (`barriers.compiled`).
         full: of the version for warps whose lanes are all active; else of that for others.
-        after: labels of blocks that lead to the next warp, and whether it is one that begins.
+        name: of the function.
+        phases: where its warps wait.
+        after: labels of blocks that lead to the next warp, and where its code goes on (`_enter`).
     """
 
-    def __init__(self, ir: Builder, entry: int, by_threads: bool, full: bool) -> None:
-        self.ir = ir.following()
+    def __init__(
+        self,
+        name: str,
+        ir: Builder,
+        entry: int,
+        by_threads: bool,
+        full: bool,
+        phases: list[_Wait],
+    ) -> None:
+        self.name, self.ir = name, ir.following()
         self.entry, self.by_threads, self.full = entry, by_threads, full
-        self.after: list[tuple[str, bool]] = []
+        self.phases = phases
+        self.after: list[tuple[str, str]] = []
 
     def ends(self) -> None:
         """From a warp that has exited to one that has not begun, of its block or of the next."""
@@ -119,13 +154,13 @@ class _Passages:
         fresh = ir.op(f"icmp eq i64 {ir.get('i64', record, _PC)}, {self.entry | FRESH}")
         self._fits(record, fresh, done)
         self._end_one(cta, spent)
-        self._go_to(record, slot, room, True)
+        self._go_to(record, slot, room, f"z{self.entry}")
         ir.label(other)
         ir.provided(ir.op(f"icmp ne ptr {end}, null"), done)
         begin = ir.get("ptr", "%env", layout.SUCCEED)
         first = ir.op(f"call ptr {begin}(ptr %env, ptr {cta}, ptr {end}, i64 {room})")
         ir.provided(ir.op(f"icmp ne ptr {first}, null"), done)
-        self._go_to(ir.get("ptr", first), first, room, True)
+        self._go_to(ir.get("ptr", first), first, room, f"z{self.entry}")
 
     def _end_one(self, cta: str, spent: str) -> None:
         """Emit what counts instructions of the present warp, and that it has ended."""
@@ -147,8 +182,10 @@ class _Passages:
         ir.put("i64", room, "%env", layout.ROOM)
         record = ir.get("ptr", slot)
         ir.put("ptr", slot, "%env", layout.SLOT)
+        if self.phases:
+            ir.put("ptr", slot, "%env", layout.PHASE_LAST)
         ir.put("i64", quantum, record, BUDGET)
-        self._enter(record, True)
+        self._enter(record, f"z{self.entry}")
 
     def turns(self) -> None:
         """From a warp whose turn is over to one that is ready."""
@@ -163,17 +200,19 @@ class _Passages:
         self._fits(record, ready, leave)
         executed = ir.op(f"add i64 {ir.get('i64', '%rec', _EXECUTED)}, {spent}")
         ir.put("i64", executed, "%rec", _EXECUTED)
-        self._go_to(record, slot, room, False)
+        self._go_to(record, slot, room, SEEK)
 
-    def waits(self, places: list[re.Match[str]]) -> None:
+    def waits(self) -> None:
         """From a warp at a barrier to one that is ready; if it is the last to come, on with it."""
         ir = self.ir
         ir.label("waits")
-        phis = [
-            ir.op(f"phi i64 {', '.join(f'[ {place[n]}, %{place[1]} ]' for place in places)}")
-            for n in (2, 3, 4)
-        ]
-        number, code, following = phis
+        number, code, following = (
+            self._by_place("i64", [getattr(place, what) for place in self.phases])
+            for what in ("number", "code", "following")
+        )
+        goals = self._by_place("ptr", [self._code_at(place.goal) for place in self.phases])
+        rest = self._by_place("i64", [place.rest for place in self.phases])
+        self._phase(number, following, rest)
         shifted = ir.op(f"shl i32 {ir.op(f'trunc i64 {code} to i32')}, 8")
         leave = self._left("wait", ir.op(f"or i32 {shifted}, {int(Left.BARRIER)}"))
         cta = ir.get("ptr", "%rec", layout.CTA_POINTER)
@@ -201,22 +240,83 @@ class _Passages:
         self._fits(record, ready, leave)
         ir.put("i32", arrived, words, arena.ARRIVED)
         ir.put("i64", 1, cta, arena.IN_USE)
-        ir.put("i32", AT_BARRIER, "%rec", _STATUS)
-        ir.put("i32", ir.op(f"trunc i64 {number} to i32"), "%rec", _BAR_WAIT)
-        ir.line(f"store i64 {following}, ptr %pcs")
-        executed = ir.op(f"add i64 {ir.get('i64', '%rec', _EXECUTED)}, {spent}")
-        ir.put("i64", executed, "%rec", _EXECUTED)
-        self._go_to(record, slot, room, False)
+        self._note_wait(number, following, spent)
+        self._go_to(record, slot, room, SEEK)
         ir.label(last)
-        self._release(cta, words, number, leave)
+        self._release(cta, words, number, following, goals, leave)
         rest = ir.op(f"sub i64 {ir.get('i64', '%rec', BUDGET)}, 1")
         ir.put("i64", rest, "%rec", BUDGET)
         ir.line(f"store i64 {following}, ptr %pcs")
         ir.br("dispatch")
 
-    def _release(self, cta: str, words: str, number: str, leave: str) -> None:
+    def _by_place(self, kind: str, values: list[str]) -> str:
+        """What differs from one place where warps wait to another."""
+        pairs = zip(values, self.phases, strict=True)
+        edges = ", ".join(f"[ {value}, %{place.label} ]" for value, place in pairs)
+        return self.ir.op(f"phi {kind} {edges}")
+
+    def _code_at(self, label: str) -> str:
+        """The address of a block of the function, an operand."""
+        return f"blockaddress(@{self.name}, %{label})"
+
+    def _phase(self, number: str, following: str, rest: str) -> None:
+        """Emit the passage to a warp that the last barrier let go with this one and that has not
+        had a turn since, which needs no test of that warp.
+
+        What only the grid loop or a turn that ends otherwise may change is known since then; that
+        somebody wants the loop to end is seen at the next release.
+
+        Args:
+            rest: of the turn's budget, which the record does not hold yet.
+        """
+        ir, near, goes, tested = self.ir, *map(self.ir.fresh, ("near", "goes", "tested"))
+        here = ir.get("ptr", "%env", layout.SLOT)
+        good = ir.op(f"icmp ne ptr {here}, {ir.get('ptr', '%env', layout.PHASE_LAST)}")
+        if len({place.number for place in self.phases}) > 1:
+            same = ir.op(f"icmp eq i64 {number}, {ir.get('i64', '%env', layout.PHASE_BARRIER)}")
+            good = ir.op(f"and i1 {good}, {same}")
+        if self.by_threads:
+            apart = ir.op(
+                f"or i32 {ir.get('i32', '%rec', _DEPTH)}, {ir.get('i32', '%rec', _APART)}"
+            )
+            good = ir.op(f"and i1 {good}, {ir.op(f'icmp eq i32 {apart}, 0')}")
+        ir.choose(good, near, tested, LIKELY)
+        ir.label(near)
+        spent = ir.op(f"sub i64 {ir.get('i64', '%env', FIELD['left'])}, {rest}")
+        spent = ir.op(f"add i64 {spent}, 1")
+        room = ir.op(f"sub i64 {ir.get('i64', '%env', layout.ROOM)}, {spent}")
+        ir.choose(ir.op(f"icmp sgt i64 {room}, 0"), goes, tested, LIKELY)
+        ir.label(goes)
+        words = ir.at(ir.get("ptr", "%rec", layout.CTA_POINTER), ir.op(f"shl i64 {number}, 2"))
+        arrived = ir.op(f"add i32 {ir.get('i32', words, arena.ARRIVED)}, 32")
+        ir.put("i32", arrived, words, arena.ARRIVED)
+        self._note_wait(number, following, spent)
+        behind = ir.at(here, 8)
+        last = ir.op(f"icmp eq ptr {behind}, {ir.get('ptr', '%env', layout.SLOT_END)}")
+        first = ir.get("ptr", "%env", layout.PHASE_FIRST)
+        slot = ir.op(f"select i1 {last}, ptr {first}, ptr {behind}")
+        goal = ir.get("ptr", "%env", layout.PHASE_CODE)
+        self._go_to(ir.get("ptr", slot), slot, room, goal)
+        ir.label(tested)
+        ir.put("i64", rest, "%rec", BUDGET)
+
+    def _note_wait(self, number: str, following: str, spent: str) -> None:
+        """Emit what the record of a warp says that waits at a barrier."""
+        ir = self.ir
+        ir.put("i32", AT_BARRIER, "%rec", _STATUS)
+        ir.put("i32", ir.op(f"trunc i64 {number} to i32"), "%rec", _BAR_WAIT)
+        ir.line(f"store i64 {following}, ptr %pcs")
+        executed = ir.op(f"add i64 {ir.get('i64', '%rec', _EXECUTED)}, {spent}")
+        ir.put("i64", executed, "%rec", _EXECUTED)
+
+    def _release(
+        self, cta: str, words: str, number: str, following: str, goal: str, leave: str
+    ) -> None:
         """Emit the release of a barrier for the last warp that comes, whose turn goes on; a jump to
-        `leave` where somebody asked for a reduction."""
+        `leave` where somebody asked for a reduction.
+
+        Where all warps of the block come whole from the same place, their next turns are a phase.
+        """
         ir = self.ir
         asked = ir.get("i32", words, arena.VOTES)
         for kept in (arena.TOTAL, *arena.REDUCED):
@@ -232,19 +332,43 @@ class _Passages:
         ir.label(begin)
         ir.br(each)
         ir.label(each)
-        n, following = ir.phi("i64", "0", begin)
+        n, more_n = ir.phi("i64", "0", begin)
+        odd, more_odd = ir.phi("i64", "0", begin)
         record = ir.get("ptr", table, ir.op(f"shl i64 {n}, 3"))
         waits = ir.op(f"icmp eq i32 {ir.get('i32', record, _STATUS)}, {AT_BARRIER}")
         at_it = ir.op(f"icmp eq i32 {ir.get('i32', record, _BAR_WAIT)}, {waited}")
+        elsewhere = ir.op(f"xor i64 {ir.get('i64', record, _PC)}, {following}")
+        lanes = ir.op(f"xor i32 {ir.get('i32', record, _ACTIVE)}, -1")
+        odd_here = ir.op(f"or i64 {elsewhere}, {ir.op(f'zext i32 {lanes} to i64')}")
         ir.choose(ir.op(f"and i1 {waits}, {at_it}"), here, more)
         ir.label(here)
         ir.put("i32", READY, record, _STATUS)
         ir.br(more)
         ir.label(more)
+        # The present warp, which does not wait, is the one more that may be odd.
+        found = ir.op(f"phi i64 [ {odd_here}, %{here} ], [ 1, %{each} ]")
+        some = ir.op(f"icmp ne i64 {found}, 0")
+        odd_now = ir.op(f"add i64 {odd}, {ir.op(f'zext i1 {some} to i64')}")
         behind = ir.op(f"add i64 {n}, 1")
-        following.add(behind, more)
+        more_n.add(behind, more)
+        more_odd.add(odd_now, more)
         ir.choose(ir.op(f"icmp ult i64 {behind}, {count}"), each, out)
         ir.label(out)
+        end = ir.get("ptr", "%env", layout.SLOT_END)
+        good = ir.op(
+            f"and i1 {ir.op(f'icmp eq i64 {odd_now}, 1')}, {ir.op(f'icmp ne ptr {end}, null')}"
+        )
+        here, first = (
+            ir.get("ptr", "%env", layout.SLOT),
+            ir.at(end, ir.op(f"mul i64 {count}, -8")),
+        )
+        leads = ir.op(f"icmp eq ptr {here}, {first}")
+        last = ir.at(ir.op(f"select i1 {leads}, ptr {end}, ptr {here}"), -8)
+        last = ir.op(f"select i1 {good}, ptr {last}, ptr {here}")
+        ir.put("ptr", last, "%env", layout.PHASE_LAST)
+        ir.put("ptr", first, "%env", layout.PHASE_FIRST)
+        ir.put("ptr", goal, "%env", layout.PHASE_CODE)
+        ir.put("i64", number, "%env", layout.PHASE_BARRIER)
 
     def _next_slot(self, cta: str, leave: str) -> str:
         """The ring slot of the next warp of the block, which follow one another in a circle; emits
@@ -256,6 +380,47 @@ class _Passages:
         back = ir.op(f"mul i64 {ir.get('i64', cta, arena.WARPS)}, -8")
         last = ir.op(f"icmp eq ptr {behind}, {end}")
         return ir.op(f"select i1 {last}, ptr {ir.at(end, back)}, ptr {behind}")
+
+    def enters(self) -> list[str]:
+        """Statements that name the warp's record, and where its code goes on."""
+        if not self.after:
+            return ["  %rec = getelementptr i8, ptr %first, i64 0"]
+        records = "".join(f", [ %{label}.record, %{label} ]" for label, _ in self.after)
+        goals = "".join(f", [ {self._goal(goal)}, %{label} ]" for label, goal in self.after)
+        kind = "ptr" if self.phases else "i1"
+        lines = [
+            "  br label %warp",
+            "warp:",
+            f"  %rec = phi ptr [ %first, %entry ]{records}",
+            f"  %goal = phi {kind} [ {self._goal(SEEK)}, %entry ]{goals}",
+        ]
+        if self.phases:
+            lines = [
+                f"  %slot = getelementptr i8, ptr %env, i64 {layout.SLOT}",
+                f"  %last = getelementptr i8, ptr %env, i64 {layout.PHASE_LAST}",
+                "  %here = load ptr, ptr %slot",
+                "  store ptr %here, ptr %last",
+                *lines,
+            ]
+        return lines
+
+    def _goal(self, goal: str) -> str:
+        """Where code goes on, as an operand: with phases its address, else whether it begins."""
+        if self.phases:
+            return goal if goal.startswith("%") else self._code_at(goal)
+        return str(goal != SEEK).lower()
+
+    def goes_on(self) -> str:
+        """The statement that goes on with the warp."""
+        goals = {goal for _, goal in self.after} - {SEEK}
+        if not self.phases:
+            if not goals:
+                return f"  br label %{SEEK}"
+            return f"  br i1 %goal, label %{goals.pop()}, label %{SEEK}"
+        goals = {goal for goal in goals if not goal.startswith("%")}
+        goals |= {place.goal for place in self.phases}
+        labels = ", ".join(f"label %{goal}" for goal in (SEEK, *sorted(goals - {SEEK})))
+        return f"  indirectbr ptr %goal, [{labels}]"
 
     def _left(self, hint: str, why: str) -> str:
         """The label of a return to the grid loop."""
@@ -292,28 +457,34 @@ class _Passages:
         whole = ir.op(f"icmp {how} i32 {ir.get('i32', record, _ACTIVE)}, -1")
         ir.provided(ir.op(f"and i1 {good}, {whole}"), leave)
 
-    def _go_to(self, record: str, slot: str, room: str, begins: bool) -> None:
-        """Emit the change of turns to another warp."""
+    def _go_to(self, record: str, slot: str, room: str, goal: str) -> None:
+        """Emit the change of turns to another warp; goal: as of `_enter`."""
         ir = self.ir
         ir.put("i64", room, "%env", layout.ROOM)
         ir.put("ptr", slot, "%env", layout.SLOT)
+        if self.phases and not goal.startswith("%"):
+            ir.put("ptr", slot, "%env", layout.PHASE_LAST)
         length = ir.get("i64", "%env", FIELD["quantum"])
-        if not begins:
+        if goal != f"z{self.entry}":
             executed = ir.get("i64", record, _EXECUTED)
             settled = ir.op(f"icmp uge i64 {executed}, {SETTLED}")
             longer = ir.op(f"mul i64 {length}, {LONGER}")
             length = ir.op(f"select i1 {settled}, i64 {longer}, i64 {length}")
         ir.put("i64", length, "%env", FIELD["left"])
         ir.put("i64", length, record, BUDGET)
-        self._enter(record, begins)
+        self._enter(record, goal)
 
-    def _enter(self, record: str, begins: bool) -> None:
-        """Emit the way to the code of a warp."""
+    def _enter(self, record: str, goal: str) -> None:
+        """Emit the way to the code of a warp.
+
+        Args:
+            goal: the label of the code, or a name that has its address.
+        """
         ir = self.ir
         label = ir.fresh("next")
         ir.br(label)
         ir.label(label)
-        self.after.append((label, begins))
+        self.after.append((label, goal))
         ir.line(f"%{label}.record = getelementptr i8, ptr {record}, i64 0")
         ir.br("warp")
 
@@ -340,26 +511,28 @@ def function_of(
         turns: there is code that goes to `TURNS`.
         full: as of `_Passages`.
     """
-    waits = [found for line in lines if (found := _WAITS.match(line)) is not None]
-    passages = _Passages(ir, fresh or 0, by_threads, full)
+    labels = {line[:-1] for line in lines if line.endswith(":")}
+    phases = [
+        _Wait(
+            found[1],
+            found[2],
+            found[3],
+            found[4],
+            f"%{found[5]}",
+            goal if (goal := f"b{found[4]}") in labels else SEEK,
+        )
+        for line in lines
+        if (found := _WAITS.match(line)) is not None
+    ]
+    passages = _Passages(name, ir, fresh or 0, by_threads, full, phases)
     if any(map(_ENDS.match, lines)):
         passages.ends()
-    if waits:
-        passages.waits(waits)
+    if phases:
+        passages.waits()
     if turns:
         passages.turns()
-    after = passages.after
-    first = "%first" if after else "%rec"
-    records = "".join(f", [ %{label}.record, %{label} ]" for label, _ in after)
-    begins = "".join(f", [ {str(begins).lower()}, %{label} ]" for label, begins in after)
-    loop = (
-        "  br label %warp",
-        "warp:",
-        f"  %rec = phi ptr [ %first, %entry ]{records}",
-        f"  %begins = phi i1 [ false, %entry ]{begins}",
-    )
     head = [
-        f"define i32 @{name}(ptr noalias %env, ptr noalias {first}) {ON_STACK} {{",
+        f"define i32 @{name}(ptr noalias %env, ptr noalias %first) {ON_STACK} {{",
         "entry:",
         f"  %markp = getelementptr i8, ptr %env, i64 {layout.MARKS}",
         "  %marks = load ptr, ptr %markp",
@@ -368,13 +541,13 @@ def function_of(
         f"  %bankp = getelementptr i8, ptr %env, i64 {layout.BANKS}",
         "  %bank = load ptr, ptr %bankp",
         f"  %why = getelementptr i8, ptr %env, i64 {layout.WHY}",
-        *(loop if after else ()),
+        *passages.enters(),
         f"  %came_from = getelementptr i8, ptr %rec, i64 {_CAME_FROM}",
         f"  %budget = getelementptr i8, ptr %rec, i64 {BUDGET}",
         f"  %pcs = getelementptr i8, ptr %rec, i64 {_PC}",
         f"  %actives = getelementptr i8, ptr %rec, i64 {_ACTIVE}",
         *(f"  {line}" for line in instruments),
         # The grid loop calls the version that fits the lanes, for one turn only.
-        *((f"  br i1 %begins, label %z{fresh}, label %seek",) if after else ("  br label %seek",)),
+        passages.goes_on(),
     ]
     return head, [*passages.ir.lines, *passages.ir.tail]
