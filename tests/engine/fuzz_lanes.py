@@ -5,7 +5,9 @@
 
 At each stop every register, uniform register, predicate and flag of every warp must be as
 `sm.lanes` claims in the lanes that are active, and a branch that is not claimed to
-diverge must take all of them one way.  Programs are those of `lane_programs`; with `--any` those of
+diverge must take all of them one way.  What is claimed unless a sum wraps around may fail, but not
+where the test passes that compiled code makes of it: that of each such claim about a whole warp is
+executed, too (`lane_guards`).  Programs are those of `lane_programs`; with `--any` those of
 `random_programs` and `random_modern`, of which little is known.
 
 A wrong claim prints the program; `--start N --count 1 --arch A` runs one again.
@@ -24,6 +26,7 @@ from typing import Any
 from gpudbg.architectures import is_wide
 from gpudbg.assembler import assemble_file
 from gpudbg.errors import GpudbgError
+from gpudbg.mem.lanes import FULL
 from gpudbg.sm import cfg
 from gpudbg.sm import record as rec
 from gpudbg.sm.lane_patterns import LANES
@@ -31,6 +34,7 @@ from gpudbg.sm.lanes import analysis as lane_analysis
 from gpudbg.sm.lanes.analysis import LaneAnalysis
 from gpudbg.sm.lanes.values import UNIFORM_BASE, KnownState, Truth
 from tests.engine import fuzz_random, lane_programs, random_modern, random_programs
+from tests.engine.lane_guards import wrong_guard
 from tests.engine.random_programs import source
 
 ARCHS = ("sm_50", "sm_61", "sm_75", "sm_80", "sm_90", "sm_120")
@@ -83,6 +87,10 @@ def wrong_claim(warp: Any, state: KnownState, counts: Counts) -> str:
         values = (warp.R[index] if own else warp.UR[index - UNIFORM_BASE]).tolist()
         if shape.given:
             counts[HELD if shape.holds(values, active) else WRAPPED] += 1
+            if own and active == FULL:
+                counts["tests of these"] += 1
+                if wrong := wrong_guard(shape, values):
+                    return f"R{index}: {wrong}"
             continue
         name = f"R{index}" if own else f"UR{index - UNIFORM_BASE}"
         counts["uniform" if shape.uniform else "rows" if shape.rows > 1 else "affine"] += own

@@ -13,7 +13,7 @@ from gpudbg.assembler import assemble_file
 from gpudbg.sm.lane_patterns import LANE_IDS, ZEROS, normal, thread_offsets
 from gpudbg.sm.lanes import values as lane_values
 from tests import kernel_cases as kc
-from tests.engine import fuzz_lanes, machines
+from tests.engine import fuzz_lanes, lane_guards, machines
 from tests.variants import number
 
 PROGRAMS = [(arch, range(number(few, 40))) for arch, few in (("sm_50", 5), ("sm_80", 3))]
@@ -49,6 +49,24 @@ def test_claims_hold_in_kernels() -> None:
     assert counts.total() > 20 * len(CASES)
     assert counts[fuzz_lanes.HELD] > 2 * len(CASES)
     assert not counts[fuzz_lanes.WRAPPED], counts
+    assert counts["tests of these"] > len(CASES), counts
+
+
+def test_a_guess_that_fails_does_not_pass_its_test(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A line that wraps in its high word, rows of 16 and what is one number; then a test that looks
+    at too few lanes is noticed."""
+    line = lane_values.ValueShape(1, LANE_IDS, given=True)
+    rows = lane_values.ValueShape(2, tuple(n % 16 for n in LANE_IDS), given=True)
+    flat = lane_values.ValueShape(1, ZEROS, given=True)
+    wraps = [0xFFFF_FFF0 + n & 0xFFFF_FFFF for n in LANE_IDS]
+    apart = [7] * 16 + [8] * 16
+    passed = [lane_guards.passes(shape, wraps) for shape in (line, rows, flat)]
+    assert passed == [True, True, False]
+    for shape in (line, rows, flat):
+        for values in (wraps, apart, [5] * 32):
+            assert not lane_guards.wrong_guard(shape, values)
+    monkeypatch.setattr(lane_guards, "passes", lambda shape, values: shape.holds(values, 0xFFFF))
+    assert "passes" in lane_guards.wrong_guard(flat, apart)
 
 
 PROGRAM = """
