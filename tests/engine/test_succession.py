@@ -177,5 +177,5 @@ def test_both_ways_are_in_the_code() -> None:
     text = job.emit(work).text
     assert len(re.findall(r"^wait\..*:$", text, re.M)) >= 2
     assert re.search(r"^end\..*:$", text, re.M)
-    assert len(re.findall(r"^next\d+:$", text, re.M)) == 5
+    assert len(re.findall(r"^next\d+:$", text, re.M)) == 6
     assert "indirectbr ptr %goal, [label %seek, label %b" in text

@@ -142,6 +142,8 @@ class _Passages:
         ir.label(near)
         self._go_to_sure(slot)
         ir.label(tested)
+        if self.phases:
+            self._end_in_phase()
         done = self._left("done", str(int(Left.DONE)))
         cta = ir.get("ptr", "%rec", layout.CTA_POINTER)
         in_use = ir.get("i64", cta, arena.IN_USE)
@@ -161,6 +163,33 @@ class _Passages:
         first = ir.op(f"call ptr {begin}(ptr %env, ptr {cta}, ptr {end}, i64 {room})")
         ir.provided(ir.op(f"icmp ne ptr {first}, null"), done)
         self._go_to(ir.get("ptr", first), first, room, f"z{self.entry}")
+
+    def _end_in_phase(self) -> None:
+        """Emit the passage from a warp that has exited as `_phase` is for one that waits: since one
+        more warp has not come to a barrier yet, none is waited at by all that are left."""
+        ir, near, goes, tested = self.ir, *map(self.ir.fresh, ("near", "goes", "tested"))
+        here = ir.get("ptr", "%env", layout.SLOT)
+        last = ir.get("ptr", "%env", layout.PHASE_LAST)
+        ir.choose(ir.op(f"icmp ne ptr {here}, {last}"), near, tested, LIKELY)
+        ir.label(near)
+        rest = ir.get("i64", "%rec", BUDGET)
+        spent = ir.op(f"sub i64 {ir.get('i64', '%env', FIELD['left'])}, {rest}")
+        room = ir.op(f"sub i64 {ir.get('i64', '%env', layout.ROOM)}, {spent}")
+        ir.choose(ir.op(f"icmp sgt i64 {room}, 0"), goes, tested, LIKELY)
+        ir.label(goes)
+        self._end_one(ir.get("ptr", "%rec", layout.CTA_POINTER), spent)
+        self._next_in_phase(here, room)
+        ir.label(tested)
+
+    def _next_in_phase(self, here: str, room: str) -> None:
+        """Emit the way to the next warp that a barrier let go, whose slot is behind `here`."""
+        ir = self.ir
+        behind = ir.at(here, 8)
+        last = ir.op(f"icmp eq ptr {behind}, {ir.get('ptr', '%env', layout.SLOT_END)}")
+        first = ir.get("ptr", "%env", layout.PHASE_FIRST)
+        slot = ir.op(f"select i1 {last}, ptr {first}, ptr {behind}")
+        goal = ir.get("ptr", "%env", layout.PHASE_CODE)
+        self._go_to(ir.get("ptr", slot), slot, room, goal)
 
     def _end_one(self, cta: str, spent: str) -> None:
         """Emit what counts instructions of the present warp, and that it has ended."""
@@ -291,12 +320,7 @@ class _Passages:
         arrived = ir.op(f"add i32 {ir.get('i32', words, arena.ARRIVED)}, 32")
         ir.put("i32", arrived, words, arena.ARRIVED)
         self._note_wait(number, following, spent)
-        behind = ir.at(here, 8)
-        last = ir.op(f"icmp eq ptr {behind}, {ir.get('ptr', '%env', layout.SLOT_END)}")
-        first = ir.get("ptr", "%env", layout.PHASE_FIRST)
-        slot = ir.op(f"select i1 {last}, ptr {first}, ptr {behind}")
-        goal = ir.get("ptr", "%env", layout.PHASE_CODE)
-        self._go_to(ir.get("ptr", slot), slot, room, goal)
+        self._next_in_phase(here, room)
         ir.label(tested)
         ir.put("i64", rest, "%rec", BUDGET)
 
