@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 import gpudbg
@@ -17,6 +19,7 @@ from gpudbg.sm.engines.llvm.kernel.options import EmitterOptions
 from gpudbg.sm.engines.llvm.kernel.patterns import patterns_of
 from gpudbg.sm.engines.llvm.runtime.library import module_with
 from tests.engine import machines
+from tests.levels import has, standing_for
 
 CUBINS = Path(__file__).resolve().parents[1] / "data" / "bench" / "cubin"
 
@@ -129,3 +132,55 @@ def test_accesses_from_one_register_share_a_test(far: int, near: str) -> None:
 def test_tests_are_shared() -> None:
     made = text("lu", wide=True)
     assert 2 * made.count("@llvm.usub.sat.i32(") < made.count("@llvm.masked.gather")
+
+
+LOCAL = """\
+.arch sm_50
+.kernel probe
+.local 256
+.param out 8
+    S2R R0, SR_TID.X ;
+    LOP32I.AND R1, R0, 0x7 ;
+    SHL R2, R1, 0x4 ;
+    ISETP.GT.AND P0, PT, R0, 0x9, PT ;
+    IADD32I R4, R0, 0x55 ;
+    IADD32I R5, R4, 0x1 ;
+    IADD32I R6, R4, 0x2 ;
+    IADD32I R7, R4, 0x3 ;
+    @P0 STL.64 [R2+0x8], R4 ;
+    SHL R3, R1, 0x3 ;
+    STL [R3], R5 ;
+    EXIT ;
+"""
+
+
+@pytest.mark.parametrize(("masks", "marked"), [(MaskHost.PACKED, True), (MaskHost.VECTORS, False)])
+def test_local_words_are_marked_in_passing(masks: MaskHost, marked: bool) -> None:
+    """By a function that writes both, where the host stores words of lanes one by one."""
+    program = gpudbg.load(assemble_file(LOCAL).cubin(), engine="step")
+    image = program.module.image
+    entry = image.entries["probe"]
+    listing = KernelListing.of(image, entry, (entry,))
+    spaces = frozenset(("local",))
+    emitter = Emitter(listing, EmitterOptions(True, 16, {0: 512}, masks=masks, marking=spaces))
+    emitter.text("warp")
+    called = emitter.runtime.called
+    assert ("store_marked.local.8" in called) == marked
+    assert ("mark.local.8" in called) != marked
+    assert ("store.local.8" in called) != marked
+
+
+@pytest.mark.full(instead="test_local_words_are_marked_in_passing")
+def test_local_marks_are_those_of_the_step_engine() -> None:
+    """What has been written, after stores of some lanes."""
+    if not has("x86-64-v3"):
+        pytest.skip("the host has less")
+    states: list[dict[str, Any]] = []
+    with standing_for("x86-64-v3"):
+        for engine in ("step", "run"):
+            program = gpudbg.load(assemble_file(LOCAL).cubin(), engine=engine)
+            out = program.device.buffer(np.zeros(64, np.uint32))
+            session = program.launch("probe", grid=1, block=(48, 1, 1), args=[out])
+            session.run()
+            states.append(machines.grid_state(session.grid))
+    assert machines.difference(states[0], states[1]) == ""

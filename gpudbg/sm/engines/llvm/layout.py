@@ -85,6 +85,8 @@ SHARED_MARKS: Final = 0x270
 0: the code marks nothing."""
 LOCAL_MARKS: Final = 0x278
 """i64: bytes from a warp's local memory to its marks; 0: the code marks nothing."""
+MARKED_STORE: Final = "store_marked"
+"""Begins the names of functions of the library that store and mark what they store."""
 MARKED: Final = 0x2D0
 """i64: number of a CTA all of whose shared memory is marked, -1: none is known to be.  Beside it
 `MARKING`: that of one whose first `MARKED_TO` bytes are.  They are known during one call of the
@@ -349,6 +351,7 @@ def _names() -> list[str]:
     names += [f"matrices.{how}.{count}" for how in ("load", "store") for count in (1, 2, 4)]
     for space in (*SPACES, "cluster", "ranked"):
         names += [f"mark.{space}.{size}" for size in _SIZES]
+    names += [f"{MARKED_STORE}.local.{size}" for size in _SIZES if size >= 4]
     for size in _SIZES:
         names += [f"load.const.{size}"] + ([f"load.const.{size}s"] if size < 4 else [])
     for space in ("global", "shared", "cluster", "ranked", "generic"):

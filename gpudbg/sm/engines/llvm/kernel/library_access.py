@@ -12,7 +12,16 @@ from gpudbg.mem.windows import RANK_SHIFT, WINDOW_BYTES, AddressLayout
 from gpudbg.sm.engines.llvm import layout
 from gpudbg.sm.engines.llvm.ir.builder import Builder
 from gpudbg.sm.engines.llvm.ir.integers import Integers
-from gpudbg.sm.engines.llvm.ir.values import FULL, UNIFORM, Mask, Num, Slow, Val, Values
+from gpudbg.sm.engines.llvm.ir.values import (
+    FULL,
+    UNIFORM,
+    Mask,
+    MaskHost,
+    Num,
+    Slow,
+    Val,
+    Values,
+)
 from gpudbg.sm.engines.llvm.kernel.addresses import AddressParts
 from gpudbg.sm.engines.llvm.kernel.cluster_rank import ClusterRank
 from gpudbg.sm.engines.llvm.kernel.cursor import Cursor
@@ -88,7 +97,15 @@ class LibraryAccess:
         """Emit a store by the library."""
         data = [self.runtime.row_of(v, 32) for v in values]
         tail = "".join(f", ptr {row}" for row in data)
-        self.call(f"store.{space}.{size}", space, address, tail)
+        what = "store"
+        if self._marks_in_passing(space, size):
+            what, self.marks.noted = layout.MARKED_STORE, True
+        self.call(f"{what}.{space}.{size}", space, address, tail)
+
+    def _marks_in_passing(self, space: str, size: int) -> bool:
+        """Whether a store by the library writes marks, too: where words are stored one by one."""
+        packed = self.values.masks is MaskHost.PACKED
+        return packed and space == "local" and size >= 4 and space in self.marks.spaces
 
     def atomic(self, space: str, op: str, type_: str, address: Num, operands: Sequence[Num]) -> Num:
         bits = layout.ATOMICS.get(f"{op}.{type_}", 0)
@@ -207,6 +224,10 @@ class LibraryAccess:
     ) -> None:
         """Call an access function on prepared addresses."""
         runtime = self.runtime
+        what, _, size = name.partition(f".{space}.")
+        marks = space in self.marks.spaces and what in ("store", "sum")
+        if what == "store" and self._marks_in_passing(space, int(size)):
+            name, marks = f"{layout.MARKED_STORE}.{space}.{size}", False
         rows = f"ptr {runtime.row_of(where.low, 32)}"
         if space == "global":
             rows += f", ptr {runtime.row_of(where.high, 32)}"
@@ -215,8 +236,7 @@ class LibraryAccess:
             f"i64 {where.add}, i32 {mask}{tail})"
         )
         self.exits.bail_unless(good)
-        what, _, size = name.partition(f".{space}.")
-        if space in self.marks.spaces and what in ("store", "sum"):
+        if marks:
             size = size if what == "store" else "4"
             place = f"{rows}, i64 {where.add}"
             self._call_mark(f"mark.{space}.{size}", site or "null", place, mask)

@@ -320,6 +320,8 @@ def access_functions(masks: MaskHost) -> list[str]:
             b.ir.line("ret i1 true")
             functions.append(b.close(f"define i1 @{name}({arguments(space)}{data})"))
             functions.append(_mark(space, size, masks))
+            if space == "local" and size >= 4:
+                functions.append(_marked_store(size, masks))
             if space == "global":
                 functions.append(apart_function(name, size, data))
                 functions.append(apart_function(layout.symbol(f"mark.{space}.{size}"), size))
@@ -363,6 +365,27 @@ def _mark(space: str, size: int, masks: MaskHost) -> str:
     _scatter(b, size, space == "local", ir.at(base, apart), inside)
     ir.line("ret i1 true")
     return b.close(f"define i1 @{name}({arguments(space)})")
+
+
+def _marked_store(size: int, masks: MaskHost) -> str:
+    """Emit: a store to local memory and its marks, at once where words are stored one by one."""
+    b, space = Body(masks), "local"
+    ir = b.ir
+    nothing_to_do(b)
+    rows = [f"ptr %d{n}" for n in range(_words(size))]
+    if (window := _window_of(b, space, size)) is not None:
+        with ir.returning(window.inside):
+            ir.put("i64", 0, "%rec", layout.LOCAL_CLEAR)
+            marks = ir.get("i64", "%env", layout.LOCAL_MARKS)
+            packed.store(b, space, size, window.base, window.unit, marks)
+    given = arguments(space)
+    store, mark = (layout.symbol(f"{what}.{space}.{size}") for what in ("store", "mark"))
+    stored = ir.op(f"call i1 @{store}({', '.join([given, *rows])})")
+    with ir.returning(ir.op(f"xor i1 {stored}, true")):
+        ir.line("ret i1 false")
+    ir.line(f"ret i1 {ir.op(f'call i1 @{mark}({given})')}")
+    name = layout.symbol(f"{layout.MARKED_STORE}.{space}.{size}")
+    return b.close(f"define i1 @{name}({', '.join([given, *rows])})")
 
 
 def generic_functions() -> list[str]:

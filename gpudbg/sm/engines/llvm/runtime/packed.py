@@ -115,10 +115,14 @@ def load(b: Body, space: str, size: int, signed: bool, base: str, unit: str) -> 
     b.ir.line("ret i1 true")
 
 
-def store(b: Body, space: str, size: int, base: str, unit: str) -> None:
-    """The rest of a store of `%d0`..., as `load`."""
+def store(b: Body, space: str, size: int, base: str, unit: str, marks: str = "") -> None:
+    """The rest of a store of `%d0`..., as `load`.
+
+    Args:
+        marks: bytes to the marks of what is stored, which are written, too; "": to none.
+    """
     offsets, apart = (unit, 1) if size < 4 else _words(b, space, size, unit)
-    _scatter_lanes(b, space, base, offsets, apart, size)
+    _scatter_lanes(b, space, base, offsets, apart, size, marks)
     b.ir.line("ret i1 true")
 
 
@@ -151,23 +155,33 @@ def _gather_eights(b: Body, base: str, words: str, apart: int, count: int) -> No
             ir.put(EIGHT, found, "%out", 128 * n + 4 * first, 32)
 
 
-def _scatter_lanes(b: Body, space: str, base: str, offsets: str, apart: int, size: int) -> None:
+def _scatter_lanes(
+    b: Body, space: str, base: str, offsets: str, apart: int, size: int, marks: str
+) -> None:
     """Store `%d0`... of the lanes of `%mask`, in ascending order.
 
     Args:
         offsets: `<32 x i32>`: of lanes, unsigned, in units of `size`, or of 4 bytes if that is
             less.
         apart: words from a lane's word to its next one.
+        marks: as of `store`.
     """
     ir, unit = b.ir, min(size, 4)
     kind, words = f"i{8 * unit}", max(1, size // 4)
     kept = ir.op(f"alloca {I32}, align 128")
     ir.put(I32, offsets, kept, 0, 64)
 
+    beside = ir.at(base, marks) if marks else ""
+
     def write(offset: str, data: list[str]) -> None:
-        place = ir.op(f"getelementptr {kind}, ptr {base}, i64 {ir.op(f'zext i32 {offset} to i64')}")
+        index = ir.op(f"zext i32 {offset} to i64")
+        place = ir.op(f"getelementptr {kind}, ptr {base}, i64 {index}")
         for n in range(words):
             ir.put(kind, ir.get(kind, data[n]), place, 4 * apart * n, unit)
+        if marks:
+            place = ir.op(f"getelementptr {kind}, ptr {beside}, i64 {index}")
+            for n in range(words):
+                ir.put(kind, -1, place, 4 * apart * n, unit)
 
     def write_all(rows: list[str]) -> None:
         for lane in range(32):
