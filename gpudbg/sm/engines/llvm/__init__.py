@@ -2,8 +2,8 @@
 
     ir/         a builder of IR text; lane values, integer and floating-point operations
     kernel/     one kernel's code
-        emitter, with listing, edges, loops, pieces, merges: its blocks, and what leads from one to
-            another
+        emitter, with listing, edges, loops, pieces, merges, forks: its blocks, and what leads from
+            one to another
         registers, exits, cursor: the warp's state in names, side exits that store it, the present
             instruction
         machine: the machine interface, and its parts: flow, special, constants, shuffles,

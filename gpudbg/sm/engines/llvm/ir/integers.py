@@ -824,9 +824,13 @@ class Integers:
     def _words_moved(self, what: str, a: Num, n: Num) -> Num:
         """A 64-bit shift; of an unjoined pair by a known count, word by word."""
         words = a.pair if isinstance(a, Val) and not a.ref else None
-        if words is None or isinstance(words[1], int) or words[2]:
-            return self._shift(what, a, n, 64)
         if not (isinstance(n, int) and 0 < n < 64):
+            return self._shift(what, a, n, 64)
+        extended = self._extended(a) if what == "shl" and n < 32 else None
+        if extended is not None:
+            word, down = extended
+            return self.wide(self.shl(word, n), down(word, 32 - n))
+        if words is None or isinstance(words[1], int) or words[2]:
             return self._shift(what, a, n, 64)
         low, high, _ = words
         if what == "shl":
@@ -837,6 +841,15 @@ class Integers:
         if n >= 32:
             return self.wide(move(high, n - 32), top)
         return self.wide(self._funnel(high, low, 32 - n), move(high, n))
+
+    def _extended(self, a: Num) -> tuple[Val, Callable[[Num, Num], Num]] | None:
+        """(Vector that a 64-bit value extends, the right shift that extends likewise)."""
+        word = self.word(a)
+        top = self.sar
+        if word is None:
+            zeros = self.zero_extended(a)
+            word, top = (zeros if isinstance(zeros, Val) else None), self.shr
+        return None if word is None or word.shape is UNIFORM else (word, top)
 
     def _funnel(self, high: Num, low: Num, n: int) -> Num:
         """The high word of a pair shifted left by `n` < 32."""

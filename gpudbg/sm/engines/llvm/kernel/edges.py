@@ -70,6 +70,7 @@ class Edges:
         ahead: the block that the present one falls into.
         behind: instructions of the trace before the present block.
         longest: instructions of a trace, at most.
+        forks: places inside of blocks that are gone to (`forks`).
         facts: what code relies on at heads about lanes of registers.
         tokens: known entries on top of the divergence stack, the topmost last.
         may_part: lanes that go on by themselves may have blocks of their own (`part`).
@@ -90,6 +91,7 @@ class Edges:
         self.addresses, self.listing, self.loop = addresses, listing, loop
         self.checked: set[int] = set()
         self.missing: set[int] = set()
+        self.forks: set[int] = set()
         self.ahead: Fallthrough | None = None
         self.behind = self.longest = 0
         self.facts: dict[int, Facts] = {}
@@ -123,6 +125,19 @@ class Edges:
             self.registers.store(self.registers.now.dirty())
             self.exits.store_budget(self.cursor.budget, self.cursor.index + 1)
             ir.br(goal)
+        return label
+
+    def here(self) -> str:
+        """The label of a way through the record to a block that begins before the present
+        instruction, where no turn ends."""
+        ir, pc = self.ir, self.cursor.pc
+        self.forks.add(pc)
+        label = ir.fresh("o")
+        with ir.aside():
+            ir.label(label)
+            self.registers.store(self.registers.now.dirty())
+            self.exits.store_budget(self.cursor.budget, self.cursor.index)
+            ir.br(f"b{pc}")
         return label
 
     def _goal(self, pc: int, turn: bool) -> str:

@@ -41,6 +41,7 @@ from gpudbg.sm.engines.llvm.kernel.exits import Exits
 from gpudbg.sm.engines.llvm.kernel.far_masks import far_masks
 from gpudbg.sm.engines.llvm.kernel.final_state import CALL, FinalStates
 from gpudbg.sm.engines.llvm.kernel.flow import KernelFlow
+from gpudbg.sm.engines.llvm.kernel.forks import Forks
 from gpudbg.sm.engines.llvm.kernel.gathers import GatheredAccess
 from gpudbg.sm.engines.llvm.kernel.group_flow import GroupFlow
 from gpudbg.sm.engines.llvm.kernel.half_arithmetic import HalfArithmetic
@@ -222,6 +223,7 @@ class Emitter:
         )
         self.loop = Loop(ir, self.floats, registers, self.merges)
         self.edges = Edges(ir, cursor, registers, exits, self.addresses, listing, self.loop)
+        self.forks = Forks(ir, cursor, registers, self.edges, listing)
         self.pieces = Pieces(ir, registers, exits, self.edges, self.merges, listing, self.blocks)
 
     def _instruments(self, options: EmitterOptions) -> Instruments:
@@ -323,7 +325,7 @@ class Emitter:
             self._keep_trace(-1)
         resumed = {head for head in heads if self.full and self.listing.only_resumed(head)}
         self._blocks(head for head in heads if head not in resumed)
-        while wanted := resumed & self.edges.checked:
+        while wanted := self._gone_to(resumed):
             # A trace goes on to these after all: with them it would be too long.
             resumed -= wanted
             self._blocks(sorted(wanted))
@@ -370,6 +372,11 @@ class Emitter:
             blocks = far_masks(blocks)
         return "\n".join([*lines, *blocks, *passages, *self.edges.text(), "}", *finals, ODDS])
 
+    def _gone_to(self, resumed: set[int]) -> set[int]:
+        """Places that traces go to which have no trace: of those only resumed as a rule, and
+        forks."""
+        return resumed & self.edges.checked | self.edges.forks - set(self.blocks.order)
+
     def _switch(self) -> list[str]:
         """Emit the exit to the other version where the active lanes are not this one's; plain code
         for any lanes has no other.
@@ -405,11 +412,13 @@ class Emitter:
         once more where that has facts about lanes that the emitter cannot follow round it."""
         cut, loop, edges = None, self.loop, self.edges
         kept = set(edges.checked), set(edges.missing), len(self.blocks.order)
+        forks = set(edges.forks)
         placed = set(self.blocks.placed)
 
         def emit(facts: Facts, carried: NamedState | None = None) -> None:
             nonlocal cut
             edges.checked, edges.missing = set(kept[0]), set(kept[1])
+            edges.forks = set(forks)
             self.blocks.placed = set(placed)
             del self.blocks.order[kept[2] :]
             again = self._trace(head, carried, facts=facts)
@@ -464,6 +473,7 @@ class Emitter:
         self.registers.read = set()
         self.loop.begin(-1 if fresh else head, carried, facts)
         self._spare = _MOST_POINTS
+        self.forks.count = 0
         edges.longest = self._longest(head, fresh)
         edges.behind = 0
         if fresh:
@@ -527,7 +537,7 @@ class Emitter:
             if (self._calls or self._resumed) and (exits.may_leave or exits.memory_changed):
                 # A call keeps no vector in a register: the record takes what the stack would.
                 exits.settle()
-            elif exits.memory_changed or early:
+            elif self._forked(insn) or exits.memory_changed or early:
                 exits.new_point()
             if not self._try(insn):
                 exits.new_point()
@@ -562,6 +572,16 @@ class Emitter:
         self.instruments.finish_block()
         exits.write_exits()
         return cut
+
+    def _forked(self, insn: Any) -> bool:
+        """Emit a fork before an instruction, where one is of use; whether it is there."""
+        large = len(self.listing.code) > LARGE
+        if not self.full or self.accesses.plain or self.instruments or large:
+            return False
+        if not self.forks.before(insn):
+            return False
+        self.ranges.pass_branch()
+        return True
 
     def _begin(self, head: int, ahead: Fallthrough | None) -> None:
         """Emit the head of a block."""

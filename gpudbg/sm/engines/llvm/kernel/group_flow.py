@@ -271,13 +271,14 @@ class GroupFlow(FlowParts):
         """Emit what some lanes, or all, do that exit."""
         ir, exits = self.ir, self.exits
         self._settle_at_end(mask)
-        if not self.cursor.guarded:
+        some = self.cursor.guarded and not (self.full and mask == FULL)
+        if not some:
             self._exit_whole(lanes, mask)
             self._complete_at_end(mask)
         target = self.runtime.function("groups.end")
         goal = ir.op(f"call i64 {target}(ptr %rec, i32 {lanes}, i64 {self._next})")
         exits.bail_unless(ir.op(f"icmp ne i64 {goal}, -1"))
-        if self.cursor.guarded:
+        if some:
             # Few warps end here: the library does the usual end as well.
             over = ir.op(f"icmp eq i32 {ir.get('i32', '%rec', STATUS)}, {DONE}")
             ir.unless(over, exits.side_exit(Left.DONE, self.cursor.pc, undone=False))
