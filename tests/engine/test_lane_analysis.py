@@ -69,6 +69,13 @@ def test_a_guess_that_fails_does_not_pass_its_test(monkeypatch: pytest.MonkeyPat
     assert "passes" in lane_guards.wrong_guard(flat, apart)
 
 
+def test_lanes_meet_at_a_barrier_in_a_loop() -> None:
+    """They came to it one group after the other, each with a vote of its own."""
+    counts: Counter[str] = Counter()
+    seed, wrong = fuzz_lanes.campaign(range(304054, 304055), "sm_90", counts)
+    assert (seed, wrong) == (-1, "")
+
+
 PROGRAM = """
 .arch sm_50
 .kernel probe

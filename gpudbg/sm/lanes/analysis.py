@@ -48,6 +48,8 @@ _GIVES_UP = cfg.INDIRECT | {"PEXIT", "PLONGJMP", "LONGJMP", "SAM", "RAM"}
 the file lists where they lead."""
 _PARTS = frozenset("BSYNC WARPSYNC YIELD NANOSLEEP BREAK BAR CALL RET".split())
 """Instructions of sm_70 and later that let lanes go on apart, where a guard chooses some."""
+_MEETS = frozenset(("BAR", "WARPSYNC"))
+"""Instructions of sm_70 and later at which lanes wait for one another in the middle of a block."""
 _CODE_ADDRESS = frozenset(("LEPC", "ULEPC"))
 """Write a code address: the same in all lanes, another one in each launch."""
 MAX_INSTRUCTIONS = 4000
@@ -102,6 +104,7 @@ class LaneAnalysis:
         self._called = {flow.layout.first(t) for t in _call_targets(flow)}
         self._into: dict[int, KnownState] = {}
         self._guards: dict[int, Truth | None] = {}
+        self._met: Mapping[int, frozenset[Any]] = {}
         self.divergent: dict[int, Divergence] = {}
         if not self._leads_anywhere():
             self._solve()
@@ -129,7 +132,10 @@ class LaneAnalysis:
                 return
             self.divergent |= found
             lost, work = self._lost(), set()
+            self._met = {} if self._narrow else lost
             for start, names in lost.items():
+                if start in self._into and self._has_meeting(start):
+                    work.add(start)
                 old = self._into.get(start)
                 if old is not None and (new := _without(old, names)) != old:
                     self._into[start] = new
@@ -185,7 +191,14 @@ class LaneAnalysis:
                 machine.state = KnownState.empty()
                 continue
             self._execute(insn)
+            if insn.op in _MEETS and block.start in self._met:
+                machine.state = _without(machine.state, self._met[block.start])
         return machine.state
+
+    def _has_meeting(self, start: int) -> bool:
+        """Whether lanes that came to a block one after the other can meet in it."""
+        insns = (self.flow.instructions[offset] for offset in self._blocks[start].offsets)
+        return any(insn is not None and insn.op in _MEETS for insn in insns)
 
     @cached_property
     def before(self) -> dict[int, KnownState]:
