@@ -20,8 +20,9 @@ from gpudbg.sm.engines.llvm.kernel.registers import Registers
 
 _ACCESSES = frozenset("LD LDG ST STG".split())
 """Accesses whose guard is usually a test of bounds; of shared memory it chooses some lanes."""
-_MOST = 3
-"""Most forks of a trace: each has what follows it a second time."""
+_MOST = 1
+"""Most forks of a trace: each has what follows it a second time, and in long code one gains
+nothing (a convolution of 25 guards)."""
 
 
 class Forks:
@@ -73,16 +74,18 @@ class Forks:
         return None if index == PT else (index, negated)
 
     def _accesses(self, index: int, negated: bool) -> bool:
-        """Whether an access that this guard guards, too, is among what follows in the block."""
-        listing, pc = self.listing, self.cursor.pc
+        """Whether this guard, and no other one, guards accesses among what follows in the block:
+        a fork for each of several gains less than its copies cost."""
+        listing, pc, found = self.listing, self.cursor.pc, False
         while pc in listing.code:
             insn = listing.code[pc]
-            if insn.op in _ACCESSES and self._predicate(insn) == (index, negated):
-                return True
+            guard = self._predicate(insn) if insn.op in _ACCESSES else None
+            if guard not in (None, (index, negated)):
+                return False
+            found |= guard is not None
             after = listing.following(pc)
-            if index in insn.writes().predicates or insn.op in listing.turns.flow:
-                return False
-            if after in listing.heads:
-                return False
+            written = index in insn.writes().predicates
+            if written or insn.op in listing.turns.flow or after in listing.heads:
+                break
             pc = after
-        return False
+        return found
