@@ -495,7 +495,9 @@ class Emitter:
         ir.lines, ir.tail = [], []
         self.edges.ahead = ahead
         cut = self._chain(cut)
-        lines, more = sink(self.finals.taken_out(ir.lines, before), ir.tail)
+        # What the lanes are was found where they parted, which is out of the way.
+        known = [*before, *(line for line in tail if line.startswith("  %v"))]
+        lines, more = sink(self.finals.taken_out(ir.lines, known), ir.tail)
         ir.lines, ir.tail = before, tail
         with ir.group_aside(label):
             ir.br(ahead.label)
