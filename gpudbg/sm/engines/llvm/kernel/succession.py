@@ -146,8 +146,8 @@ class _Passages:
             self._end_in_phase()
         done = self._left("done", str(int(Left.DONE)))
         cta = ir.get("ptr", "%rec", layout.CTA_POINTER)
-        in_use = ir.get("i64", cta, arena.IN_USE)
-        spent, room = self._turn_over(in_use, 0, done)
+        self._nobody_waits(cta, done)
+        spent, room = self._turn_over("0", 0, done)
         end = ir.get("ptr", "%env", layout.SLOT_END)
         same, other = ir.fresh("same"), ir.fresh("other")
         ir.choose(ir.op(f"icmp ult ptr {slot}, {end}"), same, other)
@@ -163,6 +163,19 @@ class _Passages:
         first = ir.op(f"call ptr {begin}(ptr %env, ptr {cta}, ptr {end}, i64 {room})")
         ir.provided(ir.op(f"icmp ne ptr {first}, null"), done)
         self._go_to(ir.get("ptr", first), first, room, f"z{self.entry}")
+
+    def _nobody_waits(self, cta: str, done: str) -> None:
+        """Emit a jump to `done` where a warp waits at a barrier of the block, which may be complete
+        without the one that ends."""
+        ir, kind = self.ir, "<16 x i32>"
+        used, free = ir.fresh("used"), ir.fresh("free")
+        in_use = ir.get("i64", cta, arena.IN_USE)
+        ir.choose(ir.op(f"icmp eq i64 {in_use}, 0"), free, used, LIKELY)
+        ir.label(used)
+        some = ir.op(f"icmp ne {kind} {ir.get(kind, cta, arena.ARRIVED, 8)}, zeroinitializer")
+        bits = ir.op(f"bitcast <16 x i1> {some} to i16")
+        ir.choose(ir.op(f"icmp eq i16 {bits}, 0"), free, done, LIKELY)
+        ir.label(free)
 
     def _end_in_phase(self) -> None:
         """Emit the passage from a warp that has exited as `_phase` is for one that waits: since one
