@@ -34,6 +34,11 @@ _MOST_LINES, _MOST_LINES_OF_LARGE = 60, 55
 """Lines of IR for an instruction from which loads and stores are calls of the library."""
 _COPIED = 1.1
 """Instructions emitted for one of the kernel from which short traces can save text."""
+_LEAST_BRANCHED = 40
+"""Most instructions of a kernel whose traces are always long."""
+_BRANCHED = 50
+"""Instructions for each place that a kernel's code goes to, up to which its traces are short at
+once: long ones would have too many copies of what lies between."""
 _WORTH = 0.92
 """Shorter code is taken where it is so much of the other."""
 
@@ -116,12 +121,21 @@ def _shorter(emitter: Emitter, text: str) -> tuple[Emitter, str]:
         (_MOST_LINES_OF_LARGE if large else _MOST_LINES, replace(options, short=True, calls=True)),
     )
     for most, shorter in steps:
+        if shorter == emitter.options:
+            continue
         copied = emitter.emitted > _COPIED * count
         if text.count("\n") > most * count and (copied or shorter.calls):
             instead, code = _version(listing, shorter)
             if len(code) < _WORTH * len(text):
                 emitter, text = instead, code
     return emitter, text
+
+
+def _branched(listing: KernelListing) -> bool:
+    """Whether code is of many short pieces, some of them in loops."""
+    count = len(listing.code)
+    many = count <= _BRANCHED * len(listing.targets) and count > _LEAST_BRANCHED
+    return many and bool(listing.loops)
 
 
 def _version(listing: KernelListing, options: EmitterOptions) -> tuple[Emitter, str]:
@@ -152,7 +166,7 @@ def emit(job: CompileJob) -> EmittedVersion:
         options = replace(options, patterns=patterns)
     if options.full and not options.plain:
         claims = claims_of(job.listing, options.registers, options.rows)
-        options = replace(options, claims=claims)
+        options = replace(options, claims=claims, short=_branched(job.listing))
     emitter, text = _shorter(*_version(job.listing, options))
     return EmittedVersion(emitter, text, patterns, time.perf_counter() - start)
 
