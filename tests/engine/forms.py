@@ -148,7 +148,7 @@ class Pair:
         self.memory = self.bench.memory.allocate(4096, "memory")
         self.bench.engine.sregs = _Sregs()  # type: ignore[assignment]
         self.words = list(batch)
-        listing = KernelListing(arch, 0, 8)
+        listing = KernelListing(arch, 0, 0)
         for n, word in enumerate(self.words):
             pc = self.pc(n)
             listing.code[pc] = decode(word, arch)

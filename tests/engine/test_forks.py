@@ -126,7 +126,7 @@ def test_nothing_is_masked_where_all_lanes_execute() -> None:
     """Up to the end of a warp that begins: no old value, no mask of a store, one test of addresses,
     and the last EXIT asks for no lanes that are left."""
     begin = _text(GUARDED.replace("{last}", "@!P0 EXIT ;")).split("\nends:")[0]
-    begin = re.split(r"^b\d+:$", begin.split("\nz")[1], maxsplit=1, flags=re.M)[0]
+    begin = re.split(r"^(?:[bx]\d+|ends):$", begin.split("\nz")[1], maxsplit=1, flags=re.M)[0]
     behind = re.split(r"^every\d+:$", begin, flags=re.M)
     assert len(behind) == 2
     assert "masked" not in behind[1]
@@ -182,7 +182,9 @@ ZEROS = (
 def test_high_words_of_an_index_have_one_test(form: tuple[str, str]) -> None:
     """Words that LEA.HI makes are those of an index, extended with its sign or with zeros."""
     source = BYTES.replace("{high}", form[0]).replace("{higher}", form[1])
-    begin = re.split(r"^b\d+:$", _text(source).split("\nz")[1], maxsplit=1, flags=re.M)[0]
+    begin = re.split(r"^(?:[bx]\d+|ends):$", _text(source).split("\nz")[1], maxsplit=1, flags=re.M)[
+        0
+    ]
     assert len(re.findall(r"^ask\d+:$", begin, re.M)) == 2
     assert "i64>" not in begin
     for first in (0, -1, -200, 1 << 30, -(1 << 31)):

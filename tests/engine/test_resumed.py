@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,26 +15,44 @@ from gpudbg.sm.engines.llvm.run import RunEngine
 CUBINS = Path(__file__).parents[1] / "data" / "bench" / "cubin"
 
 
-def emitted(name: str, block: tuple[int, int, int]) -> job.EmittedVersion:
+def emitted(
+    name: str, block: tuple[int, int, int], traced: tuple[str, ...] = ()
+) -> job.EmittedVersion:
     """Code for whole warps of a kernel of the bench."""
     program = gpudbg.load(str(CUBINS / f"{name}.sm_50.cubin"), engine="step")
     kernel = program.kernels[name]
     grid = program.module.launch(name, (2, 1, 1), block, bytes(kernel.param_bytes), 0, None)
     made = RunEngine(grid.launched, program.module.image.entries[name]).program
-    return job.emit(made._job(True, 1)[0])
+    work = made._job(True, 1)[0]
+    return job.emit(replace(work, options=replace(work.options, traced=traced)))
 
 
-def test_what_is_only_resumed_is_short() -> None:
-    """Behind the bounds test of the stencil warps begin only when a turn has ended there: that
-    block is emitted up to its branch, and its accesses are not done in place."""
-    version = emitted("stencil", (16, 16, 1))
+def _behind(version: job.EmittedVersion) -> int:
+    """A place behind the bounds test of the stencil: warps begin there only when a turn has ended
+    there."""
     listing = version.emitter.listing
-    behind = [head for head in sorted(listing.heads) if listing.only_resumed(head)]
-    assert listing.entry in behind
-    first = min(head for head in behind if head != listing.entry)
-    text = version.text.split(f"\nb{first}:\n")[1].split("\nb")[0]
+    found = [head for head in sorted(listing.heads) if listing.only_resumed(head)]
+    assert listing.entry in found
+    return min(head for head in found if head != listing.entry)
+
+
+def test_what_is_only_resumed_has_no_block() -> None:
+    """The code for any lanes goes on there."""
+    version = emitted("stencil", (16, 16, 1))
+    place = _behind(version)
+    assert place in version.emitter.left_out
+    assert f"i64 {place}, label %rest" in version.text
+    assert f"\nb{place}:\n" not in version.text
+
+
+def test_with_observers_it_is_short() -> None:
+    """Whoever looks, stops, and goes on in the middle: a block up to its branch, whose accesses are
+    not done in place."""
+    version = emitted("stencil", (16, 16, 1), ("instructions",))
+    place = _behind(version)
+    text = version.text.split(f"\nb{place}:\n")[1].split("\nb")[0]
     assert text.count("<16 x i32>") == 0
-    assert version.emitter.blocks.extents[first] - first < 8 * 32
+    assert version.emitter.blocks.extents[place] - place < 8 * 32
 
 
 @pytest.mark.parametrize("name", ["reduce", "histogram"])

@@ -61,9 +61,10 @@ goes on for longer,
 """
 MOST_DOUBLED = 8
 """doubling each time, at most this often."""
-MOST_STEPPED = 4
+MOST_STEPPED = 32
 """Times that the step engine takes the place of code for any lanes that has yet to be made, where
-whole warps are not as their code expects: most such accesses fault."""
+whole warps are not as their code expects, or go on where it has no block (`kernel.seldom`): most
+such accesses fault, and who stops at breakpoints does not wait for a compiler."""
 MOST_ENTRIES = 4096
 """Most targets of computed branches added to a program."""
 

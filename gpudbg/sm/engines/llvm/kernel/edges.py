@@ -67,6 +67,7 @@ class Edges:
     Attributes:
         checked: heads that are gone to where the turn may end.
         missing: places that are gone to and are not in this code.
+        entered: heads that are gone to where no turn may end, also in code that was dropped.
         ahead: the block that the present one falls into.
         behind: instructions of the trace before the present block.
         longest: instructions of a trace, at most.
@@ -92,6 +93,7 @@ class Edges:
         self.checked: set[int] = set()
         self.missing: set[int] = set()
         self.forks: set[int] = set()
+        self.entered: set[int] = set()
         self.ahead: Fallthrough | None = None
         self.behind = self.longest = 0
         self.facts: dict[int, Facts] = {}
@@ -147,6 +149,7 @@ class Edges:
             if not turn:
                 return f"m{pc}"
         if not turn:
+            self.entered.add(pc)
             return f"b{pc}"
         self.checked.add(pc)
         return f"c{pc}"

@@ -27,7 +27,7 @@ from gpudbg.sm.engines.llvm.ir.builder import ODDS, UNLIKELY, Builder
 from gpudbg.sm.engines.llvm.ir.floats import Floats
 from gpudbg.sm.engines.llvm.ir.integers import Integers
 from gpudbg.sm.engines.llvm.ir.values import FULL, Mask, MaskHost, Msk, Num, Slow, Values
-from gpudbg.sm.engines.llvm.kernel import lane_facts
+from gpudbg.sm.engines.llvm.kernel import lane_facts, seldom
 from gpudbg.sm.engines.llvm.kernel.accesses import Accesses
 from gpudbg.sm.engines.llvm.kernel.addresses import Addresses
 from gpudbg.sm.engines.llvm.kernel.cluster_rank import ClusterRank
@@ -160,6 +160,7 @@ class Emitter:
         runtime: its calls of the library.
         finals: registers of warps that end.
         emitted: instructions, those in copies of blocks included.
+        left_out: heads at which whole warps begin so seldom that the code for any lanes is theirs.
     """
 
     def __init__(self, listing: KernelListing, options: EmitterOptions) -> None:
@@ -170,6 +171,7 @@ class Emitter:
         self.held = options.registers, options.uniform
         self.slow: dict[int, str] = {}
         self.emitted = 0
+        self.left_out: frozenset[int] = frozenset()
         self.blocks = Blocks()
         self.finals = FinalStates()
         self._table = registry.table(listing.arch)
@@ -329,8 +331,12 @@ class Emitter:
             # A trace goes on to these after all: with them it would be too long.
             resumed -= wanted
             self._blocks(sorted(wanted))
-        self._resumed = True
-        self._blocks(sorted(resumed))
+        if self.instruments or self.conditions:
+            # Who looks, stops: warps go on in the middle again and again.
+            self._resumed = True
+            self._blocks(sorted(resumed))
+        else:
+            self.left_out = frozenset(resumed.difference(self.blocks.order))
         body: list[str] = []
         tail: list[str] = []
         for trace in self._traces.values():
@@ -361,7 +367,9 @@ class Emitter:
             "  switch i64 %at, label %miss [",
             *(f"    i64 {pc | layout.FRESH}, label %z{pc}" for pc in self.blocks.fresh),
             *(f"    i64 {pc}, label %b{pc}" for pc in self.blocks.order),
+            *seldom.cases(self.left_out, entry),
             "  ]",
+            *seldom.blocks(self.left_out, entry, sum(self.held), self._wide),
         ]
         finals = [self.finals.text()] if self.finals.functions else []
         if not finals:
@@ -375,7 +383,8 @@ class Emitter:
     def _gone_to(self, resumed: set[int]) -> set[int]:
         """Places that traces go to which have no trace: of those only resumed as a rule, and
         forks."""
-        return resumed & self.edges.checked | self.edges.forks - set(self.blocks.order)
+        reached = self.edges.checked | self.edges.entered
+        return resumed & reached | self.edges.forks - set(self.blocks.order)
 
     def _switch(self) -> list[str]:
         """Emit the exit to the other version where the active lanes are not this one's; plain code
