@@ -45,6 +45,14 @@ def test_what_is_only_resumed_has_no_block() -> None:
     assert f"\nb{place}:\n" not in version.text
 
 
+def test_loops_have_all_blocks() -> None:
+    """A turn ends anywhere in a loop, again and again."""
+    version = emitted("mandelbrot", (16, 16, 1))
+    listing = version.emitter.listing
+    assert any(listing.only_resumed(head) and listing.repeats(head) for head in listing.heads)
+    assert not any(map(listing.repeats, version.emitter.left_out))
+
+
 def test_with_observers_it_is_short() -> None:
     """Whoever looks, stops, and goes on in the middle: a block up to its branch, whose accesses are
     not done in place."""

@@ -331,12 +331,15 @@ class Emitter:
             # A trace goes on to these after all: with them it would be too long.
             resumed -= wanted
             self._blocks(sorted(wanted))
-        if self.instruments or self.conditions:
-            # Who looks, stops: warps go on in the middle again and again.
-            self._resumed = True
-            self._blocks(sorted(resumed))
-        else:
-            self.left_out = frozenset(resumed.difference(self.blocks.order))
+        # Who looks, stops, and loops end turns: warps go on in the middle again and again.
+        often = self.instruments or self.conditions
+        wanted = {head for head in resumed if often or self.listing.repeats(head)}
+        self._resumed = True
+        while wanted:
+            resumed -= wanted
+            self._blocks(sorted(wanted))
+            wanted = self._gone_to(resumed)
+        self.left_out = frozenset(resumed.difference(self.blocks.order))
         body: list[str] = []
         tail: list[str] = []
         for trace in self._traces.values():

@@ -1,8 +1,9 @@
 """Heads that code for whole warps has no block for.
 
-Whole warps begin there only where something has stopped them in the middle of a trace, or where the
-kernel begins and its record was not filled by compiled code: the code for any lanes goes on
-(`Left.ELSEWHERE`), or that for warps that begin where the record turns out to hold zeros.
+Whole warps begin there only where something has stopped them in the middle of a trace that is in no
+loop, or where the kernel begins and its record was not filled by compiled code: the code for any
+lanes goes on (`Left.ELSEWHERE`), or that for warps that begin where the record turns out to hold
+zeros.
 """
 
 from __future__ import annotations
