@@ -36,6 +36,8 @@ FLOW = POPS | ENDS | JUMPS | INDIRECT | {"RTT"}
 """Instructions that end a basic block."""
 
 _STATE_LIMIT = 4096
+_DEEPEST = 64
+"""Most tokens that are carried along a path."""
 
 
 def section_code(
@@ -92,6 +94,10 @@ class Flow:
         words: (offset, word) of its instructions, ascending.
         arch: "sm_50", ...
         known: targets of stack and indirect branches by offset, where the file lists them.
+
+    Attributes:
+        instructions: by offset; None: undefined words.
+        complete: all paths were walked with all tokens, so that targets of POPS are all there are.
     """
 
     @classmethod
@@ -117,6 +123,7 @@ class Flow:
                 self.instructions[offset] = None
         self._known = known or {}
         self._walked: dict[int, set[int]] = {}
+        self.complete = True
         self._walk()
 
     # ---- targets -----------------------------------------------------------------------
@@ -152,6 +159,7 @@ class Flow:
                 continue
             seen.add(state)
             todo += self._follow(*state)
+        self.complete &= not todo
 
     def _call_targets(self) -> list[int]:
         out = []
@@ -170,7 +178,9 @@ class Flow:
             return []
         out = []
         after = stack
-        if insn.op in PUSHES and len(stack) < 64:
+        if insn.op in PUSHES and len(stack) >= _DEEPEST:
+            self.complete = False
+        elif insn.op in PUSHES:
             target = insn.target(offset)
             if target is not None:
                 after = (*stack, (PUSHES[insn.op], self.layout.first(target)))

@@ -76,6 +76,14 @@ def test_lanes_meet_at_a_barrier_in_a_loop() -> None:
     assert (seed, wrong) == (-1, "")
 
 
+@pytest.mark.parametrize("seed", [703967, 710926], ids=["tokens pile up", "a jump to an address"])
+def test_nothing_is_claimed_where_lanes_may_come_from_anywhere(seed: int) -> None:
+    """A loop leaves tokens behind that are popped later; JMP goes into the kernel by its address,
+    which a section does not know."""
+    counts: Counter[str] = Counter()
+    assert fuzz_lanes.campaign(range(seed, seed + 1), "sm_50", counts) == (-1, "")
+
+
 PROGRAM = """
 .arch sm_50
 .kernel probe

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 _SENDS_BACK = cfg.CALLS | cfg.INDIRECT | {"RET", "SAM", "RAM", "PRET", "PLONGJMP", "LONGJMP", "RTT"}
 """Instructions after which nothing is known: lanes come from anywhere, or are woken."""
-_GIVES_UP = cfg.INDIRECT | {"PEXIT", "PLONGJMP", "LONGJMP", "SAM", "RAM"}
+_GIVES_UP = cfg.INDIRECT | {"JMP", "PEXIT", "PLONGJMP", "LONGJMP", "SAM", "RAM"}
 """With these lanes come from places that are not in the control flow: nothing is claimed, unless
 the file lists where they lead."""
 _PARTS = frozenset("BSYNC WARPSYNC YIELD NANOSLEEP BREAK BAR CALL RET".split())
@@ -110,11 +110,18 @@ class LaneAnalysis:
             self._solve()
 
     def _leads_anywhere(self) -> bool:
-        """Whether lanes may come from places that the control flow does not have."""
-        return any(
-            insn is not None and insn.op in _GIVES_UP and not self.flow.targets(offset)
-            for offset, insn in self.flow.instructions.items()
-        )
+        """Whether lanes may come from places that the control flow does not have, or has not as
+        their targets."""
+        flow = self.flow
+        if not flow.complete:
+            return True
+        for offset, insn in flow.instructions.items():
+            if insn is None or insn.op not in _GIVES_UP:
+                continue
+            targets = flow.targets(offset)
+            if not targets or not flow.instructions.keys() >= set(targets):
+                return True
+        return False
 
     # ---- the fixed point -----------------------------------------------------------------
 
