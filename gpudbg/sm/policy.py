@@ -12,6 +12,8 @@ from gpudbg.sm.policy_checks import CHECK_POLICIES
 from gpudbg.sm.policy_hazards import HAZARD_POLICIES
 from gpudbg.sm.policy_traps import TRAP_POLICIES
 from gpudbg.sm.policy_types import Certainty, Policy
+from gpudbg.sm.schedule.step import DEFAULT_QUANTUM
+from gpudbg.sm.schedule.turns import LONGER, SETTLED
 
 __all__ = ["POLICIES", "Certainty", "Policy"]
 
@@ -20,7 +22,8 @@ POLICIES: tuple[Policy, ...] = (
         "schedule",
         "modelled",
         "Ready warps of a block take turns round robin, then those of the next block by SM and "
-        "slot; a turn is 64 instructions (256 for a warp that has executed 256) and those to the "
+        f"slot; a turn is {DEFAULT_QUANTUM} instructions ({DEFAULT_QUANTUM * LONGER} for a warp "
+        f"that has executed {SETTLED}) and those to the "
         "next flow instruction or 512-byte border; after a turn with a YIELD or NANOSLEEP, or with "
         "the branch of a short loop that polls (a volatile load or atomic and no store, or a "
         "compare-and-swap or exchange) and has neither, the next warp of whichever block has its "
@@ -34,7 +37,8 @@ POLICIES: tuple[Policy, ...] = (
         "and global atomics are the host's; a thread takes neighbouring blocks ahead, so that one "
         "may begin before others with smaller numbers; without work it takes over blocks of "
         "another one, and clocks count the instructions of one thread.  What needs a stop in one "
-        "thread stops the others at the end of their turns (at most 256 instructions and those to "
+        "thread stops the others at the end of their turns (at most "
+        f"{DEFAULT_QUANTUM * LONGER} instructions and those to "
         "the next flow instruction); "
         "a second warp that is at a stop then stands before its instruction and stops the next "
         "run.  A seed, observers, a trap handler and the last million instructions of a budget "

@@ -209,12 +209,12 @@ class Edges:
                 good = ir.op(f"and i1 {good}, {ir.op(f'icmp eq i8 {mark}, 0')}")
         return good
 
-    def others(self, pc: int, active: Mask, tokens: tuple[PushedToken, ...]) -> str:
+    def others(self, pc: int, active: Mask) -> str:
         """The label of a block in which other lanes go on, now that those have ended which left
         them at a branch, and whose mask the record has still."""
         self.registers.uniform.settle_apart()
         self.ahead = ahead = self._copy_of(pc, self.behind + self.cursor.index + 1)
-        ahead.active, ahead.tokens = active, tokens
+        ahead.active = active
         # What has been found of the accesses of lanes since they parted is not so of others.
         ahead.shapes, ahead.same = {}, {}
         return ahead.label

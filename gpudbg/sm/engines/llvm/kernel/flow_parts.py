@@ -202,7 +202,7 @@ class FlowParts:
             return
         (token,) = tokens
         goal = self.edges.listing.layout.first(token.target)
-        found = self.edges.others(goal, copy_of(token.lanes), ())
+        found = self.edges.others(goal, copy_of(token.lanes))
         ir.put("i32", lanes, "%rec", _EXITED)
         self._let_others_go(token)
         ir.put("i32", self.values.mask_bits(copy_of(token.lanes)), "%rec", _ACTIVE)
