@@ -184,7 +184,9 @@ class Registers:
         ir = self.ir
         for index in sorted(names.dirty_regs):
             place = ir.at("%rec", HEADER_BYTES + ROW_BYTES * index)
-            ir.line(f"store {self.values.whole(names.regs[index], 32)}, ptr {place}, align 64")
+            row = self.values.whole(names.regs[index], 32)
+            what = self._store_of(row)
+            ir.line(f"{what} {row}, ptr {place}, align 64")
         for index in sorted(names.dirty_preds):
             bits = self.values.mask_bits(names.preds[index])
             ir.put("i32", bits, "%rec", PRED + 4 * index)
@@ -192,6 +194,16 @@ class Registers:
             bits = self.values.mask_bits(names.flags[flag])
             ir.put("i32", bits, "%rec", flag_place(flag))
         self.uniform.store(names)
+
+    def _store_of(self, row: str) -> str:
+        """The statement that stores a row.
+
+        LLVM makes one store under a mask of a row of which some lanes are new, unless it is
+        volatile.  Hosts without mask registers may take dozens of operations for that (AMD), and
+        what is loaded from there next waits for it.
+        """
+        chosen = self.ir.texts.get(row.split()[-1], "").startswith("select ")
+        return "store volatile" if chosen and self.values.masks is MaskHost.PACKED else "store"
 
     def whole(self, index: int) -> Num:
         """A register's value in all lanes."""
