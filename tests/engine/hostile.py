@@ -154,6 +154,8 @@ class Sequence:
         return all("@" in line or line.startswith("MOV") for line in self.lines)
 
 
+GUESSED = 6
+"""Sequences of a batch on words of shared memory in a guessed pattern."""
 PATTERNS: tuple[Callable[[int, int], int], ...] = (
     lambda n, size: n * size,
     lambda n, size: n * 2 * size,
@@ -257,6 +259,10 @@ class Batch:
         usual = tuple(form for form in PLAIN_FORMS if form.size == 4)
         picked += [(rng.choice((*PLAIN_FORMS, *usual)), rng.choice(GUARDS)) for _ in rest]
         self.sequences = [sequence(rng, form, guard, rng.choice(WAYS)) for form, guard in picked]
+        words = [form for form in usual if form.space == "shared"]
+        self.sequences += [
+            sequence(rng, rng.choice(words), rng.choice(GUARDS), "guessed") for _ in range(GUESSED)
+        ]
         self.run_length = rng.choice((16, 32))
         self.shared_bytes = rng.choice((1024, 1024, 128, 64, 4096, 16, 0))
         self.memory_bytes = rng.choice((4096, 4096, 1024, 1040, 20))

@@ -88,6 +88,60 @@ def test_hosts_that_gather_eight_words_do_so() -> None:
         assert function.index("store i32") < function.index("@llvm.masked.scatter")
 
 
+def test_lanes_at_one_distance_have_functions() -> None:
+    """A guess, for hosts with AVX2: a thread of lu has a row of 33 words."""
+    made = text("lu", wide=False, masks=MaskHost.PACKED, row=32)
+    assert made.count("call <32 x i32> @strided.load.132") >= 30
+    assert made.count("call void @strided.store.132") >= 20
+    assert made.count("define internal <32 x i32> @strided.load.132") == 1
+    assert made.count("define internal void @strided.store.132") == 1
+    assert "@strided" not in text("lu", wide=True, row=32)
+    assert "@strided" not in text("lu", wide=False, masks=MaskHost.PACKED, full=True, row=32)
+
+
+STRIDED = """
+.arch sm_50
+.kernel probe
+.shared 2048
+    S2R R1, SR_TID.X ;
+    XMAD R2, R1, STRIDE, RZ ;
+    STS [R2], R1 ;
+    MOV R3, RZ ;
+again:
+    SSY meet ;
+    ISETP.GT.AND P0, PT, R1, R3, PT ;
+@!P0 SYNC ;
+    LDS.U.32 R4, [R2] ;
+    LDS.U.32 R5, [RZ+0x10] ;
+    IADD R4, R4, R5 ;
+    STS [R2], R4 ;
+    LDS.U.32 R6, [R2+NEAR] ;
+    IADD32I R2, R2, AHEAD ;
+    SYNC ;
+meet:
+    IADD32I R3, R3, 0x9 ;
+    ISETP.LT.AND P1, PT, R3, 0x20, PT ;
+@P1 BRA again ;
+    EXIT ;
+"""
+"""Accesses of lanes at one distance, fewer from round to round, which goes on or does not."""
+
+
+@pytest.mark.parametrize("stride", [0x4, 0x14, 0x3C])
+@pytest.mark.parametrize("near", ["0x4", "-0x8"])
+@pytest.mark.parametrize("ahead", ["0x0", "0x4", "0x40"])
+def test_lanes_at_one_distance(stride: int, near: str, ahead: str) -> None:
+    """Inside, beyond the end, before the beginning, and where lanes have walked on apart."""
+    source = STRIDED.replace("STRIDE", hex(stride)).replace("NEAR", near).replace("AHEAD", ahead)
+    found = []
+    for engine in ("step", "run"):
+        program = gpudbg.load(assemble_file(source).cubin(), engine=engine, num_sms=1)
+        session = program.launch("probe", grid=2, block=32, args=[])
+        found.append((str(session.run()), machines.grid_state(session.grid)))
+    assert found[0][0] == found[1][0]
+    assert machines.difference(found[0][1], found[1][1]) == ""
+
+
 SHARED = """
 .arch sm_50
 .kernel probe

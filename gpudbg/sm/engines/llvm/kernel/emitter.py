@@ -16,7 +16,7 @@ that may leave, so that an exit stores what has changed since the one before and
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple, Protocol
 
 from gpudbg.isa.operands import PT, RZ, Reg
@@ -56,6 +56,7 @@ from gpudbg.sm.engines.llvm.kernel.merges import NO_FACTS, Merges, NotAsGuessedE
 from gpudbg.sm.engines.llvm.kernel.moves import Moves
 from gpudbg.sm.engines.llvm.kernel.options import LARGE, EmitterOptions
 from gpudbg.sm.engines.llvm.kernel.patterned_access import PatternedAccess
+from gpudbg.sm.engines.llvm.kernel.patterns import Pattern
 from gpudbg.sm.engines.llvm.kernel.pieces import Blocks, Pieces
 from gpudbg.sm.engines.llvm.kernel.reciprocals import Reciprocals
 from gpudbg.sm.engines.llvm.kernel.registers import NamedState, Registers
@@ -66,6 +67,7 @@ from gpudbg.sm.engines.llvm.kernel.shuffles import Shuffles
 from gpudbg.sm.engines.llvm.kernel.sink import sink
 from gpudbg.sm.engines.llvm.kernel.sites import Sites
 from gpudbg.sm.engines.llvm.kernel.special import SpecialRegisters
+from gpudbg.sm.engines.llvm.kernel.strides import StridedAccess
 from gpudbg.sm.engines.llvm.kernel.succession import TURNS, Succession, function_of
 from gpudbg.sm.engines.llvm.kernel.sure_ranges import SureRanges
 from gpudbg.sm.engines.llvm.kernel.tensors import Tensors
@@ -269,7 +271,10 @@ class Emitter:
             ir, values, cursor, exits, *about, regular, options.patterns, options.wide_vectors
         )
         sums = SharedSums(ir, values, cursor, runtime, self.addresses, library)
-        gathered = GatheredAccess(ir, values, cursor, *about, self._gathered(), self._beside())
+        self.strides = StridedAccess(ir, values, self.addresses, self._strided())
+        gathered = GatheredAccess(
+            ir, values, cursor, *about, self._gathered(), self._beside(), self.strides
+        )
         about_flow = ir, values, ints, cursor, exits, self.edges, runtime, options.full
         waiting = self.listing.waiting
         flow = GroupFlow(*about_flow, waiting=waiting) if self._wide else KernelFlow(*about_flow)
@@ -310,6 +315,11 @@ class Emitter:
         if options.full or options.plain or not hosts:
             return frozenset()
         return self.listing.innermost(_ACCESSES, _MOST_GATHERED)
+
+    def _strided(self) -> Mapping[int, Pattern]:
+        """Patterns of accesses in code for any lanes."""
+        options = self.options
+        return {} if options.full or options.plain else options.patterns
 
     def _beside(self) -> bool:
         """Whether lanes that execute usually follow one another: some have left the others at the
@@ -381,7 +391,18 @@ class Emitter:
         blocks = [*body, *tail]
         if self.values.masks is MaskHost.PACKED:
             blocks = far_masks(blocks)
-        return "\n".join([*lines, *blocks, *passages, *self.edges.text(), "}", *finals, ODDS])
+        return "\n".join(
+            [
+                *lines,
+                *blocks,
+                *passages,
+                *self.edges.text(),
+                "}",
+                *finals,
+                *self.strides.texts(),
+                ODDS,
+            ]
+        )
 
     def _gone_to(self, resumed: set[int]) -> set[int]:
         """Places that traces go to which have no trace: of those only resumed as a rule, and

@@ -27,6 +27,7 @@ from gpudbg.sm.engines.llvm.kernel.library_access import LibraryAccess
 from gpudbg.sm.engines.llvm.kernel.marks import ONES
 from gpudbg.sm.engines.llvm.kernel.moves import Moves
 from gpudbg.sm.engines.llvm.kernel.sites import Sites
+from gpudbg.sm.engines.llvm.kernel.strides import StridedAccess
 
 _LONGEST = 8
 """Most bytes of an access that is gathered: one of 16 takes four gathers, which the library does as
@@ -121,6 +122,7 @@ class GatheredAccess:
         beside: lanes that execute usually follow one another, as in code without loops, which some
             lanes of a warp have left: 16 of them are then moved at once.
         packed: the host gathers eight words at once, and scatters none (AVX2).
+        strides: accesses whose lanes are guessed to lie at one distance.
     """
 
     SPACES = frozenset(("global", "shared", "local"))
@@ -135,9 +137,10 @@ class GatheredAccess:
         moves: Moves,
         library: LibraryAccess,
         chosen: frozenset[int],
-        beside: bool = False,
+        beside: bool,
+        strides: StridedAccess,
     ) -> None:
-        self.beside = beside
+        self.beside, self.strides = beside, strides
         self.ir, self.values, self.cursor = ir, values, cursor
         self.sites, self.addresses, self.moves, self.library = sites, addresses, moves, library
         self.chosen = chosen
@@ -145,6 +148,11 @@ class GatheredAccess:
 
     def load(self, space: str, address: Num, size: int) -> Sequence[Num] | None:
         """The words of a load; None, and nothing emitted, where it is not done in place."""
+        stride = self.strides.stride(self.cursor.pc, space, size)
+        if stride >= 0 and varying(address):
+            return self._strided(
+                self._parts(space, address), self.values.mask_bits(self.cursor.exec), stride
+            )
         where, mask = self._where(space, address, size)
         if where is None:
             return None
@@ -187,6 +195,44 @@ class GatheredAccess:
             for n in range(size // 4)
         ]
 
+    def _strided(self, where: AddressParts, mask: str, stride: int) -> list[Num]:
+        """A load from shared memory, of lanes that are guessed to lie at one distance."""
+        ir, strides = self.ir, self.strides
+        apart, slow, done = ir.fresh("apart"), ir.fresh("slow"), ir.fresh("done")
+        quick = strides.load(strides.place(where, mask, stride, apart), stride, mask)
+        found = [(quick, ir.end_block(done))]
+        with ir.aside():
+            ir.label(apart)
+            places = self._tested("shared", "", where, 4, mask, slow)
+            found.append((self._eights(places, 0, mask), ir.end_block(done)))
+        with ir.aside():
+            ir.label(slow)
+            late = self.library.load_at("shared", "", where, 4, False, mask)
+            found.append((late[0].ref, ir.end_block(done)))
+        ir.label(done)
+        values = ", ".join(f"[ {word}, %{end} ]" for word, end in found)
+        return [Val(32, ir.op(f"phi {LANES32} {values}"))]
+
+    def _store_strided(
+        self, space: str, address: Num, size: int, values: Sequence[Num], stride: int
+    ) -> bool:
+        """Write a word to shared memory, of lanes that are guessed to lie at one distance."""
+        if stride <= 0 or self.moves.marks.wanted or not varying(address):
+            return False
+        where, mask = self._parts(space, address), self.values.mask_bits(self.cursor.exec)
+        ir, strides = self.ir, self.strides
+        value = values[0]
+        row = Val(32, self.values.bare(value, 32), row=value.row if isinstance(value, Val) else -1)
+        slow, done = ir.fresh("slow"), ir.fresh("done")
+        strides.store(strides.place(where, mask, stride, slow), stride, row.ref, mask)
+        ir.br(done)
+        with ir.aside():
+            ir.label(slow)
+            self.library.store_at(space, "", where, size, mask, [row])
+            ir.br(done)
+        ir.label(done)
+        return True
+
     def _rows(self, space: str, places: _Places, size: int, mask: str) -> _Rows | None:
         """Where lanes 0 and 16 would access if each half's followed one another as those do that
         execute, and whether these do; None: that is not looked for."""
@@ -222,8 +268,9 @@ class GatheredAccess:
     def store(self, space: str, address: Num, size: int, values: Sequence[Num]) -> bool:
         """Write words; False, and nothing emitted, where it is not done in place."""
         if self.packed:
-            # It would be a branch for each lane.
-            return False
+            # A scatter would be a branch for each lane.
+            stride = self.strides.stride(self.cursor.pc, space, size)
+            return self._store_strided(space, address, size, values, stride)
         where, mask = self._where(space, address, size)
         if where is None:
             return False
@@ -275,8 +322,7 @@ class GatheredAccess:
             or not varying(address)
         ):
             return None, ""
-        # What is local is addressed by 32 bits, as what is shared.
-        where = self.addresses.parts("global" if space == "global" else "shared", address)
+        where = self._parts(space, address)
         add = signed(where.add & FULL, 32)
         if space == "global" and add != signed(where.add & (1 << 64) - 1, 64):
             add = _FAR
@@ -285,6 +331,10 @@ class GatheredAccess:
         if not self.packed:
             self.values.mask_lanes(self.cursor.exec)
         return where, self.values.mask_bits(self.cursor.exec)
+
+    def _parts(self, space: str, address: Val) -> AddressParts:
+        """The parts of an address: what is local is addressed by 32 bits, as what is shared."""
+        return self.addresses.parts("global" if space == "global" else "shared", address)
 
     def _none_of(self, bad: str, mask: str) -> str:
         """Emit an i1: no lane that executes is bad."""
