@@ -7,13 +7,19 @@ from contextlib import contextmanager
 
 from gpudbg.sm.engines.llvm import build, program, workers
 
-LEVELS = {"x86-64-v3": "+avx2,+fma,+f16c", "x86-64-v2": "+sse4.2,+popcnt"}
-"""Feature levels -> what they have of what our code asks for."""
+LEVELS = {
+    "x86-64-v3": "+avx2,+fma,+f16c",
+    "znver1": "+avx2,+fma,+f16c,-sse4a",
+    "x86-64-v2": "+sse4.2,+popcnt",
+}
+"""Feature levels -> what they have of what our code asks for; of one maker's, what others lack is
+left out."""
 
 
 def has(level: str) -> bool:
     """Whether this host has what a level has."""
-    return set(LEVELS[level].split(",")) <= set(build.host().features.split(","))
+    asked = {name for name in LEVELS[level].split(",") if name.startswith("+")}
+    return asked <= set(build.host().features.split(","))
 
 
 def stand_for(level: str) -> None:

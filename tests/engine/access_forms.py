@@ -19,7 +19,7 @@ from typing import Any
 
 from gpudbg.sm.engines.llvm import layout
 from gpudbg.sm.engines.llvm.ir import builder
-from gpudbg.sm.engines.llvm.ir.values import MaskHost
+from gpudbg.sm.engines.llvm.ir.values import AccessHost, MaskHost
 from tests.engine import hostile, hostile_affine, hostile_rows
 
 LISTED = Path(__file__).with_suffix(".txt")
@@ -180,8 +180,8 @@ def with_cases() -> tuple[set[Row], set[str]]:
                 for masks in MaskHost:
                     batch.emitter(full, masks).text("warp")
             calls |= {name for name in batch.calls if is_access(name)}
-        for masks in MaskHost:
-            hostile.access_library(masks)
+        for host in (*map(AccessHost, MaskHost), AccessHost(MaskHost.PACKED, True)):
+            hostile.access_library(host)
         hostile_rows.texts()
         hostile_affine.texts()
     return notes.rows, calls

@@ -35,7 +35,7 @@ from gpudbg.mem.store import ByteStore
 from gpudbg.sm import record as rec
 from gpudbg.sm.atomics.compiled import atomic_functions, sum_functions
 from gpudbg.sm.engines.llvm import build, layout
-from gpudbg.sm.engines.llvm.ir.values import MaskHost
+from gpudbg.sm.engines.llvm.ir.values import AccessHost, MaskHost
 from gpudbg.sm.engines.llvm.kernel.emitter import Emitter
 from gpudbg.sm.engines.llvm.kernel.listing import KernelListing
 from gpudbg.sm.engines.llvm.kernel.options import EmitterOptions
@@ -55,7 +55,12 @@ FULL = 0xFFFF_FFFF
 REGISTERS = 32
 SPACING = 0x40
 """Bytes from a sequence to the next: room for six instructions."""
-HOSTS = {"x86-64-v3": "+avx2,+fma", "x86-64-v2": "+sse4.2,+popcnt", "x86-64": ""}
+HOSTS = {
+    "x86-64-v3": "+avx2,+fma",
+    "znver1": "+avx2,+fma,+f16c,-sse4a",
+    "x86-64-v2": "+sse4.2,+popcnt",
+    "x86-64": "",
+}
 """Hosts that this one can stand for -> what they have; "" is this one as it is."""
 
 # ---- what is accessed ----------------------------------------------------------------------------
@@ -222,17 +227,17 @@ def _place(base: str, offset: int) -> str:
 # ---- a batch -------------------------------------------------------------------------------------
 
 
-def access_library(masks: MaskHost) -> str:
-    """The part of the library that touches memory, for a host by how it keeps masks."""
+def access_library(host: AccessHost) -> str:
+    """The part of the library that touches memory."""
     return "\n".join(
         [
             library._resolve(),
             library._shuffle(),
-            *library.access_functions(masks),
+            *library.access_functions(host),
             *library.generic_functions(),
-            *library.constant_functions(masks),
-            *atomic_functions(masks),
-            *sum_functions(),
+            *library.constant_functions(host),
+            *atomic_functions(host),
+            *sum_functions(host),
             *matrix_functions(),
         ]
     )
@@ -335,7 +340,7 @@ class Batch:
             code = build.Code(build.object_of(emitter.text("warp"), 0))
             self._codes.append((code, code.address("warp")))
             self.slow |= emitter.slow
-        text = access_library(build.host().masks)
+        text = access_library(build.host().accesses)
         self._library = build.Code(build.object_of(text, 0, "variables"))
         self._bench()
         self._environment()
@@ -570,7 +575,8 @@ def pretend(name: str) -> bool:
     real = build.host()
     wanted = HOSTS[name]
     here = set(real.features.split(","))
-    if not real.triple.startswith("x86_64") or not set(wanted.split(",")) - {""} <= here:
+    asked = {name for name in wanted.split(",") if name.startswith("+")}
+    if not real.triple.startswith("x86_64") or not asked <= here:
         return False
     older = build.BuildHost(real.triple, name, wanted)
     build.host = lambda: older  # type: ignore[assignment]

@@ -30,7 +30,8 @@ from gpudbg import assemble
 from gpudbg.architectures import is_wide
 from gpudbg.assembler import assemble_file
 from gpudbg.errors import GpudbgError
-from gpudbg.sm.engines.llvm.job import emit
+from gpudbg.sm.engines.llvm import build
+from gpudbg.sm.engines.llvm.job import CompileJob, emit
 from gpudbg.sm.engines.llvm.program import GOOD
 from tests.engine import guards
 from tests.engine.hostile import HOSTS, pretend
@@ -265,8 +266,23 @@ def ended(code: bytes, n: int, each: Access, engine: str) -> tuple[str, str, byt
     return stop.kind, str(stop), target.array().tobytes(), beside.array().tobytes()
 
 
+FEATURES = ("+avx2,+fma", "+avx2,+avx512f,+avx512dq,+fma")
+"""Of the hosts whose accesses to shared memory by patterns differ in kind."""
+
+
+def _text_for(job: CompileJob, features: str) -> str:
+    """What a job is compiled from, on another host."""
+    kept = build.host
+    other = build.BuildHost("x86_64-linux-gnu", "x86-64", features)
+    build.host = lambda: other  # type: ignore[assignment]
+    try:
+        return emit(job).text
+    finally:
+        build.host = kept
+
+
 def texts(arch: str = "sm_50", count: int = 30) -> str:
-    """The code of some programs for whole warps."""
+    """The code of some programs for whole warps, for hosts with and without AVX-512."""
     rng, made = random.Random(1), []
     for _ in range(count):
         each = access(rng, arch)._replace(block=(64, 1, 1))
@@ -275,7 +291,8 @@ def texts(arch: str = "sm_50", count: int = 30) -> str:
         session = loaded.launch("k0", grid=2, block=each.block, args=[target])
         session.run(max_instructions=1)
         engine: Any = session.grid.fast
-        made.append(emit(engine.engine.program._job(True, GOOD)[0]).text)
+        job = engine.engine.program._job(True, GOOD)[0]
+        made += [_text_for(job, features) for features in FEATURES]
     return "\n".join(made)
 
 

@@ -10,7 +10,7 @@ import pytest
 import gpudbg
 from gpudbg.assembler import assemble_file
 from gpudbg.sm.engines.llvm import layout
-from gpudbg.sm.engines.llvm.ir.values import MaskHost
+from gpudbg.sm.engines.llvm.ir.values import AccessHost, MaskHost
 from gpudbg.sm.engines.llvm.runtime.library import module_with
 from gpudbg.sm.engines.llvm.threads import ThreadPool
 
@@ -128,9 +128,9 @@ def test_old_values(offset: int) -> None:
 def test_what_hosts_exchange(masks: MaskHost, kind: str) -> None:
     """Several words at once where others may access them, all of them where nobody does."""
     name = "atomic.global.ADD.U32"
-    shared = module_with(layout.symbol(name, shared=True), masks, True, True).text
+    shared = module_with(layout.symbol(name, shared=True), AccessHost(masks), True, True).text
     (line,) = (line for line in shared.splitlines() if "cmpxchg" in line)
     assert f", {kind} " in line
-    alone = module_with(layout.symbol(name), masks, True, True).text
+    alone = module_with(layout.symbol(name), AccessHost(masks), True, True).text
     assert "cmpxchg" not in alone
     assert "add <32 x i32>" in alone

@@ -43,7 +43,9 @@ def test_the_kernel_that_ended_the_process() -> None:
 
 @pytest.mark.parametrize(
     ("host", "first", "batches"),
-    [("", 0, 3), ("x86-64-v3", 7, 1), ("x86-64-v2", 8, 1)] if full() else [("x86-64-v2", 8, 1)],
+    [("", 0, 3), ("x86-64-v3", 7, 1), ("znver1", 9, 1), ("x86-64-v2", 8, 1)]
+    if full()
+    else [("x86-64-v2", 8, 1)],
 )
 def test_hostile_addresses(host: str, first: int, batches: int) -> None:
     """Hundreds of cases, on an old host alone in the first tier: the tests beside this one run on

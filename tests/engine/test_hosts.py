@@ -12,10 +12,10 @@ import pytest
 
 import gpudbg
 from gpudbg.sm.engines.llvm import build, layout, program, workers
-from gpudbg.sm.engines.llvm.ir.values import MaskHost
+from gpudbg.sm.engines.llvm.ir.values import AccessHost, MaskHost
 from gpudbg.sm.engines.llvm.kernel.emitter import Emitter
 from gpudbg.sm.engines.llvm.kernel.options import EmitterOptions
-from gpudbg.sm.engines.llvm.runtime.library import CONTROL, library_text, tensor_text
+from gpudbg.sm.engines.llvm.runtime.library import CONTROL, library_text, module_with, tensor_text
 from tests import kernel_cases as kc
 from tests.engine import machines, test_addresses
 from tests.variants import number
@@ -25,7 +25,7 @@ PRODUCTS = (
     "imma.s8.u8.2.sat", "bmma.xor.1", "dmma.884",
 )  # fmt: skip
 """Functions whose code differs in kind."""
-HOSTS = {"x86-64-v3": "+avx2,+fma", "x86-64": ""}
+HOSTS = {"x86-64-v3": "+avx2,+fma", "znver1": "+avx2,+fma,-sse4a", "x86-64": ""}
 
 
 def _forget() -> None:
@@ -38,6 +38,7 @@ def _forget() -> None:
 @pytest.fixture(
     params=[
         pytest.param("x86-64-v3", marks=pytest.mark.full(instead="x86-64, which has less")),
+        pytest.param("znver1", marks=pytest.mark.full(instead="test_what_hosts_load_lanes_with")),
         "x86-64",
     ]
 )
@@ -45,9 +46,8 @@ def host(request: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """Pretend that the host is an older x86-64."""
     real = build.host()
     wanted = HOSTS[request.param]
-    if not real.triple.startswith("x86_64") or not set(wanted.split(",")) - {""} <= set(
-        real.features.split(",")
-    ):
+    asked = {name for name in wanted.split(",") if name.startswith("+")}
+    if not real.triple.startswith("x86_64") or not asked <= set(real.features.split(",")):
         pytest.skip("the host cannot run it")
     older = build.BuildHost(real.triple, request.param, wanted)
     monkeypatch.setattr(build, "host", lambda: older)
@@ -71,6 +71,24 @@ def test_older_hosts(host: str) -> None:
             test_addresses.outcome(source, engine, offsets, width) for engine in ("step", "run")
         )
         assert machines.difference(one[1], two[1]) == ""
+
+
+def test_what_hosts_load_lanes_with() -> None:
+    """AMD's processors one by one, others with AVX2 by gathering; stores and wide loads are the
+    same."""
+    for cpu, by_lane in (("znver3", True), ("haswell", False)):
+        accesses = build.BuildHost("x86_64-linux-gnu", cpu, "+avx2,+fma").accesses
+        assert accesses == (MaskHost.PACKED, by_lane)
+        for name in ("load.shared.4", "load.shared.1s", "load.local.2", "load.const.4"):
+            function = module_with(layout.symbol(name), accesses, True, True).text
+            assert ("avx2.gather" in function) != by_lane
+        both = [
+            module_with(layout.symbol(name), accesses, True, True).text
+            for name in ("store.shared.4", "load.shared.16", "atomic.shared.ADD.U32")
+        ]
+        assert not any("avx2.gather" in function for function in both)
+    wide = build.BuildHost("x86_64-linux-gnu", "znver5", "+avx2,+avx512f,+avx512dq").accesses
+    assert wide == AccessHost(MaskHost.REGISTERS)
 
 
 AARCH64 = ("mufu_math", "warp_ops", "matmul_tiled", "reduce_sum")
@@ -105,7 +123,7 @@ def test_aarch64_assembles() -> None:
     control = [text() for text in CONTROL.values()]
     kernels = [*_kernel_texts("sm_50"), *_kernel_texts("sm_80")]
     assert len(kernels) >= 2 * len(AARCH64)
-    for text in (library_text(MaskHost.VECTORS), *control, *products, *kernels):
+    for text in (library_text(AccessHost()), *control, *products, *kernels):
         assert "llvm.x86" not in text
         context = binding.create_context()
         module = binding.parse_assembly(text, context=context)

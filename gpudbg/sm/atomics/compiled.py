@@ -9,14 +9,17 @@ from gpudbg.sm.engines.llvm import layout
 from gpudbg.sm.engines.llvm.ir.builder import Builder, signed
 from gpudbg.sm.engines.llvm.ir.floats import NAN64
 from gpudbg.sm.engines.llvm.ir.typed import Int, TypedPointer, Variable
-from gpudbg.sm.engines.llvm.ir.values import UNIFORM, MaskHost, Val
+from gpudbg.sm.engines.llvm.ir.values import UNIFORM, AccessHost, MaskHost, Val
+from gpudbg.sm.engines.llvm.runtime import packed
 from gpudbg.sm.engines.llvm.runtime.apart import Results, apart_function, called_apart
 from gpudbg.sm.engines.llvm.runtime.body import (
+    ANY_HOST,
     I64,
     PLACES,
     Body,
     arguments,
     nothing_to_do,
+    refuse,
 )
 from gpudbg.sm.residency import arena
 
@@ -180,14 +183,14 @@ _ROWS = ", ptr %d0, ptr %d1"
 """Operands of an atomic."""
 
 
-def atomic_functions(masks: MaskHost = MaskHost.VECTORS) -> list[str]:
+def atomic_functions(host: AccessHost = ANY_HOST) -> list[str]:
     """Functions that read, modify and write one lane after another in ascending order; old values
     go to `%out`.
     """
     functions = []
     for space, threads in (("global", False), ("global", True), ("shared", False)):
         for what, bits in layout.atomics_on(space).items():
-            functions.append(_atomic(space, what, bits, threads, masks))
+            functions.append(_atomic(space, what, bits, threads, host))
             if space == "global":
                 name = layout.symbol(f"atomic.{space}.{what}", threads)
                 functions.append(apart_function(name, bits // 8, _ROWS, Results(1, bits)))
@@ -250,6 +253,8 @@ _TOGETHER: Final = ("ADD", "AND", "OR", "XOR", "MIN", "MAX")
 """Operations on words that are done on several words at once."""
 _ROW: Final = 128
 """Bytes of 32 words."""
+_WORD: Final = 32
+"""Bits."""
 
 
 def _in_a_row(b: Body, op: str, kind: str, inside: Val, base: str, exchanged: int) -> None:
@@ -264,8 +269,21 @@ def _in_a_row(b: Body, op: str, kind: str, inside: Val, base: str, exchanged: in
     first = ir.op(f"extractelement {I64} {inside.ref}, i64 0")
     goal = b.ints.wadd(Val(64, first, UNIFORM), Val(64, b.constants("i64", range(0, _ROW, 4))))
     away = b.values.mask_bits(b.ints.mnot(b.ints.weq(inside, goal)))
+    _row_together(b, op, kind, away, (base, first), exchanged)
+
+
+def _row_together(
+    b: Body, op: str, kind: str, away: str, where: tuple[str, str], exchanged: int
+) -> None:
+    """The part of `_in_a_row` behind its test.
+
+    Args:
+        away: i32: 0 if no lane's word is elsewhere.
+        where: host pointer, and i64: bytes from there to the first word.
+    """
+    ir = b.ir
     away = ir.op(f"or i32 {away}, {ir.op('xor i32 %mask, -1')}")
-    place = ir.at(base, first)
+    place = ir.at(*where)
     if exchanged:
         number = ir.op(f"trunc i64 {ir.op(f'ptrtoint ptr {place} to i64')} to i32")
         away = ir.op(f"or i32 {away}, {ir.op(f'and i32 {number}, {exchanged // 8 - 1}')}")
@@ -325,22 +343,69 @@ def _updated_words(b: Body, op: str, kind: str, old: str, given: str, count: int
     return ir.op(f"{op.lower()} {row} {old}, {given}")
 
 
-def _atomic(space: str, what: str, bits: int, threads: bool, masks: MaskHost) -> str:
+def _atomic(space: str, what: str, bits: int, threads: bool, host: AccessHost) -> str:
     op, kind = what.split(".")
     name = layout.symbol(f"atomic.{space}.{what}", threads)
-    b = Body(otherwise=called_apart(name, f"{_ROWS}, ptr %out") if space == "global" else "")
+    head = f"define i1 @{name}({arguments(space)}{_ROWS}, ptr %out)"
+    b = Body(host, called_apart(name, f"{_ROWS}, ptr %out") if space == "global" else "")
     b.ir.line(f"store <32 x i{bits}> zeroinitializer, ptr %out, align 64")
     nothing_to_do(b)
+    if b.packed:
+        window = packed.WINDOWS[space](b, bits // 8)
+        with b.ir.returning(window.inside):
+            _atomic_in_window(b, space, what, window, threads)
+        if space == "shared":
+            b.ir.line("ret i1 false")
+            return b.close(head)
     inside, base = PLACES[space](b, bits // 8)
     inside = Val(64, b.values.bare(inside if inside.bits == 64 else b.ints.zext(inside), 64))
-    if space == "global" and op in _TOGETHER and kind in ("U32", "S32"):
+    if space == "global" and _done_together(op, kind):
         # A host with AVX2 exchanges 16 bytes.
-        exchanged = 64 if masks is MaskHost.VECTORS else 128
+        exchanged = 64 if host.masks is MaskHost.VECTORS else 128
         _in_a_row(b, op, kind, inside, base, exchanged if threads else 0)
-    if not threads and bits == 32 and op in _SHORT and kind != "F32":
+    if not threads and _repeated(op, kind, bits):
         _all_lanes(b, op, kind, inside, base)
     places = b.ir.op("alloca <32 x i64>, align 64")
     b.ir.put(I64, inside.ref, places, 0, 64)
+    _lane_by_lane(b, op, kind, places, 64, base, threads)
+    return b.close(head)
+
+
+def _done_together(op: str, kind: str) -> bool:
+    return op in _TOGETHER and kind in ("U32", "S32")
+
+
+def _repeated(op: str, kind: str, bits: int) -> bool:
+    return bits == _WORD and op in _SHORT and kind != "F32"
+
+
+def _atomic_in_window(
+    b: Body, space: str, what: str, reached: packed.Reached, threads: bool
+) -> None:
+    """Emit the rest of an atomic of a host with AVX2 where its checks reach."""
+    ir, (op, kind) = b.ir, what.split(".")
+    bits = layout.ATOMICS[what]
+    if space == "global" and _done_together(op, kind):
+        first, away = packed.in_a_row(ir, reached)
+        _row_together(b, op, kind, away, (reached.base, first), 128 if threads else 0)
+    if not threads and _repeated(op, kind, bits):
+        with ir.returning(ir.op("icmp eq i32 %mask, -1")):
+            packed.update_all(
+                ir, reached, "%d0", lambda old, given: _updated(b, op, kind, old, given, "")
+            )
+            ir.line("ret i1 true")
+    _lane_by_lane(b, op, kind, packed.kept(ir, reached.places), 32, reached.base, threads)
+
+
+def _lane_by_lane(
+    b: Body, op: str, kind: str, places: str, width: int, base: str, threads: bool
+) -> None:
+    """Emit an atomic of the lanes that execute, of which there is at least one, and the return.
+
+    Args:
+        places: pointer to their offsets, of so many bits.
+    """
+    bits = layout.ATOMICS[f"{op}.{kind}"]
     left = b.ir.op("alloca i32")
     b.ir.put("i32", "%mask", left)
     with b.ir.loop():
@@ -348,8 +413,10 @@ def _atomic(space: str, what: str, bits: int, threads: bool, masks: MaskHost) ->
         lane = b.ir.op(f"call i32 @llvm.cttz.i32(i32 {mask}, i1 false)")
         index = b.ir.op(f"zext i32 {lane} to i64")
         offset = b.ir.op(
-            f"load i64, ptr {b.ir.op(f'getelementptr i64, ptr {places}, i64 {index}')}"
+            f"load i{width}, ptr {b.ir.op(f'getelementptr i{width}, ptr {places}, i64 {index}')}"
         )
+        if width == _WORD:
+            offset = b.ir.op(f"zext i32 {offset} to i64")
         cell = b.ir.at(base, offset)
 
         def lane_of(row: str, index: str = index) -> str:
@@ -368,21 +435,33 @@ def _atomic(space: str, what: str, bits: int, threads: bool, masks: MaskHost) ->
         with b.ir.returning(b.ir.op(f"icmp eq i32 {rest}, 0")):
             b.ir.line("ret i1 true")
     b.ir.line("unreachable")
-    return b.close(f"define i1 @{name}({arguments(space)}{_ROWS}, ptr %out)")
 
 
-def sum_functions() -> list[str]:
+def sum_functions(host: AccessHost = ANY_HOST) -> list[str]:
     """Functions for ADD to shared memory without a result."""
-    return [*(_sum(kind) for kind in layout.SUMS), _marks_of_sums()]
+    return [*(_sum(kind, host) for kind in layout.SUMS), _marks_of_sums()]
 
 
-def _sum(kind: str) -> str:
+def _sum(kind: str, host: AccessHost) -> str:
     """Emit the sum element by element; without a loop where all lanes execute."""
-    b = Body()
+    b = Body(host)
     nothing_to_do(b)
-    low, base = PLACES["shared"](b, 4)
-    places = b.ir.op("alloca <32 x i32>, align 64")
-    b.ir.put("<32 x i32>", low.ref, places, 0, 64)
+    name = layout.symbol(f"sum.shared.{kind}")
+    head = f"define i1 @{name}({arguments('shared')}, ptr %d0)"
+    if b.packed:
+        reached = packed.WINDOWS["shared"](b, 4)
+        refuse(b, b.ir.op(f"zext i1 {b.ir.op(f'xor i1 {reached.inside}, true')} to i32"))
+        if kind != "F32":
+            with b.ir.returning(b.ir.op("icmp eq i32 %mask, -1")):
+                packed.update_all(
+                    b.ir, reached, "%d0", lambda x, y: _updated(b, "ADD", kind, x, y, ""), ""
+                )
+                b.ir.line("ret i1 true")
+        places, base = packed.kept(b.ir, reached.places), reached.base
+    else:
+        low, base = PLACES["shared"](b, 4)
+        places = b.ir.op("alloca <32 x i32>, align 64")
+        b.ir.put("<32 x i32>", low.ref, places, 0, 64)
 
     def one(index: int | str) -> None:
         offset = b.ir.get("i32", b.ir.op(f"getelementptr i32, ptr {places}, i64 {index}"))
@@ -404,8 +483,7 @@ def _sum(kind: str) -> str:
         with b.ir.returning(b.ir.op(f"icmp eq i32 {rest}, 0")):
             b.ir.line("ret i1 true")
     b.ir.line("unreachable")
-    name = layout.symbol(f"sum.shared.{kind}")
-    return b.close(f"define i1 @{name}({arguments('shared')}, ptr %d0)")
+    return b.close(head)
 
 
 _STEP: Final = 32

@@ -24,7 +24,7 @@ from gpudbg.sm.engines.llvm.cache import is_noted as _is_noted
 from gpudbg.sm.engines.llvm.cache import note as _note
 from gpudbg.sm.engines.llvm.cache import read as _read
 from gpudbg.sm.engines.llvm.cache import write as _write
-from gpudbg.sm.engines.llvm.ir.values import MaskHost
+from gpudbg.sm.engines.llvm.ir.values import AccessHost, MaskHost
 
 LEAST_EFFORT = "GPUDBG_CODE_EFFORT"
 """Environment variable; "least": kernels are compiled with the least effort, whatever is asked.
@@ -74,6 +74,17 @@ class BuildHost:
             return MaskHost.REGISTERS
         packed = "+avx2" in self.features.split(",")
         return MaskHost.PACKED if packed else MaskHost.VECTORS
+
+    @property
+    def accesses(self) -> AccessHost:
+        """What accesses of the library depend on.
+
+        AMD's processors load lanes one by one faster than by gather instructions of AVX2: on a
+        Zen 3 32 words in 11 ns and 14 ns, bytes in 10 ns and 15 ns.  Intel's, whose gathers have
+        ports of their own to memory but whose insertions share one, are left with gathers.
+        """
+        by_lane = self.masks is MaskHost.PACKED and self.cpu.startswith("znver")
+        return AccessHost(self.masks, by_lane)
 
     @property
     def half_conversions(self) -> bool:
@@ -355,7 +366,7 @@ def library_object(name: str) -> LibraryObject:
     from gpudbg.sm.engines.llvm.runtime.library import module_with
 
     here = host()
-    made = module_with(name, here.masks, here.half_conversions, here.directed)
+    made = module_with(name, here.accesses, here.half_conversions, here.directed)
     return LibraryObject(object_of(made.text, 2, made.passes), made.names)
 
 

@@ -164,6 +164,19 @@ class MaskHost(Enum):
     """As vectors, and nothing is known of how they become bits."""
 
 
+class AccessHost(NamedTuple):
+    """What the library's accesses depend on.
+
+    Attributes:
+        masks: how the host keeps masks.
+        by_lane: lanes that may lie anywhere are loaded one by one, not by gather instructions;
+            where masks are packed.
+    """
+
+    masks: MaskHost = MaskHost.VECTORS
+    by_lane: bool = False
+
+
 class Values:
     """IR operands of values and masks, in the form that a statement takes."""
 

@@ -7,11 +7,14 @@ from gpudbg.sm.engines.llvm import layout
 from gpudbg.sm.engines.llvm.ir.builder import Builder, vector
 from gpudbg.sm.engines.llvm.ir.floats import Floats
 from gpudbg.sm.engines.llvm.ir.integers import Integers
-from gpudbg.sm.engines.llvm.ir.values import UNIFORM, MaskHost, Num, Slow, Val, Values
+from gpudbg.sm.engines.llvm.ir.values import UNIFORM, AccessHost, MaskHost, Num, Slow, Val, Values
 
 I32 = "<32 x i32>"
 I64 = "<32 x i64>"
 I1 = "<32 x i1>"
+
+
+ANY_HOST = AccessHost()
 
 
 class _NoCalls:
@@ -29,11 +32,13 @@ class Body:
         ir, values, ints, floats: what it is emitted with.
         wide_vectors: for a host with AVX-512.
         packed: for one with AVX2 that has no AVX-512.
+        by_lane: as in `AccessHost`.
         otherwise: what is called where lanes are not all in one allocation; "": nothing.
     """
 
-    def __init__(self, masks: MaskHost = MaskHost.VECTORS, otherwise: str = "") -> None:
-        """Args: masks: how the host keeps masks."""
+    def __init__(self, host: AccessHost = ANY_HOST, otherwise: str = "") -> None:
+        """Args: as the attributes."""
+        masks, self.by_lane = host
         self.otherwise = otherwise
         self.wide_vectors, self.packed = masks is MaskHost.REGISTERS, masks is MaskHost.PACKED
         self.ir = Builder()

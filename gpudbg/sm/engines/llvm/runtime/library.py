@@ -20,7 +20,7 @@ from gpudbg.sm.divergence.compiled import stack_functions
 from gpudbg.sm.engines import mufu
 from gpudbg.sm.engines.llvm import layout
 from gpudbg.sm.engines.llvm.ir.builder import splat
-from gpudbg.sm.engines.llvm.ir.values import FULL, UNIFORM, MaskHost, Msk, Val
+from gpudbg.sm.engines.llvm.ir.values import FULL, UNIFORM, AccessHost, MaskHost, Msk, Val
 from gpudbg.sm.engines.llvm.layout import GRID_LOOP
 from gpudbg.sm.engines.llvm.outlined import OUTLINED
 from gpudbg.sm.engines.llvm.runtime import packed
@@ -219,10 +219,6 @@ def _gather_words_around(b: Body, size: int, signed: bool, base: str, inside: Va
 def _gather(b: Body, size: int, signed: bool, local: bool, base: str, inside: Val) -> None:
     """All lanes of one load to `%out`."""
     ir = b.ir
-    if b.packed and inside.bits == 32:
-        unit = b.ints.shr(inside, size.bit_length() - 1)
-        packed.load(b, "shared", size, signed, base, b.values.bare(unit, 32))
-        return
     if size == 4 and not local:
         if b.wide_vectors and inside.bits == 32:
             _window(b, base, inside)
@@ -257,10 +253,6 @@ def _gather(b: Body, size: int, signed: bool, local: bool, base: str, inside: Va
 def _scatter(b: Body, size: int, local: bool, base: str, inside: Val) -> None:
     """All lanes of one store from `%d0`..."""
     ir = b.ir
-    if b.packed and inside.bits == 32:
-        unit = b.ints.shr(inside, size.bit_length() - 1)
-        packed.store(b, "shared", size, base, b.values.bare(unit, 32))
-        return
     if size == 4 and not local:
         _chunks(b, size, base, inside, ir.get(I32, "%d0", 0, 64))
         return
@@ -286,54 +278,74 @@ def _words(size: int) -> int:
     return max(1, size // 4)
 
 
-def access_functions(masks: MaskHost) -> list[str]:
-    """Loads and stores of every space and size, for a host by how it keeps masks."""
+def access_functions(host: AccessHost) -> list[str]:
+    """Loads and stores of every space and size."""
     functions = []
-    for space, places in PLACES.items():
+    for space in PLACES:
         for size in (1, 2, 4, 8, 16):
             for signed in (False, True) if size < 4 else (False,):
                 name = layout.symbol(f"load.{space}.{size}{'s' if signed else ''}")
-                b = Body(masks, _otherwise(space, name, ", ptr %out"))
+                b = Body(host, _otherwise(space, name, ", ptr %out"))
                 nothing_to_do(b)
-                if (window := _window_of(b, space, size)) is not None:
-                    with b.ir.returning(window.inside):
-                        packed.load(b, space, size, signed, window.base, window.unit)
-                inside, base = places(b, size)
-                _gather(b, size, signed, space == "local", base, inside)
-                b.ir.line("ret i1 true")
+                _load(b, space, size, signed)
                 functions.append(b.close(f"define i1 @{name}({arguments(space)}, ptr %out)"))
                 if space == "global":
                     functions.append(apart_function(name, size, "", Results(_words(size))))
             name = layout.symbol(f"store.{space}.{size}")
             data = "".join(f", ptr %d{n}" for n in range(_words(size)))
-            b = Body(masks, _otherwise(space, name, data))
+            b = Body(host, _otherwise(space, name, data))
             nothing_to_do(b)
-            if (window := _window_of(b, space, size)) is not None:
-                with b.ir.returning(window.inside):
-                    if space == "local":
-                        b.ir.put("i64", 0, "%rec", layout.LOCAL_CLEAR)
-                    packed.store(b, space, size, window.base, window.unit)
-            inside, base = places(b, size)
-            if space == "local":
-                b.ir.put("i64", 0, "%rec", layout.LOCAL_CLEAR)
-            _scatter(b, size, space == "local", base, inside)
-            b.ir.line("ret i1 true")
+            _store(b, space, size)
             functions.append(b.close(f"define i1 @{name}({arguments(space)}{data})"))
-            functions.append(_mark(space, size, masks))
+            functions.append(_mark(space, size, host))
             if space == "local" and size >= 4:
-                functions.append(_marked_store(size, masks))
+                functions.append(_marked_store(size, host))
             if space == "global":
                 functions.append(apart_function(name, size, data))
                 functions.append(apart_function(layout.symbol(f"mark.{space}.{size}"), size))
     return functions
 
 
-def _window_of(b: Body, space: str, size: int) -> packed.Reached | None:
-    """Emit the check of whether an access can be done by eights; None, and nothing emitted: not
-    on this host, or not of this space and size."""
-    if not b.packed or space not in packed.WINDOWS or (space == "local" and size < 4):
-        return None
-    return packed.WINDOWS[space](b, size)
+def _load(b: Body, space: str, size: int, signed: bool) -> None:
+    """Emit a load to `%out`, and the return."""
+    if b.packed:
+        window = packed.WINDOWS[space](b, size)
+        with b.ir.returning(window.inside):
+            packed.load(b, window, size, signed)
+        if _refused_elsewhere(b, space):
+            return
+    inside, base = PLACES[space](b, size)
+    _gather(b, size, signed, space == "local", base, inside)
+    b.ir.line("ret i1 true")
+
+
+def _store(b: Body, space: str, size: int) -> None:
+    """Emit a store of `%d0`..., and the return."""
+    if b.packed:
+        window = packed.WINDOWS[space](b, size)
+        with b.ir.returning(window.inside):
+            if space == "local":
+                b.ir.put("i64", 0, "%rec", layout.LOCAL_CLEAR)
+            packed.store(b, window, size, _data(size), alone=space != "global")
+        if _refused_elsewhere(b, space):
+            return
+    inside, base = PLACES[space](b, size)
+    if space == "local":
+        b.ir.put("i64", 0, "%rec", layout.LOCAL_CLEAR)
+    _scatter(b, size, space == "local", base, inside)
+    b.ir.line("ret i1 true")
+
+
+def _data(size: int) -> list[str]:
+    """Rows that a store is given."""
+    return [f"%d{n}" for n in range(_words(size))]
+
+
+def _refused_elsewhere(b: Body, space: str) -> bool:
+    """Emit the end where a window is all there is of a space; False: nothing was emitted."""
+    if space == "shared":
+        b.ir.line("ret i1 false")
+    return space == "shared"
 
 
 def _otherwise(space: str, name: str, rows: str) -> str:
@@ -341,43 +353,52 @@ def _otherwise(space: str, name: str, rows: str) -> str:
     return called_apart(name, rows) if space == "global" else ""
 
 
-def _mark(space: str, size: int, masks: MaskHost) -> str:
+def _mark(space: str, size: int, host: AccessHost) -> str:
     """Emit: mark bytes as written, by a store of ones to the marks."""
     name = layout.symbol(f"mark.{space}.{size}")
-    b = Body(masks, _otherwise(space, name, ""))
+    head = f"define i1 @{name}({arguments(space)})"
+    b = Body(host, _otherwise(space, name, ""))
     ir = b.ir
     nothing_to_do(b)
+    if b.packed:
+        window = packed.WINDOWS[space](b, size)
+        with ir.returning(window.inside):
+            beside = ir.at(window.base, _to_marks(b, space))
+            packed.store(b, window._replace(base=beside), size, ())
+        if _refused_elsewhere(b, space):
+            return b.close(head)
     for n in range(_words(size)):
         ir.line(f"%d{n} = alloca {I32}, align 128")
         ir.put(I32, "splat (i32 -1)", f"%d{n}", 0, 64)
-    if space == "local" and (window := _window_of(b, space, size)) is not None:
-        with ir.returning(window.inside):
-            beside = ir.at(window.base, ir.get("i64", "%env", layout.LOCAL_MARKS))
-            packed.store(b, space, size, beside, window.unit)
     inside, base = PLACES[space](b, size)
-    if space == "global":
-        apart = ir.get("i64", "%site", layout.SITE_MARKS)
-        with ir.returning(ir.op(f"icmp eq i64 {apart}, 0")):
-            ir.line("ret i1 true")
-    else:
-        fields = {"shared": layout.SHARED_MARKS, "local": layout.LOCAL_MARKS}
-        apart = ir.get("i64", "%env", fields[space])
-    _scatter(b, size, space == "local", ir.at(base, apart), inside)
+    _scatter(b, size, space == "local", ir.at(base, _to_marks(b, space)), inside)
     ir.line("ret i1 true")
-    return b.close(f"define i1 @{name}({arguments(space)})")
+    return b.close(head)
 
 
-def _marked_store(size: int, masks: MaskHost) -> str:
+def _to_marks(b: Body, space: str) -> str:
+    """Emit: bytes from memory to its marks; a return where a site's allocation has none."""
+    if space != "global":
+        fields = {"shared": layout.SHARED_MARKS, "local": layout.LOCAL_MARKS}
+        return b.ir.get("i64", "%env", fields[space])
+    apart = b.ir.get("i64", "%site", layout.SITE_MARKS)
+    with b.ir.returning(b.ir.op(f"icmp eq i64 {apart}, 0")):
+        b.ir.line("ret i1 true")
+    return apart
+
+
+def _marked_store(size: int, host: AccessHost) -> str:
     """Emit: a store to local memory and its marks, at once where words are stored one by one."""
-    b, space = Body(masks), "local"
+    b, space = Body(host), "local"
     ir = b.ir
     nothing_to_do(b)
-    rows = [f"ptr %d{n}" for n in range(_words(size))]
-    if (window := _window_of(b, space, size)) is not None:
+    rows = [f"ptr {row}" for row in _data(size)]
+    if b.packed:
+        window = packed.local_window(b, size)
         with ir.returning(window.inside):
             ir.put("i64", 0, "%rec", layout.LOCAL_CLEAR)
             marks = ir.get("i64", "%env", layout.LOCAL_MARKS)
-            packed.store(b, space, size, window.base, window.unit, marks)
+            packed.store(b, window, size, _data(size), marks)
     given = arguments(space)
     store, mark = (layout.symbol(f"{what}.{space}.{size}") for what in ("store", "mark"))
     stored = ir.op(f"call i1 @{store}({', '.join([given, *rows])})")
@@ -434,19 +455,21 @@ def _generic(name: str, tail: str) -> str:
     )
 
 
-def constant_functions(masks: MaskHost) -> list[str]:
+def constant_functions(host: AccessHost) -> list[str]:
     """LDC: offsets by lane into one bank, given as (host pointer, bytes)."""
     functions = []
     for size in (1, 2, 4, 8, 16):
         for signed in (False, True) if size < 4 else (False,):
-            b = Body(masks)
+            b = Body(host)
             nothing_to_do(b)
+            if b.packed:
+                window = packed.constant_window(b, size)
+                with b.ir.returning(window.inside):
+                    packed.load(b, window, size, signed)
             low = b.row(32, "%lo")
             inside = Val(64, b.values.bare(b.ints.zext(low), 64))
             limit = Val(64, b.ir.get("i64", "%bank", 8), UNIFORM)
             refuse(b, bad_lanes(b, inside, limit, size))
-            if b.packed and size >= 4:
-                inside = low
             # Gathers are masked: lanes that do not execute may hold any address.
             _gather(b, size, signed, False, b.ir.get("ptr", "%bank"), inside)
             b.ir.line("ret i1 true")
@@ -541,7 +564,7 @@ def _tables() -> list[str]:
 
 
 @cache
-def _definitions(masks: MaskHost) -> dict[str, str]:
+def _definitions(host: AccessHost) -> dict[str, str]:
     """Name in IR -> the text of a function or table that is straight code and needs few passes."""
     found = [
         *_tables(),
@@ -549,14 +572,14 @@ def _definitions(masks: MaskHost) -> dict[str, str]:
         _shuffle(),
         *directed_functions(),
         *outlined_functions(),
-        *access_functions(masks),
+        *access_functions(host),
         *generic_functions(),
         *ranked_functions(),
         *copy_functions(),
-        *constant_functions(masks),
+        *constant_functions(host),
         *matrix_functions(),
-        *atomic_functions(masks),
-        *sum_functions(),
+        *atomic_functions(host),
+        *sum_functions(host),
     ]
     return {_NAME.findall(text)[0]: text for text in found}
 
@@ -564,9 +587,9 @@ def _definitions(masks: MaskHost) -> dict[str, str]:
 _NAME = re.compile(r"@(\w+)")
 
 
-def library_text(masks: MaskHost) -> str:
-    """The module of all vector functions, for a host by how it keeps masks."""
-    return "\n".join(_definitions(masks).values())
+def library_text(host: AccessHost) -> str:
+    """The module of all vector functions."""
+    return "\n".join(_definitions(host).values())
 
 
 class LibraryModule(NamedTuple):
@@ -578,22 +601,22 @@ class LibraryModule(NamedTuple):
 
 
 def module_with(
-    symbol: str, masks: MaskHost, half_conversions: bool, directed: bool
+    symbol: str, host: AccessHost, half_conversions: bool, directed: bool
 ) -> LibraryModule:
     """The module of a function: alone with those that it calls, or with its kin.
 
     Args:
         symbol: its name in IR.
-        masks, half_conversions, directed: as of `library_text` and `tensor_text`.
+        host, half_conversions, directed: as of `library_text` and `tensor_text`.
     """
     for names, text in CONTROL.items():
         if symbol in names:
             return LibraryModule(text(), "all", names)
     if symbol in _TENSOR:
-        wide = masks is MaskHost.REGISTERS
+        wide = host.masks is MaskHost.REGISTERS
         text_ = tensor_text(_TENSOR[symbol], half_conversions, directed, wide)
         return LibraryModule(text_, "variables", (symbol,))
-    known = _definitions(masks)
+    known = _definitions(host)
     wanted, left = set[str](), {symbol}
     while left:
         wanted |= left

@@ -5,32 +5,51 @@ Such a host gathers eight words at once, under the signs of a mask of words, and
 Addresses are checked with 32 bits, in the part of the site's allocation that lies between two
 multiples of 4 GiB, or in the high range of local memory; what is elsewhere is left to the code
 behind.
+
+Offsets of lanes become addresses two by two, as halves of 64 bits of a vector, and what is stored
+is read two words at once: read one by one from memory, where vectors were just stored, they take
+twice the time (32 stores on an AMD Zen 3: 12 ns, and 29 ns one by one).  Some processors load
+32 words so in less time than by gather instructions (`BuildHost.accesses`).
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from gpudbg.sm.engines.llvm import layout
-from gpudbg.sm.engines.llvm.ir.eights import EIGHT, eight_chosen, eight_of, gather_eight
-from gpudbg.sm.engines.llvm.ir.values import Msk, Val
-from gpudbg.sm.engines.llvm.runtime.body import I32, Body
+from gpudbg.sm.engines.llvm.ir.builder import Builder
+from gpudbg.sm.engines.llvm.ir.eights import EIGHT, eight_chosen, gather_eight
+from gpudbg.sm.engines.llvm.runtime.body import Body
+from gpudbg.sm.engines.llvm.runtime.wide_moves import eight_loaded, store_eight
 
-_LANES = ", ".join(f"i32 {n}" for n in range(32))
+FIRSTS = range(0, 32, 8)
+"""The first of each eight lanes."""
+_FAR = 1 << 32
+_MOST_LOCAL = 1 << 27
+"""Bytes of a lane's local memory that offsets of 32 bits reach where lanes alternate."""
 
 
 class Reached(NamedTuple):
-    """Memory that lanes may access with offsets of 32 bits.
+    """Memory that lanes access, by offsets of 32 bits.
 
     Attributes:
         inside: i1: every lane that executes accesses it, aligned.
-        unit: `<32 x i32>`: accesses from its beginning.
+        places: four times `<8 x i32>`: bytes from the base; those of lanes that do not execute are
+            inside, too, where any are.
+        chosen: four times `<8 x i32>`, all bits or none: lanes that execute.
         base: host pointer of its beginning.
+        apart: bytes from a lane's word to its next one.
     """
 
     inside: str
-    unit: str
+    places: list[str]
+    chosen: list[str]
     base: str
+    apart: int = 4
+
+
+# ---- checks --------------------------------------------------------------------------------
 
 
 def global_window(b: Body, size: int) -> Reached:
@@ -49,16 +68,21 @@ def global_window(b: Body, size: int) -> Reached:
     down = ir.op(f"icmp sge i64 %add, {room}")
     negative = ir.op("icmp slt i64 %add, 0")
     flat = ir.op(f"select i1 {negative}, i1 {down}, i1 {up}")
-    apart = ir.op(f"trunc i64 {ir.op(f'sub i64 %add, {begin}')} to i32")
-    top = ir.op(f"trunc i64 {top} to i32")
-    high = ir.op(f"icmp ne {I32} {b.row(32, '%hi').ref}, {b.values.spread(top, 32)}")
-    found = _window(b, size, apart, limit, high, ir.get("ptr", "%site", 16))
-    inside = ir.op(f"and i1 {found.inside}, {flat}")
-    if size < 4:
-        # What is not an allocation of ours may begin anywhere.
-        rest = ir.op(f"and i64 {ir.op(f'ptrtoint ptr {found.base} to i64')}, 3")
-        inside = ir.op(f"and i1 {inside}, {ir.op(f'icmp eq i64 {rest}, 0')}")
-    return found._replace(inside=inside)
+    apart = ir.op(f"sub i64 %add, {begin}")
+    found = _window(b, size, apart, limit, ir.get("ptr", "%site", 16), top)
+    return found._replace(inside=ir.op(f"and i1 {found.inside}, {flat}"))
+
+
+def shared_window(b: Body, size: int) -> Reached:
+    """Shared memory."""
+    limit = b.ir.get("i64", "%env", layout.SHARED_BYTES)
+    return _window(b, size, "%add", limit, b.ir.get("ptr", "%rec", layout.SHARED_POINTER))
+
+
+def constant_window(b: Body, size: int) -> Reached:
+    """A bank of constants."""
+    limit = b.ir.get("i64", "%bank", 8)
+    return _window(b, size, "0", limit, b.ir.get("ptr", "%bank"))
 
 
 def local_window(b: Body, size: int) -> Reached:
@@ -68,162 +92,338 @@ def local_window(b: Body, size: int) -> Reached:
         ir.get("i64", "%env", place)
         for place in (layout.LOCAL_LOW, layout.LOCAL_START, layout.LOCAL_BYTES)
     )
-    apart = ir.op(f"trunc i64 {ir.op(f'sub i64 %add, {start}')} to i32")
     base = ir.at(ir.get("ptr", "%rec", layout.LOCAL_POINTER), ir.op(f"shl i64 {low}, 5"))
-    return _window(b, size, apart, ir.op(f"sub i64 {both}, {low}"), "", base)
+    limit, apart = ir.op(f"sub i64 {both}, {low}"), ir.op(f"sub i64 %add, {start}")
+    found = _window(b, size, apart, limit, base, most=_MOST_LOCAL)
+    places = [_interleaved(ir, *pair, size) for pair in zip(FIRSTS, found.places, strict=True)]
+    return found._replace(places=places, apart=128)
 
 
-WINDOWS = {"global": global_window, "local": local_window}
+WINDOWS = {"global": global_window, "shared": shared_window, "local": local_window}
 
 
-def _window(b: Body, size: int, apart: str, limit: str, high: str, base: str) -> Reached:
+def _interleaved(ir: Builder, first: int, places: str, size: int) -> str:
+    """Where bytes of eight lanes are, words of 32 lanes alternating."""
+    inside = "0"
+    words = places
+    if size < 4:
+        inside = ir.op(f"and {EIGHT} {places}, splat (i32 3)")
+        words = ir.op(f"and {EIGHT} {places}, splat (i32 -4)")
+    moved = ir.op(f"shl {EIGHT} {words}, splat (i32 5)")
+    lanes = ", ".join(f"i32 {4 * lane}" for lane in range(first, first + 8))
+    moved = ir.op(f"or {EIGHT} {moved}, <{lanes}>")
+    return moved if size >= 4 else ir.op(f"or {EIGHT} {moved}, {inside}")
+
+
+def _window(
+    b: Body, size: int, apart: str, limit: str, base: str, top: str = "", most: int = _FAR
+) -> Reached:
     """Check of 32-bit addresses.
 
     Args:
-        apart: i32: what is added to them for their distance from the beginning.
+        apart: i64: what is added to them for their distance from the beginning.
         limit: i64: bytes.
-        high: `<32 x i1>`: lanes that are elsewhere; "": none.
-    """
-    ir, turn = b.ir, size.bit_length() - 1
-    unit = ir.op(f"add {I32} {b.row(32, '%lo').ref}, {b.values.spread(apart, 32)}")
-    if turn:
-        # A misaligned one becomes huge.
-        pair = f"{I32} {unit}, {I32} {unit}, {I32} splat (i32 {turn})"
-        unit = ir.op(f"call {I32} @llvm.fshr.v32i32({pair})")
-    room = ir.op(f"trunc i64 {ir.op(f'lshr i64 {limit}, {turn}')} to i32")
-    bad = ir.op(f"icmp uge {I32} {unit}, {b.values.spread(room, 32)}")
-    if high:
-        bad = ir.op(f"or <32 x i1> {bad}, {high}")
-    bits = ir.op(f"and i32 {b.values.bits_of(bad)}, %mask")
-    return Reached(ir.op(f"icmp eq i32 {bits}, 0"), unit, base)
-
-
-def load(b: Body, space: str, size: int, signed: bool, base: str, unit: str) -> None:
-    """The rest of a load to `%out`: move what is checked, and return.
-
-    Args:
-        unit: `<32 x i32>`: accesses from the base.
-    """
-    words, apart = _words(b, space, size, unit)
-    _gather_eights(b, base, words, apart, max(1, size // 4))
-    if size < 4:
-        part = b.floats.and_(b.ints.shl(Val(32, unit), size.bit_length() - 1), 3)
-        word = Val(32, b.ir.get(I32, "%out", 0, 64))
-        top = b.ints.shl(b.ints.shr(word, b.ints.shl(part, 3)), 32 - 8 * size)
-        value = (b.ints.sar if signed else b.ints.shr)(top, 32 - 8 * size)
-        b.ir.put(I32, b.values.bare(value, 32), "%out", 0, 64)
-    b.ir.line("ret i1 true")
-
-
-def store(b: Body, space: str, size: int, base: str, unit: str, marks: str = "") -> None:
-    """The rest of a store of `%d0`..., as `load`.
-
-    Args:
-        marks: bytes to the marks of what is stored, which are written, too; "": to none.
-    """
-    offsets, apart = (unit, 1) if size < 4 else _words(b, space, size, unit)
-    _scatter_lanes(b, space, base, offsets, apart, size, marks)
-    b.ir.line("ret i1 true")
-
-
-def _words(b: Body, space: str, size: int, unit: str) -> tuple[str, int]:
-    """(`<32 x i32>`: words from the base, words from a lane's word to its next one)."""
-    turn = size.bit_length() - 3
-    if turn < 0:
-        unit = b.ir.op(f"lshr {I32} {unit}, splat (i32 {-turn})")
-    elif turn:
-        unit = b.ir.op(f"shl {I32} {unit}, splat (i32 {turn})")
-    if space != "local":
-        return unit, 1
-    unit = b.ir.op(f"shl {I32} {unit}, splat (i32 5)")
-    return b.ir.op(f"or {I32} {unit}, <{_LANES}>"), 32
-
-
-def _gather_eights(b: Body, base: str, words: str, apart: int, count: int) -> None:
-    """Words of the lanes of `%mask` to `%out`, 0 in others.
-
-    Args:
-        words: `<32 x i32>`: words from the base.
-        apart: words from a lane's word to its next one.
-        count: words of a lane.
+        base: as in `Reached`.
+        top: i64: what lanes' high words must be; "": there are none.
+        most: bytes of the limit that count.
     """
     ir = b.ir
-    for first in range(0, 32, 8):
-        index, chosen = eight_of(ir, words, first), eight_chosen(ir, "%mask", first)
-        for n in range(count):
-            found = gather_eight(ir, ir.at(base, 4 * apart * n), index, chosen)
-            ir.put(EIGHT, found, "%out", 128 * n + 4 * first, 32)
+    chosen = [eight_chosen(ir, "%mask", first) for first in FIRSTS]
+    add, places, others = _eight_times(ir, apart), [], []
+    for first, lanes in zip(FIRSTS, chosen, strict=True):
+        low = ir.op(f"add {EIGHT} {ir.get(EIGHT, '%lo', 4 * first, 32)}, {add}")
+        places.append(ir.op(f"and {EIGHT} {low}, {lanes}"))
+    limit = ir.op(f"call i64 @llvm.umin.i64(i64 {limit}, i64 {most})")
+    last = _eight_times(ir, ir.op(f"sub i64 {limit}, {size}"))
+    highest = _folded(places, lambda x, y: f"call {EIGHT} @llvm.umax.v8i32({x}, {EIGHT} {y})", ir)
+    beyond = ir.op(f"call {EIGHT} @llvm.umax.v8i32({EIGHT} {highest}, {EIGHT} {last})")
+    bad = [ir.op(f"xor {EIGHT} {beyond}, {last}")]
+    if size > 1:
+        bits = _folded(places, _either, ir)
+        bad.append(ir.op(f"and {EIGHT} {bits}, splat (i32 {size - 1})"))
+    if top:
+        wanted = _eight_times(ir, top)
+        for first, lanes in zip(FIRSTS, chosen, strict=True):
+            differs = ir.op(f"xor {EIGHT} {ir.get(EIGHT, '%hi', 4 * first, 32)}, {wanted}")
+            others.append(ir.op(f"and {EIGHT} {differs}, {lanes}"))
+        bad.append(_folded(others, _either, ir))
+    none = ir.op(f"bitcast {EIGHT} {_folded(bad, _either, ir)} to i256")
+    enough = ir.op(f"icmp uge i64 {limit}, {size}")
+    if size < 4 and not b.by_lane:
+        # Whole words are gathered; what is not an allocation of ours may begin anywhere.
+        rest = ir.op(f"and i64 {ir.op(f'ptrtoint ptr {base} to i64')}, 3")
+        enough = ir.op(f"and i1 {enough}, {ir.op(f'icmp eq i64 {rest}, 0')}")
+    inside = ir.op(f"and i1 {ir.op(f'icmp eq i256 {none}, 0')}, {enough}")
+    return Reached(inside, places, chosen, base)
 
 
-def _scatter_lanes(
-    b: Body, space: str, base: str, offsets: str, apart: int, size: int, marks: str
+def _either(x: str, y: str) -> str:
+    return f"or {x}, {y}"
+
+
+def _folded(parts: Sequence[str], how: Callable[[str, str], str], ir: Builder) -> str:
+    """`<8 x i32>` made one, by pairs."""
+    while len(parts) > 1:
+        pairs = zip(parts[::2], parts[1::2], strict=False)
+        left = parts[-1:] if len(parts) % 2 else []
+        parts = [*(ir.op(how(f"{EIGHT} {x}", y)) for x, y in pairs), *left]
+    return parts[0]
+
+
+def _eight_times(ir: Builder, number: str) -> str:
+    """The low word of an i64 in eight lanes."""
+    one = ir.op(f"insertelement {EIGHT} poison, i32 {ir.op(f'trunc i64 {number} to i32')}, i64 0")
+    return ir.op(f"shufflevector {EIGHT} {one}, {EIGHT} poison, <8 x i32> zeroinitializer")
+
+
+# ---- moves ---------------------------------------------------------------------------------
+
+
+def offsets_of(ir: Builder, places: str) -> list[str]:
+    """i64 of each of eight lanes."""
+    pairs = ir.op(f"bitcast {EIGHT} {places} to <4 x i64>")
+    parts = [ir.op(f"extractelement <4 x i64> {pairs}, i64 {n}") for n in range(4)]
+    return [half for pair in parts for half in _halves(ir, pair)]
+
+
+def pair_at(ir: Builder, row: str, lane: int) -> list[str]:
+    """i64 of each of two words in memory, one of an even lane and the next.  Volatile: else the
+    compiler library would read one word after the other."""
+    return _halves(ir, ir.op(f"load volatile i64, ptr {ir.at(row, 4 * lane)}, align 8"))
+
+
+def _halves(ir: Builder, pair: str) -> list[str]:
+    """i64 of the low and the high word."""
+    return [ir.op(f"and i64 {pair}, 4294967295"), ir.op(f"lshr i64 {pair}, 32")]
+
+
+def load(b: Body, reached: Reached, size: int, signed: bool) -> None:
+    """The rest of a load to `%out`: move what is checked, and return; 0 to other lanes."""
+    for first, places, chosen in zip(FIRSTS, reached.places, reached.chosen, strict=True):
+        for n, found in enumerate(_loaded(b, reached, places, chosen, size, signed)):
+            b.ir.put(EIGHT, found, "%out", 128 * n + 4 * first, 32)
+    b.ir.line("ret i1 true")
+
+
+def _loaded(
+    b: Body, reached: Reached, places: str, chosen: str, size: int, signed: bool
+) -> list[str]:
+    """The words that eight lanes load."""
+    ir = b.ir
+    if size > 4 and reached.apart == 4:
+        pointers = [ir.at(reached.base, offset) for offset in offsets_of(ir, places)]
+        rows = eight_loaded(ir, size // 4, pointers)
+    elif b.by_lane:
+        pointers = [ir.at(reached.base, offset) for offset in offsets_of(ir, places)]
+        rows = [
+            _one_by_one(ir, [ir.at(pointer, reached.apart * n) for pointer in pointers], size)
+            for n in range(max(1, size // 4))
+        ]
+        if size < 4 and signed:
+            rows = [
+                _shifted(ir, "ashr", _shifted(ir, "shl", rows[0], 32 - 8 * size), 32 - 8 * size)
+            ]
+    else:
+        return _gathered(ir, reached, places, chosen, size, signed)
+    return [ir.op(f"and {EIGHT} {row}, {chosen}") for row in rows]
+
+
+def _one_by_one(ir: Builder, pointers: list[str], size: int) -> str:
+    """Words, or smaller elements with zeros above, of eight lanes at host pointers."""
+    bits = 8 * min(size, 4)
+    count = max(8, 128 // bits)
+    kind = f"<{count} x i{bits}>"
+    made = "poison"
+    for n, pointer in enumerate(pointers):
+        one = ir.get(f"i{bits}", pointer, 0, bits // 8)
+        made = ir.op(f"insertelement {kind} {made}, i{bits} {one}, i64 {n}")
+    if bits == 32:
+        return made
+    picks = ", ".join(f"i32 {n}" for n in range(8))
+    part = ir.op(f"shufflevector {kind} {made}, {kind} poison, <8 x i32> <{picks}>")
+    return ir.op(f"zext <8 x i{bits}> {part} to {EIGHT}")
+
+
+def _shifted(ir: Builder, how: str, words: str, by: int) -> str:
+    return ir.op(f"{how} {EIGHT} {words}, splat (i32 {by})")
+
+
+def _gathered(
+    ir: Builder, reached: Reached, places: str, chosen: str, size: int, signed: bool
+) -> list[str]:
+    """The words that eight lanes load, by gather instructions."""
+    index = _shifted(ir, "lshr", places, 2)
+    rows = [
+        gather_eight(ir, ir.at(reached.base, reached.apart * n), index, chosen)
+        for n in range(max(1, size // 4))
+    ]
+    if size < 4:
+        inside = ir.op(f"and {EIGHT} {places}, splat (i32 3)")
+        by = _shifted(ir, "shl", inside, 3)
+        top = _shifted(ir, "shl", ir.op(f"lshr {EIGHT} {rows[0]}, {by}"), 32 - 8 * size)
+        rows = [_shifted(ir, "ashr" if signed else "lshr", top, 32 - 8 * size)]
+    return rows
+
+
+def store(
+    b: Body, reached: Reached, size: int, rows: Sequence[str], marks: str = "", alone: bool = True
 ) -> None:
-    """Store `%d0`... of the lanes of `%mask`, in ascending order.
+    """The rest of a store, and return.
 
     Args:
-        offsets: `<32 x i32>`: of lanes, unsigned, in units of `size`, or of 4 bytes if that is
-            less.
-        apart: words from a lane's word to its next one.
-        marks: as of `store`.
+        rows: pointers to rows of words; none: all bits of every word are set.
+        marks: bytes to the marks of what is stored, which are written, too; "": to none.
+        alone: no other host thread may store there.
     """
-    ir, unit = b.ir, min(size, 4)
-    kind, words = f"i{8 * unit}", max(1, size // 4)
-    kept = ir.op(f"alloca {I32}, align 128")
-    ir.put(I32, offsets, kept, 0, 64)
-
-    beside = ir.at(base, marks) if marks else ""
-
-    def write(offset: str, data: list[str]) -> None:
-        index = ir.op(f"zext i32 {offset} to i64")
-        place = ir.op(f"getelementptr {kind}, ptr {base}, i64 {index}")
-        for n in range(words):
-            ir.put(kind, ir.get(kind, data[n]), place, 4 * apart * n, unit)
-        if marks:
-            place = ir.op(f"getelementptr {kind}, ptr {beside}, i64 {index}")
-            for n in range(words):
-                ir.put(kind, -1, place, 4 * apart * n, unit)
-
-    def write_all(rows: list[str]) -> None:
-        for lane in range(32):
-            write(ir.get("i32", kept, 4 * lane), [ir.at(row, 4 * lane) for row in rows])
-
-    given = [f"%d{n}" for n in range(words)]
-    if space != "global":
-        write_all([_filled(b, row, kept if row == given[-1] else "") for row in given])
-        return
+    ir = b.ir
     with ir.returning(ir.op("icmp eq i32 %mask, -1")):
-        write_all(given)
+        _store_all(ir, reached, size, rows, marks)
         ir.line("ret i1 true")
+    if alone:
+        filled, copies = _filled(ir, reached, rows)
+        _store_all(ir, filled, size, copies, marks)
+    else:
+        _store_some(ir, reached, size, rows)
+    ir.line("ret i1 true")
+
+
+def _store_all(
+    ir: Builder, reached: Reached, size: int, rows: Sequence[str], marks: str = ""
+) -> None:
+    """A store of 32 lanes, in ascending order."""
+    for first, places in zip(FIRSTS, reached.places, strict=True):
+        pointers = [ir.at(reached.base, offset) for offset in offsets_of(ir, places)]
+        if size > 4 and reached.apart == 4 and rows and not marks:
+            data = [ir.get(EIGHT, row, 4 * first, 32) for row in rows]
+            store_eight(ir, data, pointers)
+            continue
+        for at in range(0, 8, 2):
+            _store_pair(ir, reached, pointers[at : at + 2], first + at, size, rows, marks)
+
+
+def _store_pair(
+    ir: Builder,
+    reached: Reached,
+    pointers: list[str],
+    lane: int,
+    size: int,
+    rows: Sequence[str],
+    marks: str,
+) -> None:
+    """The part of `_store_all` of two lanes, an even one and the next."""
+    for n in range(max(1, size // 4)):
+        words = pair_at(ir, rows[n], lane) if rows else ["-1", "-1"]
+        for pointer, word in zip(pointers, words, strict=True):
+            place = ir.at(pointer, reached.apart * n)
+            _store_part(ir, place, word, size)
+            if marks:
+                _store_part(ir, ir.at(place, marks), "-1", size)
+
+
+def _store_part(ir: Builder, pointer: str, word: str, size: int) -> None:
+    """Store as many bytes of an i64 as a lane has, at most a word."""
+    kind = f"i{8 * min(size, 4)}"
+    value = word if word == "-1" else ir.op(f"trunc i64 {word} to {kind}")
+    ir.put(kind, value, pointer, 0, min(size, 4))
+
+
+def _filled(ir: Builder, reached: Reached, rows: Sequence[str]) -> tuple[Reached, list[str]]:
+    """A store of all lanes in which those that do not execute store what the last that does stores.
+
+    A loop over the lanes that execute ends unforeseen, which takes longer than to store all.  What
+    the last one stores is stored again by others: only where no other host thread may store.
+    """
+    above = ir.op("call i32 @llvm.ctlz.i32(i32 %mask, i1 true)")
+    last = ir.op(f"zext i32 {ir.op(f'sub i32 31, {above}')} to i64")
+    at = ir.op(f"shl i64 {last}, 2")
+    words = kept(ir, reached.places)
+
+    def filled(parts: list[str], row: str) -> list[str]:
+        other = ir.op(f"zext i32 {ir.get('i32', row, at)} to i64")
+        other = _eight_times(ir, other)
+        made = []
+        for part, lanes in zip(parts, reached.chosen, strict=True):
+            own = ir.op(f"icmp slt {EIGHT} {lanes}, zeroinitializer")
+            made.append(ir.op(f"select <8 x i1> {own}, {EIGHT} {part}, {EIGHT} {other}"))
+        return made
+
+    places = filled(reached.places, words)
+    copies = [
+        kept(ir, filled([ir.get(EIGHT, row, 4 * first, 32) for first in FIRSTS], row))
+        for row in rows
+    ]
+    return reached._replace(places=places), copies
+
+
+def kept(ir: Builder, parts: list[str]) -> str:
+    """A pointer to 32 words."""
+    place = ir.op("alloca <32 x i32>, align 128")
+    for first, part in zip(FIRSTS, parts, strict=True):
+        ir.put(EIGHT, part, place, 4 * first, 32)
+    return place
+
+
+def _store_some(ir: Builder, reached: Reached, size: int, rows: Sequence[str]) -> None:
+    """A store of the lanes that execute, in ascending order, of which there is at least one."""
+    words = kept(ir, reached.places)
+    kind = f"i{8 * min(size, 4)}"
     left = ir.var("i32", "%mask")
     with ir.loop() as (_, after):
         now = ir.get("i32", left)
         ir.unless(ir.op(f"icmp eq i32 {now}, 0"), after)
         lane = ir.op(f"zext i32 {ir.op(f'call i32 @llvm.cttz.i32(i32 {now}, i1 true)')} to i64")
         ir.put("i32", ir.op(f"and i32 {now}, {ir.op(f'sub i32 {now}, 1')}"), left)
-        lane = ir.op(f"shl i64 {lane}, 2")
-        write(ir.get("i32", kept, lane), [ir.at(row, lane) for row in given])
+        at = ir.op(f"shl i64 {lane}, 2")
+        offset = ir.op(f"zext i32 {ir.get('i32', words, at)} to i64")
+        pointer = ir.at(reached.base, offset)
+        for n in range(max(1, size // 4)):
+            value = ir.get(kind, rows[n], at) if rows else "-1"
+            ir.put(kind, value, pointer, reached.apart * n, min(size, 4))
 
 
-def _filled(b: Body, row: str, also: str) -> str:
-    """A copy of a row in which lanes that do not execute have what the last that does has; the
-    row at `also`, if any, is changed so in place.
+# ---- updates -------------------------------------------------------------------------------
 
-    A loop over the lanes that execute ends unforeseen, which takes longer than to store all.  What
-    the last one stores is stored again by others: only where no other host thread may store.
+
+def in_a_row(ir: Builder, reached: Reached) -> tuple[str, str]:
+    """(i64: bytes to the first lane's word, i32: 0 if the others' words follow it)."""
+    first = ir.op(f"extractelement {EIGHT} {reached.places[0]}, i64 0")
+    at = ir.op(f"zext i32 {first} to i64")
+    spread, apart = _eight_times(ir, at), []
+    for begin, places in zip(FIRSTS, reached.places, strict=True):
+        steps = ", ".join(f"i32 {4 * lane}" for lane in range(begin, begin + 8))
+        goal = ir.op(f"add {EIGHT} {spread}, <{steps}>")
+        apart.append(ir.op(f"xor {EIGHT} {places}, {goal}"))
+    none = ir.op(f"bitcast {EIGHT} {_folded(apart, _either, ir)} to i256")
+    away = ir.op(f"zext i1 {ir.op(f'icmp ne i256 {none}, 0')} to i32")
+    return at, away
+
+
+def update_all(
+    ir: Builder,
+    reached: Reached,
+    row: str,
+    new: Callable[[str, str], str],
+    out: str = "%out",
+) -> None:
+    """Update the words of 32 lanes, in ascending order.
+
+    Args:
+        row: pointer to a word for each lane.
+        new: emits the new word by the old one and that.
+        out: pointer to where old words go; "": nowhere.
     """
-    ir = b.ir
-    lanes = b.values.mask_lanes(Msk(bits="%mask"))
-    above = ir.op("call i32 @llvm.ctlz.i32(i32 %mask, i1 true)")
-    last = ir.op(f"sub i32 31, {above}")
-    at = ir.op(f"shl i64 {ir.op(f'zext i32 {last} to i64')}, 2")
-    copy = ir.op(f"alloca {I32}, align 128")
-    for source, goal in ((row, copy), (also, also)):
-        if source:
-            other = b.values.spread(ir.get("i32", source, at), 32)
-            whole = ir.get(I32, source, 0, 64)
-            both = f"{I32} {whole}, {I32} {other}"
-            ir.put(I32, ir.op(f"select <32 x i1> {lanes}, {both}"), goal, 0, 64)
-    return copy
+    for first, places in zip(FIRSTS, reached.places, strict=True):
+        pointers = [ir.at(reached.base, offset) for offset in offsets_of(ir, places)]
+        for at in range(0, 8, 2):
+            for n, given in enumerate(pair_at(ir, row, first + at), at):
+                old = ir.get("i32", pointers[n])
+                word = ir.op(f"trunc i64 {given} to i32")
+                ir.put("i32", new(old, word), pointers[n])
+                if out:
+                    ir.put("i32", old, out, 4 * (first + n))
 
 
-__all__ = ["WINDOWS", "Reached", "global_window", "load", "local_window", "store"]
+__all__ = [
+    "WINDOWS", "Reached", "constant_window", "in_a_row", "kept", "load", "local_window", "store",
+    "update_all",
+]  # fmt: skip

@@ -54,47 +54,53 @@ def _turned(ir: Builder, rows: list[str]) -> list[str]:
 def load_whole(b: Body, size: int, base: str, inside: Val) -> None:
     """All lanes of a load of 8 or 16 bytes to `%out`, every lane executing."""
     ir = b.ir
-    words = size // 4
     for first in range(0, 32, GROUP):
         places = _lane_places(ir, base, inside, range(first, first + GROUP))
-        rows = [ir.get(f"<{words} x i32>", place, 0, 4) for place in places]
-        if words == 2:
-            # Lanes n and n + 2 are treated as one vector of 16 bytes.
-            pairs = [_joined(ir, 2, rows[n], rows[n + 2]) for n in (0, 1, 4, 5)]
-            halves = [_joined(ir, 4, pairs[n], pairs[n + 2]) for n in (0, 1)]
-            orders = ([0, 8, 2, 10, 4, 12, 6, 14], [1, 9, 3, 11, 5, 13, 7, 15])
-            found = [_picked(ir, "<8 x i32>", halves[0], halves[1], order) for order in orders]
-        else:
-            found = _turned(ir, [_joined(ir, 4, rows[n], rows[n + 4]) for n in range(4)])
-        for n, value in enumerate(found):
+        for n, value in enumerate(eight_loaded(ir, size // 4, places)):
             ir.put("<8 x i32>", value, "%out", 128 * n + 4 * first, 32)
+
+
+def eight_loaded(ir: Builder, words: int, places: Sequence[str]) -> list[str]:
+    """`<8 x i32>` of each of two or four words of eight lanes at host pointers."""
+    rows = [ir.get(f"<{words} x i32>", place, 0, 4) for place in places]
+    if words == 2:
+        # Lanes n and n + 2 are treated as one vector of 16 bytes.
+        pairs = [_joined(ir, 2, rows[n], rows[n + 2]) for n in (0, 1, 4, 5)]
+        halves = [_joined(ir, 4, pairs[n], pairs[n + 2]) for n in (0, 1)]
+        orders = ([0, 8, 2, 10, 4, 12, 6, 14], [1, 9, 3, 11, 5, 13, 7, 15])
+        return [_picked(ir, "<8 x i32>", halves[0], halves[1], order) for order in orders]
+    return _turned(ir, [_joined(ir, 4, rows[n], rows[n + 4]) for n in range(4)])
 
 
 def store_whole(b: Body, size: int, base: str, inside: Val) -> None:
     """All lanes of a store of 8 or 16 bytes from `%d0`..., every lane executing; of lanes that
     meet the last one stays."""
     ir = b.ir
-    words = size // 4
     for first in range(0, 32, GROUP):
         places = _lane_places(ir, base, inside, range(first, first + GROUP))
-        data = [ir.get("<8 x i32>", f"%d{n}", 4 * first, 32) for n in range(words)]
-        if words == 2:
-            orders = ([0, 8, 1, 9, 4, 12, 5, 13], [2, 10, 3, 11, 6, 14, 7, 15])
-            mixed = [_picked(ir, "<8 x i32>", data[0], data[1], order) for order in orders]
-            rows = [
-                _picked(ir, "<8 x i32>", mixed[n % 4 // 2], "poison", [start, start + 1])
-                for n in range(GROUP)
-                for start in (4 * (n // 4) + 2 * (n % 2),)
-            ]
-        else:
-            turned = _turned(ir, data)
-            halves = range(4), range(4, 8)
-            rows = [
-                _picked(ir, "<8 x i32>", turned[n % 4], "poison", halves[n // 4])
-                for n in range(GROUP)
-            ]
-        for row, place in zip(rows, places, strict=True):
-            ir.put(f"<{words} x i32>", row, place, 0, 4)
+        data = [ir.get("<8 x i32>", f"%d{n}", 4 * first, 32) for n in range(size // 4)]
+        store_eight(ir, data, places)
+
+
+def store_eight(ir: Builder, data: list[str], places: Sequence[str]) -> None:
+    """Store two or four words, `<8 x i32>` each, of eight lanes at host pointers, in order."""
+    words = len(data)
+    if words == 2:
+        orders = ([0, 8, 1, 9, 4, 12, 5, 13], [2, 10, 3, 11, 6, 14, 7, 15])
+        mixed = [_picked(ir, "<8 x i32>", data[0], data[1], order) for order in orders]
+        rows = [
+            _picked(ir, "<8 x i32>", mixed[n % 4 // 2], "poison", [start, start + 1])
+            for n in range(GROUP)
+            for start in (4 * (n // 4) + 2 * (n % 2),)
+        ]
+    else:
+        turned = _turned(ir, data)
+        halves = range(4), range(4, 8)
+        rows = [
+            _picked(ir, "<8 x i32>", turned[n % 4], "poison", halves[n // 4]) for n in range(GROUP)
+        ]
+    for row, place in zip(rows, places, strict=True):
+        ir.put(f"<{words} x i32>", row, place, 0, 4)
 
 
 def matrix_functions() -> list[str]:
@@ -120,4 +126,4 @@ def matrix_functions() -> list[str]:
     return functions
 
 
-__all__ = ["load_whole", "matrix_functions", "store_whole"]
+__all__ = ["eight_loaded", "load_whole", "matrix_functions", "store_eight", "store_whole"]
