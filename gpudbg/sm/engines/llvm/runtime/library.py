@@ -23,7 +23,7 @@ from gpudbg.sm.engines.llvm.ir.builder import splat
 from gpudbg.sm.engines.llvm.ir.values import FULL, UNIFORM, AccessHost, MaskHost, Msk, Val
 from gpudbg.sm.engines.llvm.layout import GRID_LOOP
 from gpudbg.sm.engines.llvm.outlined import OUTLINED
-from gpudbg.sm.engines.llvm.runtime import packed
+from gpudbg.sm.engines.llvm.runtime import directed, packed
 from gpudbg.sm.engines.llvm.runtime.apart import Results, apart_function, called_apart
 from gpudbg.sm.engines.llvm.runtime.body import (
     I1,
@@ -53,10 +53,13 @@ CHUNK = 16
 PTRS = "<32 x ptr>"
 
 
-def outlined_functions() -> list[str]:
+def outlined_functions(host: AccessHost) -> list[str]:
     """One function for each row of `OUTLINED`: operands and result in memory."""
     functions = []
     for name, row in OUTLINED.items():
+        if host.masks is MaskHost.PACKED and directed.is_single(name):
+            functions.append(directed.single_function(name))
+            continue
         b = Body()
         values = tuple(b.row(bits, f"%a{n}") for n, bits in enumerate(row.operands))
         parts = b.ir, b.values, b.ints, b.floats
@@ -570,8 +573,8 @@ def _definitions(host: AccessHost) -> dict[str, str]:
         *_tables(),
         _resolve(),
         _shuffle(),
-        *directed_functions(),
-        *outlined_functions(),
+        *directed_functions(host.masks is MaskHost.PACKED),
+        *outlined_functions(host),
         *access_functions(host),
         *generic_functions(),
         *ranked_functions(),
