@@ -25,6 +25,9 @@ _STEPS_AHEAD = 2
 """Steps ahead at which memory is prefetched in a loop, as a power of two."""
 _WARPS_AHEAD = 16
 """Warps ahead at which it is otherwise."""
+_BLOCKS_AHEAD = 2
+"""Blocks of short rows likewise.  A block reads the first words of the one beside it, too: those would
+be asked for just before they are loaded."""
 
 
 class RegularAccess:
@@ -195,7 +198,7 @@ class RegularAccess:
         if not known.first:
             return
         run = self.addresses.run
-        ahead = run * size * (1 if run <= HALF else _WARPS_AHEAD)
+        ahead = run * size * (_BLOCKS_AHEAD if run <= HALF else _WARPS_AHEAD)
         for place in places:
             goal = self.ir.at(place, ahead)
             self.ir.line(
