@@ -26,8 +26,8 @@ _STEPS_AHEAD = 2
 _WARPS_AHEAD = 16
 """Warps ahead at which it is otherwise."""
 _BLOCKS_AHEAD = 2
-"""Blocks of short rows likewise.  A block reads the first words of the one beside it, too: those would
-be asked for just before they are loaded."""
+"""Blocks of short rows likewise.  A block reads the first words of the one beside it, too: those
+would be asked for just before they are loaded."""
 
 
 class RegularAccess:
