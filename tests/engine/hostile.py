@@ -161,6 +161,8 @@ class Sequence:
 
 GUESSED = 6
 """Sequences of a batch on words of shared memory in a guessed pattern."""
+ROWS = 6
+"""Sequences of a batch that load words one behind the other."""
 PATTERNS: tuple[Callable[[int, int], int], ...] = (
     lambda n, size: n * size,
     lambda n, size: n * 2 * size,
@@ -199,6 +201,18 @@ def sequence(rng: random.Random, form: Form, guard: str, way: str) -> Sequence:
         more = _offset(rng, also, base, near if base == "RZ" else (*near, *near, *OFFSETS))
         lines.append(rng.choice((guard, guard, *GUARDS)) + also.text.format(a=_place(base, more)))
     return Sequence(tuple(lines), form, offset, way, pattern)
+
+
+def row_of_words(rng: random.Random, guard: str) -> Sequence:
+    """Loads of words that follow one another from one register."""
+    form = rng.choice([f for f in PLAIN_FORMS if f.text in ("LDG.E R16, {a}", "LDS R16, {a}")])
+    base, first = f"R{_ADDRESS[form.space]}", rng.choice(OFFSETS[:-2])
+    offsets = [first + 4 * n for n in rng.sample(range(5), rng.randint(3, 5))]
+    lines = [
+        guard + form.text.format(a=_place(base, offset)).replace("R16", f"R{16 + n % 4}")
+        for n, offset in enumerate(offsets)
+    ]
+    return Sequence(tuple(lines), form, offsets[0], "lanes", None)
 
 
 def _offset(rng: random.Random, form: Form, base: str, some: tuple[int, ...]) -> int:
@@ -268,6 +282,8 @@ class Batch:
         self.sequences += [
             sequence(rng, rng.choice(words), rng.choice(GUARDS), "guessed") for _ in range(GUESSED)
         ]
+        # First: of many accesses some are not done in place.
+        self.sequences[:0] = [row_of_words(rng, rng.choice(GUARDS)) for _ in range(ROWS)]
         self.run_length = rng.choice((16, 32))
         self.shared_bytes = rng.choice((1024, 1024, 128, 64, 4096, 16, 0))
         self.memory_bytes = rng.choice((4096, 4096, 1024, 1040, 20))

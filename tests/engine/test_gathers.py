@@ -152,6 +152,69 @@ def test_lanes_at_one_distance(
     assert machines.difference(found[0][1], found[1][1]) == ""
 
 
+def test_words_that_follow_one_another_are_loaded_together() -> None:
+    """Of the unrolled loop of spmv, columns and values; x is gathered."""
+    made = text("spmv", wide=False, masks=MaskHost.PACKED)
+    assert made.count("load <4 x i32>") >= 8 * 32
+    assert "load <4 x i32>" not in text("spmv", wide=True)
+    assert "load <4 x i32>" not in text("spmv", wide=False, masks=MaskHost.PACKED, full=True)
+
+
+ROWS = """
+.arch sm_50
+.kernel probe
+.registers 32
+.param in 8
+    S2R R1, SR_TID.X ;
+    XMAD R2, R1, STEP, RZ ;
+    MOV R3, c[0x0][in+4] ;
+    IADD R2.CC, R2, c[0x0][in] ;
+    IADD.X R3, R3, RZ ;
+    LOP.AND R4, R1, 0x7 ;
+    MOV R5, RZ ;
+again:
+    SSY meet ;
+    ISETP.GT.AND P0, PT, R4, R5, PT ;
+    ISETP.GT.AND P1, PT, R4, 0x4, PT ;
+@!P0 SYNC ;
+    LDG.E R8, [R2+FIRST] ;
+    LDG.E R9, [R2+0x8] ;
+    FADD R12, R8, R9 ;
+    LDG.E R10, [R2+0x4] ;
+    STG.E [R2+0x4], R12 ;
+    LDG.E R11, [R2+0x4] ;
+@P1 LDG.E R13, [R2+0x10] ;
+@P1 LDG.E R14, [R2+0x18] ;
+@P1 LDG.E R15, [R2+0x1c] ;
+@P1 LDG.E R2, [R2+0x14] ;
+    MOV R16, R2 ;
+@P1 IADD R2, R2, 0x4 ;
+    SYNC ;
+meet:
+    IADD32I R5, R5, 0x1 ;
+    ISETP.LT.AND P2, PT, R5, 0x3, PT ;
+@P2 BRA again ;
+    EXIT ;
+"""
+"""Loads of rows, of which a store changes one, and of which the last one changes the address."""
+
+
+@pytest.mark.parametrize("step", ["0x10", "0x24", "0x34"])
+@pytest.mark.parametrize("first", ["0x0", "0xc", "-0x4"])
+@pytest.mark.parametrize("words", [16, 280, 300, 448])
+def test_rows_of_words(step: str, first: str, words: int) -> None:
+    """Inside, and beyond the end of memory in some lanes."""
+    source = ROWS.replace("STEP", step).replace("FIRST", first)
+    found = []
+    for engine in ("step", "run"):
+        program = gpudbg.load(assemble_file(source).cubin(), engine=engine, num_sms=1)
+        given = program.device.buffer(np.arange(words, dtype=np.uint32) << 20)
+        session = program.launch("probe", grid=1, block=32, args=[given])
+        found.append((str(session.run()), machines.grid_state(session.grid)))
+    assert found[0][0] == found[1][0]
+    assert machines.difference(found[0][1], found[1][1]) == ""
+
+
 SHARED = """
 .arch sm_50
 .kernel probe

@@ -73,6 +73,7 @@ from gpudbg.sm.engines.llvm.kernel.sure_ranges import SureRanges
 from gpudbg.sm.engines.llvm.kernel.tensors import Tensors
 from gpudbg.sm.engines.llvm.kernel.trace_rows import TraceRows
 from gpudbg.sm.engines.llvm.kernel.watch_tests import WatchTests
+from gpudbg.sm.engines.llvm.kernel.word_rows import WordRows
 from gpudbg.sm.engines.llvm.layout import Left
 from gpudbg.sm.record import FIELDS
 from gpudbg.sm.semantics import registry
@@ -272,9 +273,10 @@ class Emitter:
         )
         sums = SharedSums(ir, values, cursor, runtime, self.addresses, library)
         self.strides = StridedAccess(ir, values, self.addresses, self._strided())
-        gathered = GatheredAccess(
-            ir, values, cursor, *about, self._gathered(), self._beside(), self.strides
-        )
+        anywhere = not options.full and not options.plain
+        rows = WordRows(ir, runtime, self.listing, anywhere)
+        about_gathers = self._gathered(), self._beside(), self.strides, rows
+        gathered = GatheredAccess(ir, values, cursor, *about, *about_gathers)
         about_flow = ir, values, ints, cursor, exits, self.edges, runtime, options.full
         waiting = self.listing.waiting
         flow = GroupFlow(*about_flow, waiting=waiting) if self._wide else KernelFlow(*about_flow)

@@ -28,6 +28,7 @@ from gpudbg.sm.engines.llvm.kernel.marks import ONES
 from gpudbg.sm.engines.llvm.kernel.moves import Moves
 from gpudbg.sm.engines.llvm.kernel.sites import Sites
 from gpudbg.sm.engines.llvm.kernel.strides import StridedAccess
+from gpudbg.sm.engines.llvm.kernel.word_rows import WORDS, LoadedWord, WordRow, WordRows, source_of
 
 _LONGEST = 8
 """Most bytes of an access that is gathered: one of 16 takes four gathers, which the library does as
@@ -123,6 +124,7 @@ class GatheredAccess:
             lanes of a warp have left: 16 of them are then moved at once.
         packed: the host gathers eight words at once, and scatters none (AVX2).
         strides: accesses whose lanes are guessed to lie at one distance.
+        rows: loads of words that follow one another in each lane.
     """
 
     SPACES = frozenset(("global", "shared", "local"))
@@ -139,8 +141,9 @@ class GatheredAccess:
         chosen: frozenset[int],
         beside: bool,
         strides: StridedAccess,
+        rows: WordRows,
     ) -> None:
-        self.beside, self.strides = beside, strides
+        self.beside, self.strides, self.rows = beside, strides, rows
         self.ir, self.values, self.cursor = ir, values, cursor
         self.sites, self.addresses, self.moves, self.library = sites, addresses, moves, library
         self.chosen = chosen
@@ -158,6 +161,10 @@ class GatheredAccess:
             return None
         ir = self.ir
         site = self.sites.entry() if space == "global" else ""
+        if self.packed and size == 4 and space != "local":
+            in_row = self._in_row(space, site, where, mask)
+            if in_row is not None:
+                return in_row
         slow, done = ir.fresh("slow"), ir.fresh("done")
         places = self._places(space, site, where, size, mask, slow)
         lanes = "" if self.packed else self.values.mask_lanes(self.cursor.exec)
@@ -194,6 +201,68 @@ class GatheredAccess:
             Val(32, ir.op(f"phi {LANES32} " + ", ".join(f"[ {a[n]}, %{end} ]" for a, end in found)))
             for n in range(size // 4)
         ]
+
+    def _in_row(
+        self, space: str, site: str, where: AddressParts, mask: str
+    ) -> Sequence[Num] | None:
+        """The word of a load that an earlier one has loaded, or that takes words of later ones;
+        None: it is neither."""
+        known = self.addresses.shapes.pop(("row", self.cursor.pc), None)
+        if isinstance(known, LoadedWord) and known.source == source_of(where, mask):
+            slow, done = self.ir.fresh("slow"), self.ir.fresh("done")
+            self.ir.provided(known.good, slow)
+            end = self.ir.end_block(done)
+            late = self._late(space, site, where, mask, slow, done)
+            return [self._either(known.word, end, *late)]
+        row = self.rows.row(self.cursor.pc)
+        return None if row is None else [self._row(row, space, site, where, mask)]
+
+    def _row(self, row: WordRow, space: str, site: str, where: AddressParts, mask: str) -> Val:
+        """The word of a load that takes words of later ones, too."""
+        ir, lanes = self.ir, self.values.mask_lanes(self.cursor.exec)
+        slow, done = ir.fresh("slow"), ir.fresh("done")
+        made = _GatheredRange(signed(where.add & FULL, 32), 4, _Places("", ""))
+        if self.cursor.guarded:
+            # Of no lanes all would be inside, even of memory without a byte.
+            ir.provided(ir.op(f"icmp ne i32 {mask}, 0"), slow)
+        places = self._tested(space, site, where, 4, mask, slow, made)
+        made.widen(4 * row.first)
+        made.widen(4 * (row.first + WORDS - 1))
+        words = places.words
+        if row.first:
+            words = ir.op(f"add {LANES32} {words}, splat (i32 {row.first})")
+        loaded = self.rows.load(places.base, words, lanes)
+        end = ir.end_block(done)
+        late, late_end = self._late(space, site, where, mask, slow, done)
+        found = self._either(loaded[-row.first], end, late, late_end)
+        good = ir.op(f"phi i1 [ true, %{end} ], [ false, %{late_end} ]")
+        taken = {
+            n: self._either(loaded[n], end, "poison", late_end).ref
+            for n in sorted(set(row.loads.values()))
+        }
+        for pc, n in row.loads.items():
+            word = LoadedWord(good, taken[n], source_of(where, mask))
+            self.addresses.shapes["row", pc] = word
+        return found
+
+    def _late(
+        self, space: str, site: str, where: AddressParts, mask: str, slow: str, done: str
+    ) -> tuple[str, str]:
+        """Emit a load of a word by the library, out of the way, and begin the block `done`.
+
+        Returns:
+            the word, and the label of what leads from there.
+        """
+        with self.ir.aside():
+            self.ir.label(slow)
+            late = self.library.load_at(space, site, where, 4, False, mask)
+            end = self.ir.end_block(done)
+        self.ir.label(done)
+        return late[0].ref, end
+
+    def _either(self, word: str, end: str, late: str, late_end: str) -> Val:
+        """A word from one of two blocks."""
+        return Val(32, self.ir.op(f"phi {LANES32} [ {word}, %{end} ], [ {late}, %{late_end} ]"))
 
     def _strided(self, where: AddressParts, mask: str, stride: int) -> list[Num]:
         """A load from shared memory, of lanes that are guessed to lie at one distance."""
