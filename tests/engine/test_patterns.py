@@ -238,19 +238,23 @@ def test_parts_and_pieces_cover_the_pattern() -> None:
                     wanted = np.array(lanes[16 * half :][:16]) // 4 + n
                     assert np.array_equal(found, wanted)
                     made += 1
-            stored = {}
-            pieces = patterns.store_pieces(pattern, size)
-            for piece in pieces or ():
-                for at, word in enumerate(piece.words):
-                    if word is not None:
-                        stored[piece.offset + 4 * at] = word
-            if pieces is not None:
-                assert stored == {
-                    place + 4 * n: (n, lane)
-                    for lane, place in enumerate(lanes)
-                    for n in range(size // 4)
-                }
-                made += 1
-    assert made > 20
+            for inside in (False, True):
+                stored = {}
+                pieces = patterns.store_pieces(pattern, size, inside)
+                for piece in pieces or ():
+                    end = max(lanes) + size
+                    if inside and end - min(lanes) >= 64 and size == 4:
+                        assert min(lanes) <= piece.offset <= end - 64
+                    for at, word in enumerate(piece.words):
+                        if word is not None:
+                            stored[piece.offset + 4 * at] = word
+                if pieces is not None:
+                    assert stored == {
+                        place + 4 * n: (n, lane)
+                        for lane, place in enumerate(lanes)
+                        for n in range(size // 4)
+                    }
+                    made += 1
+    assert made > 40
     assert patterns.store_pieces((0,) * 32, 4) is None
     assert patterns.load_parts(tuple(range(0, 32 * 256, 256)), 4) is None

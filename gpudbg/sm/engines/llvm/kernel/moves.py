@@ -6,7 +6,7 @@ from functools import cache
 
 from gpudbg.sm.engines.llvm.ir.builder import Builder
 from gpudbg.sm.engines.llvm.ir.floats import places
-from gpudbg.sm.engines.llvm.ir.values import FULL, Values
+from gpudbg.sm.engines.llvm.ir.values import FULL, MaskHost, Values
 from gpudbg.sm.engines.llvm.kernel.addresses import HALF, LANES16
 from gpudbg.sm.engines.llvm.kernel.cursor import Cursor
 from gpudbg.sm.engines.llvm.kernel.marks import ONES, Marks
@@ -76,12 +76,51 @@ class Moves:
     def both(self, a: str, b: str) -> str:
         return self.ir.op(f"shufflevector {LANES16} {a}, {LANES16} {b}, {places(0, 32)}")
 
-    def store_piece(self, place: str, data: list[str], half: int) -> None:
-        """16 lanes of each word next to each other."""
-        self._store_piece(place, data, half)
+    def store_piece(self, place: str, data: list[str], half: int, own: bool = False) -> None:
+        """16 lanes of each word next to each other.
+
+        Args:
+            own: as of `put_chosen`.
+        """
+        self._store_piece(place, data, half, own)
         with self.marks.beside(place) as marks:
             if marks:
-                self._store_piece(marks, [ONES] * len(data), half)
+                self._store_piece(marks, [ONES] * len(data), half, own)
+
+    def chosen_half(self, picks: str, more: bool = False) -> str:
+        """`<16 x i1>`: of the executing lanes those that a shuffle's indices pick.
+
+        Args:
+            more: indices of 32 and more pick lanes, too, again from 0 on.
+        """
+        lanes, kind = self.values.mask_lanes(self.cursor.exec), "<32 x i1>"
+        packed = self.values.masks is MaskHost.PACKED
+        if packed:
+            # As words: of bits LLVM makes bytes first.
+            lanes, kind = self.values.signs_of(lanes), "<32 x i32>"
+        second = lanes if more else "poison"
+        picked = self.ir.op(f"shufflevector {kind} {lanes}, {kind} {second}, {picks}")
+        return self.ir.op(f"icmp slt {LANES16} {picked}, zeroinitializer") if packed else picked
+
+    def put_chosen(self, place: str, value: str, chosen: str, own: bool) -> None:
+        """Store 16 words, except for those that are not chosen.
+
+        Args:
+            chosen: `<16 x i1>` without its type.
+            own: all 16 are inside, in memory of the block, which one host thread has.
+        """
+        ir, kind = self.ir, f"<{HALF} x i1>"
+        if own and self.values.masks is MaskHost.PACKED:
+            # Under a mask it takes dozens of operations on some hosts (AMD), and loads wait for it.
+            # Volatile, or LLVM makes one store under a mask of it.
+            old = ir.get(LANES16, place, 0, 4)
+            both = ir.op(f"select {kind} {chosen}, {LANES16} {value}, {LANES16} {old}")
+            ir.line(f"store volatile {LANES16} {both}, ptr {place}, align 4")
+            return
+        ir.line(
+            f"call void @llvm.masked.store.v{HALF}i32.p0({LANES16} {value}, "
+            f"ptr align 4 {place}, {kind} {chosen})"
+        )
 
     def store_row(self, place: str, value: str) -> None:
         """Store a word of the executing lanes, which are next to each other."""
@@ -97,19 +136,12 @@ class Moves:
             value = ir.op(f"select <32 x i1> {lanes}, {kind} {value}, {kind} {old}")
         ir.put(kind, value, place, 0, 4)
 
-    def _store_piece(self, place: str, data: list[str], half: int) -> None:
+    def _store_piece(self, place: str, data: list[str], half: int, own: bool) -> None:
         ir = self.ir
         parts = [self.half_of(d, half) for d in data]
         count = len(parts)
         if count == 1 and self.cursor.exec != FULL:
-            lanes = self.values.mask_lanes(self.cursor.exec)
-            chosen = ir.op(
-                f"shufflevector <32 x i1> {lanes}, <32 x i1> poison, {_range(HALF * half)}"
-            )
-            ir.line(
-                f"call void @llvm.masked.store.v16i32.p0({LANES16} {parts[0]}, "
-                f"ptr align 4 {place}, <{HALF} x i1> {chosen})"
-            )
+            self.put_chosen(place, parts[0], self.chosen_half(_range(HALF * half)), own)
             return
         kind, value = LANES16, parts[0]
         width = HALF

@@ -185,7 +185,7 @@ class PatternedAccess:
         pattern = self.patterns.get(self.cursor.pc) if space in self.regular.SPACES else None
         if pattern is None or isinstance(address, int) or address.shape is UNIFORM:
             return False
-        pieces = store_pieces(pattern, size)
+        pieces = store_pieces(pattern, size, self.packed and space == "shared")
         steps = self._scatters(pattern, pieces, size)
         if not steps:
             if pieces is None or self._scattered(pieces, size):
@@ -203,7 +203,9 @@ class PatternedAccess:
                 self._scatter(ir.at(place, add + min(pattern)), steps, rows)
                 return
             for piece in pieces or ():
-                self._store_words(ir.at(place, add + piece.offset), piece, rows)
+                begin = piece.offset
+                own = space == "shared" and ends[0] <= begin and begin + 4 * HALF <= ends[1]
+                self._store_words(ir.at(place, add + begin), piece, rows, own)
 
         if not good:
             write()
@@ -458,13 +460,13 @@ class PatternedAccess:
             f"shufflevector {LANES16} {one}, {LANES16} {two}, <{HALF} x i32> <{order}>"
         )
 
-    def _store_words(self, place: str, piece: PatternPiece, rows: list[Val]) -> None:
-        """Store one piece, or the words of it that are written."""
+    def _store_words(self, place: str, piece: PatternPiece, rows: list[Val], own: bool) -> None:
+        """Store one piece, or the words of it that are written; `own`: as of `Moves.put_chosen`."""
         chosen = self._chosen(piece)
-        self._store_lanes(place, piece, chosen, rows)
+        self._store_lanes(place, piece, chosen, rows, own)
         with self.moves.marks.beside(place) as marks:
             if marks:
-                self._store_lanes(marks, piece, chosen, [Val(32, ONES)] * len(rows))
+                self._store_lanes(marks, piece, chosen, [Val(32, ONES)] * len(rows), own)
 
     def _chosen(self, piece: PatternPiece) -> str:
         """Which words of a piece are written, `<16 x i1>` without its type; "" for all."""
@@ -472,28 +474,24 @@ class PatternedAccess:
         words = ", ".join(f"i1 {int(word is not None)}" for word in piece.words)
         if self.cursor.exec == FULL:
             return "" if whole else f"<{words}>"
-        lanes = f"<32 x i1> {self.values.mask_lanes(self.cursor.exec)}"
         first, *more = sorted({half for _, half in piece.sources})
         # Lanes of each half come from an operand of their own; any do where nothing is written.
         picks = _picks(
             HALF * first if word is None else word[1] + 2 * HALF * (word[1] // HALF != first)
             for word in piece.words
         )
-        second = lanes if more else "<32 x i1> poison"
-        mask = self.ir.op(f"shufflevector {lanes}, {second}, {picks}")
+        mask = self.moves.chosen_half(picks, more=bool(more))
         kind = f"<{HALF} x i1>"
         return mask if whole else self.ir.op(f"and {kind} {mask}, <{words}>")
 
-    def _store_lanes(self, place: str, piece: PatternPiece, chosen: str, rows: list[Val]) -> None:
-        ir = self.ir
+    def _store_lanes(
+        self, place: str, piece: PatternPiece, chosen: str, rows: list[Val], own: bool
+    ) -> None:
         value = self._gathered(piece, rows)
-        if not chosen:
-            ir.put(LANES16, value, place, 0, 4)
-            return
-        ir.line(
-            f"call void @llvm.masked.store.v{HALF}i32.p0({LANES16} {value}, "
-            f"ptr align 4 {place}, <{HALF} x i1> {chosen})"
-        )
+        if chosen:
+            self.moves.put_chosen(place, value, chosen, own)
+        else:
+            self.ir.put(LANES16, value, place, 0, 4)
 
     def _gathered(self, piece: PatternPiece, rows: list[Val]) -> str:
         """The words of a piece, of at most two halves of rows, in one statement: 16 of the lanes of

@@ -8,7 +8,7 @@ it (`patterned_access`).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -361,8 +361,15 @@ def scatter_steps(pattern: Pattern, size: int) -> tuple[int, ...]:
 
 
 @cache
-def store_pieces(pattern: Pattern, size: int) -> tuple[PatternPiece, ...] | None:
-    """The pieces of memory that a warp writes; None: it cannot be done by vectors."""
+def store_pieces(
+    pattern: Pattern, size: int, inside: bool = False
+) -> tuple[PatternPiece, ...] | None:
+    """The pieces of memory that a warp writes; None: it cannot be done by vectors.
+
+    Args:
+        inside: they lie between the first and the last byte that it writes, where they can; they
+            may write words twice.
+    """
     words: dict[int, tuple[int, int]] = {}
     for lane, place in enumerate(pattern):
         for n in range(size // 4):
@@ -375,9 +382,18 @@ def store_pieces(pattern: Pattern, size: int) -> tuple[PatternPiece, ...] | None
         starts = [line[0] for line in lines]
     else:
         starts = sorted({place // _LINE * _LINE for place in words})
+    least, most = min(words), max(words) + 4 - _LINE
     for start in starts:
-        piece = PatternPiece(start, tuple(words.get(start + 4 * n) for n in range(HALF)))
+        piece = _piece_at(start, words)
+        within = _piece_at(min(max(start, least), most), words)
+        if inside and most >= least and len(within.sources) <= 2:
+            piece = within
         if len(piece.sources) > 2:
             return None
         pieces.append(piece)
     return tuple(pieces)
+
+
+def _piece_at(start: int, words: Mapping[int, tuple[int, int]]) -> PatternPiece:
+    """A piece from a word on."""
+    return PatternPiece(start, tuple(words.get(start + 4 * n) for n in range(HALF)))

@@ -167,7 +167,7 @@ class RegularAccess:
         if site:
             self.moves.marks.lie(self.moves.marks.of_site(site))
         for half, place in enumerate(places):
-            self.moves.store_piece(place, data, half)
+            self.moves.store_piece(place, data, half, space == "shared")
         ir.br(done)
         with ir.aside():
             ir.label(slow)
