@@ -129,6 +129,7 @@ fuzz: $(STAMP)
 	$(BIN)/python -m tests.engine.hostile --cases 12 --seed 6 --host znver1
 	$(BIN)/python -m tests.engine.hostile --cases 12 --seed 4 --host x86-64-v2
 	$(BIN)/python -m tests.engine.hostile --cases 12 --seed 5 --host x86-64 --at-begin
+	$(BIN)/python -m tests.engine.hostile_lines --count 20000
 	$(BIN)/python -m tests.engine.hostile_affine --count 200
 	$(BIN)/python -m tests.engine.hostile_affine --count 100 --seed 2 --at-begin
 	$(BIN)/python -m tests.engine.hostile_affine --count 100 --seed 3 --host x86-64-v3

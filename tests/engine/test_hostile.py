@@ -19,6 +19,7 @@ from gpudbg.sm.engines.llvm.kernel.options import EmitterOptions
 from gpudbg.sm.engines.llvm.start import FastEngine
 from tests import kernel_cases as kc
 from tests.engine import access_forms, guarded, machines, test_addresses
+from tests.levels import has
 from tests.narrowing import a, there
 from tests.variants import full, number
 
@@ -57,6 +58,15 @@ def test_hostile_addresses(host: str, first: int, batches: int) -> None:
     if "skipped" not in rows[-1]:
         assert rows[-1]["total"] >= 100 * batches
         assert sum(row.get("reached", 0) for row in rows) > rows[-1]["total"] // 5
+
+
+def test_elements_in_a_row_near_the_ends_of_memory() -> None:
+    """The functions of hosts with AVX2, with and without gather instructions."""
+    if not has("x86-64-v3"):
+        pytest.skip("the host cannot run them")
+    row = json.loads(_child("tests.engine.hostile_lines", f"--count={number(200, 4000)}"))
+    assert row["loaded"] > number(500, 10000)
+    assert not row["differ"]
 
 
 def test_hostile_addresses_of_later_sets() -> None:

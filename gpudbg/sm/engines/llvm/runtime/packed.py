@@ -14,7 +14,7 @@ twice the time (32 stores on an AMD Zen 3: 12 ns, and 29 ns one by one).  Some p
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from gpudbg.sm.engines.llvm import layout
@@ -23,6 +23,8 @@ from gpudbg.sm.engines.llvm.ir.eights import EIGHT, eight_chosen, gather_eight
 from gpudbg.sm.engines.llvm.runtime.body import Body
 from gpudbg.sm.engines.llvm.runtime.wide_moves import eight_loaded, store_eight
 
+WORD = 4
+"""Bytes."""
 FIRSTS = range(0, 32, 8)
 """The first of each eight lanes."""
 _FAR = 1 << 32
@@ -39,6 +41,8 @@ class Reached(NamedTuple):
             inside, too, where any are.
         chosen: four times `<8 x i32>`, all bits or none: lanes that execute.
         base: host pointer of its beginning.
+        add: i64: to what is at `%lo`, for its distance from the base.
+        limit: i64: bytes from the base.
         apart: bytes from a lane's word to its next one.
     """
 
@@ -46,6 +50,8 @@ class Reached(NamedTuple):
     places: list[str]
     chosen: list[str]
     base: str
+    add: str
+    limit: str
     apart: int = 4
 
 
@@ -129,7 +135,8 @@ def _window(
     """
     ir = b.ir
     chosen = [eight_chosen(ir, "%mask", first) for first in FIRSTS]
-    add, places, others = _eight_times(ir, apart), [], []
+    add, others = _eight_times(ir, apart), []
+    places: list[str] = []
     for first, lanes in zip(FIRSTS, chosen, strict=True):
         low = ir.op(f"add {EIGHT} {ir.get(EIGHT, '%lo', 4 * first, 32)}, {add}")
         places.append(ir.op(f"and {EIGHT} {low}, {lanes}"))
@@ -147,14 +154,13 @@ def _window(
             differs = ir.op(f"xor {EIGHT} {ir.get(EIGHT, '%hi', 4 * first, 32)}, {wanted}")
             others.append(ir.op(f"and {EIGHT} {differs}, {lanes}"))
         bad.append(_folded(others, _either, ir))
-    none = ir.op(f"bitcast {EIGHT} {_folded(bad, _either, ir)} to i256")
     enough = ir.op(f"icmp uge i64 {limit}, {size}")
     if size < 4 and not b.by_lane:
         # Whole words are gathered; what is not an allocation of ours may begin anywhere.
         rest = ir.op(f"and i64 {ir.op(f'ptrtoint ptr {base} to i64')}, 3")
         enough = ir.op(f"and i1 {enough}, {ir.op(f'icmp eq i64 {rest}, 0')}")
-    inside = ir.op(f"and i1 {ir.op(f'icmp eq i256 {none}, 0')}, {enough}")
-    return Reached(inside, places, chosen, base)
+    inside = ir.op(f"and i1 {_none(ir, bad)}, {enough}")
+    return Reached(inside, places, chosen, base, apart, limit)
 
 
 def _either(x: str, y: str) -> str:
@@ -199,10 +205,137 @@ def _halves(ir: Builder, pair: str) -> list[str]:
 
 def load(b: Body, reached: Reached, size: int, signed: bool) -> None:
     """The rest of a load to `%out`: move what is checked, and return; 0 to other lanes."""
-    for first, places, chosen in zip(FIRSTS, reached.places, reached.chosen, strict=True):
+    if b.by_lane and reached.apart == WORD and size <= WORD:
+        _load_near_ones(b.ir, reached, size, signed)
+    for first, places, chosen in _eights(reached):
         for n, found in enumerate(_loaded(b, reached, places, chosen, size, signed)):
             b.ir.put(EIGHT, found, "%out", 128 * n + 4 * first, 32)
     b.ir.line("ret i1 true")
+
+
+def _load_near_ones(ir: Builder, reached: Reached, size: int, signed: bool) -> None:
+    """Loads of lanes that lie side by side: words of each four lanes, as products of matrices take
+    them; smaller elements in one row, up or down, or all in one place, some lanes executing."""
+    if size == WORD:
+        with ir.returning(_in_fours(ir, reached.places)):
+            for first, places, chosen in _eights(reached):
+                row = _fours_loaded(ir, reached.base, places)
+                ir.put(EIGHT, ir.op(f"and {EIGHT} {row}, {chosen}"), "%out", 4 * first, 32)
+            ir.line("ret i1 true")
+        return
+    line = _line(ir, reached, size)
+    extended = "sext" if signed else "zext"
+    kind = f"i{8 * size}"
+    with ir.returning(line.near):
+        with ir.returning(ir.op(f"icmp eq i32 {line.step}, 0")):
+            one = ir.get(kind, ir.at(reached.base, line.first), 0, size)
+            one = ir.op(f"{extended} {kind} {one} to i64")
+            for first, _, chosen in _eights(reached):
+                row = _eight_times(ir, one)
+                ir.put(EIGHT, ir.op(f"and {EIGHT} {row}, {chosen}"), "%out", 4 * first, 32)
+            ir.line("ret i1 true")
+        down = ir.op(f"icmp slt i32 {line.step}, 0")
+        orders = (f"{EIGHT} <{_numbers(order)}>" for order in (range(7, -1, -1), range(8)))
+        order = ir.op(f"select i1 {down}, {', '.join(orders)}")
+        at = ir.op(f"select i1 {down}, i64 {24 * size}, i64 0")
+        at = ir.op(f"add i64 {line.lowest}, {at}")
+        step = ir.op(f"select i1 {down}, i64 {-8 * size}, i64 {8 * size}")
+        for first, _, chosen in _eights(reached):
+            part = ir.get(f"<8 x {kind}>", ir.at(reached.base, at), 0, size)
+            row = ir.op(f"{extended} <8 x {kind}> {part} to {EIGHT}")
+            row = ir.op(f"call {EIGHT} @llvm.x86.avx2.permd({EIGHT} {row}, {EIGHT} {order})")
+            ir.put(EIGHT, ir.op(f"and {EIGHT} {row}, {chosen}"), "%out", 4 * first, 32)
+            at = ir.op(f"add i64 {at}, {step}")
+        ir.line("ret i1 true")
+
+
+def _eights(reached: Reached) -> Iterator[tuple[int, str, str]]:
+    """(The first lane, places, chosen) of each eight."""
+    return zip(FIRSTS, reached.places, reached.chosen, strict=True)
+
+
+def _numbers(numbers: Iterable[int]) -> str:
+    return ", ".join(f"i32 {n}" for n in numbers)
+
+
+def _none(ir: Builder, parts: Sequence[str]) -> str:
+    """i1: no bit is set in any."""
+    return ir.op(
+        f"icmp eq i256 {ir.op(f'bitcast {EIGHT} {_folded(parts, _either, ir)} to i256')}, 0"
+    )
+
+
+def _in_fours(ir: Builder, places: Sequence[str]) -> str:
+    """i1: the words of each four lanes follow one another."""
+    picks = _numbers((0, 0, 0, 0, 4, 4, 4, 4))
+    apart = []
+    for part in places:
+        firsts = ir.op(f"shufflevector {EIGHT} {part}, {EIGHT} poison, <8 x i32> <{picks}>")
+        goal = ir.op(f"add {EIGHT} {firsts}, <{_numbers((0, 4, 8, 12) * 2)}>")
+        apart.append(ir.op(f"xor {EIGHT} {part}, {goal}"))
+    return _none(ir, apart)
+
+
+def _fours_loaded(ir: Builder, base: str, places: str) -> str:
+    """Words of eight lanes, those of each four following one another."""
+    four = "<4 x i32>"
+    halves = []
+    for lane in (0, 4):
+        first = ir.op(f"extractelement {EIGHT} {places}, i64 {lane}")
+        place = ir.at(base, ir.op(f"zext i32 {first} to i64"))
+        halves.append(f"{four} {ir.get(four, place, 0, 4)}")
+    return ir.op(f"shufflevector {', '.join(halves)}, <8 x i32> <{_numbers(range(8))}>")
+
+
+class _Line(NamedTuple):
+    """Elements in a row.
+
+    Attributes:
+        near: i1: those of lanes that execute are so, and no other lane's is outside.
+        step: i32: above 0: those of later lanes follow, below 0: they come before; 0: all are one.
+        first: i64: bytes from the base to that of the first lane that executes.
+        lowest: i64: to the lowest of all lanes.
+    """
+
+    near: str
+    step: str
+    first: str
+    lowest: str
+
+
+def _line(ir: Builder, reached: Reached, size: int) -> _Line:
+    """Test whether lanes, of which one executes at least, access elements in a row."""
+    lane = ir.op("call i32 @llvm.cttz.i32(i32 %mask, i1 true)")
+    others = ir.op(f"and i32 %mask, {ir.op('sub i32 %mask, 1')}")
+    other = ir.op(f"call i32 @llvm.cttz.i32(i32 {others}, i1 false)")
+    other = ir.op(f"select i1 {ir.op(f'icmp eq i32 {others}, 0')}, i32 {lane}, i32 {other}")
+    words = [
+        ir.get("i32", "%lo", ir.op(f"shl i64 {ir.op(f'zext i32 {n} to i64')}, 2"))
+        for n in (lane, other)
+    ]
+    step = ir.op(f"sub i32 {words[1]}, {words[0]}")
+    first = ir.op(f"add i32 {words[0]}, {ir.op(f'trunc i64 {reached.add} to i32')}")
+    before = ir.op(f"mul i32 {lane}, {size}")
+    down = ir.op(f"icmp slt i32 {step}, 0")
+    alike = ir.op(f"icmp eq i32 {step}, 0")
+    back = ir.op(f"select i1 {down}, i32 {ir.op(f'sub i32 0, {before}')}, i32 {before}")
+    back = ir.op(f"select i1 {alike}, i32 0, i32 {back}")
+    start = ir.op(f"sub i32 {first}, {back}")
+    signs = _eight_times(ir, ir.op(f"zext i32 {step} to i64"))
+    starts = _eight_times(ir, ir.op(f"zext i32 {start} to i64"))
+    apart = []
+    for number, places, chosen in _eights(reached):
+        steps = f"<{_numbers(size * n for n in range(number, number + 8))}>"
+        goal = ir.op(f"call {EIGHT} @llvm.x86.avx2.psign.d({EIGHT} {steps}, {EIGHT} {signs})")
+        goal = ir.op(f"add {EIGHT} {goal}, {starts}")
+        apart.append(ir.op(f"and {EIGHT} {ir.op(f'xor {EIGHT} {goal}, {places}')}, {chosen}"))
+    lowest = ir.op(f"select i1 {down}, i32 {ir.op(f'sub i32 {start}, {31 * size}')}, i32 {start}")
+    lowest = ir.op(f"zext i32 {lowest} to i64")
+    end = ir.op(f"add i64 {lowest}, {32 * size}")
+    # A number below 0 is beyond any limit here.
+    whole = ir.op(f"or i1 {alike}, {ir.op(f'icmp ule i64 {end}, {reached.limit}')}")
+    near = ir.op(f"and i1 {_none(ir, apart)}, {whole}")
+    return _Line(near, step, ir.op(f"zext i32 {first} to i64"), lowest)
 
 
 def _loaded(
@@ -393,8 +526,7 @@ def in_a_row(ir: Builder, reached: Reached) -> tuple[str, str]:
         steps = ", ".join(f"i32 {4 * lane}" for lane in range(begin, begin + 8))
         goal = ir.op(f"add {EIGHT} {spread}, <{steps}>")
         apart.append(ir.op(f"xor {EIGHT} {places}, {goal}"))
-    none = ir.op(f"bitcast {EIGHT} {_folded(apart, _either, ir)} to i256")
-    away = ir.op(f"zext i1 {ir.op(f'icmp ne i256 {none}, 0')} to i32")
+    away = ir.op(f"zext i1 {ir.op(f'xor i1 {_none(ir, apart)}, true')} to i32")
     return at, away
 
 
