@@ -27,6 +27,9 @@ WORD = 4
 """Bytes."""
 FIRSTS = range(0, 32, 8)
 """The first of each eight lanes."""
+_MANY, _MANY_MARKED = 16, 24
+"""More lanes than this store as all 32 do; fewer, one after another.  With marks, twice as much is
+stored."""
 _FAR = 1 << 32
 _MOST_LOCAL = 1 << 27
 """Bytes of a lane's local memory that offsets of 32 bits reach where lanes alternate."""
@@ -413,10 +416,12 @@ def store(
         _store_all(ir, reached, size, rows, marks)
         ir.line("ret i1 true")
     if alone:
-        filled, copies = _filled(ir, reached, rows)
-        _store_all(ir, filled, size, copies, marks)
-    else:
-        _store_some(ir, reached, size, rows)
+        count = ir.op("call i32 @llvm.ctpop.i32(i32 %mask)")
+        with ir.returning(ir.op(f"icmp ugt i32 {count}, {_MANY_MARKED if marks else _MANY}")):
+            filled, copies = _filled(ir, reached, rows)
+            _store_all(ir, filled, size, copies, marks)
+            ir.line("ret i1 true")
+    _store_some(ir, reached, size, rows, marks)
     ir.line("ret i1 true")
 
 
@@ -463,8 +468,9 @@ def _store_part(ir: Builder, pointer: str, word: str, size: int) -> None:
 def _filled(ir: Builder, reached: Reached, rows: Sequence[str]) -> tuple[Reached, list[str]]:
     """A store of all lanes in which those that do not execute store what the last that does stores.
 
-    A loop over the lanes that execute ends unforeseen, which takes longer than to store all.  What
-    the last one stores is stored again by others: only where no other host thread may store.
+    A loop over the lanes that execute ends unforeseen, which takes longer than to store all where
+    many do.  What the last one stores is stored again by others: only where no other host thread
+    may store.
     """
     above = ir.op("call i32 @llvm.ctlz.i32(i32 %mask, i1 true)")
     last = ir.op(f"zext i32 {ir.op(f'sub i32 31, {above}')} to i64")
@@ -496,7 +502,7 @@ def kept(ir: Builder, parts: list[str]) -> str:
     return place
 
 
-def _store_some(ir: Builder, reached: Reached, size: int, rows: Sequence[str]) -> None:
+def _store_some(ir: Builder, reached: Reached, size: int, rows: Sequence[str], marks: str) -> None:
     """A store of the lanes that execute, in ascending order, of which there is at least one."""
     words = kept(ir, reached.places)
     kind = f"i{8 * min(size, 4)}"
@@ -511,7 +517,10 @@ def _store_some(ir: Builder, reached: Reached, size: int, rows: Sequence[str]) -
         pointer = ir.at(reached.base, offset)
         for n in range(max(1, size // 4)):
             value = ir.get(kind, rows[n], at) if rows else "-1"
-            ir.put(kind, value, pointer, reached.apart * n, min(size, 4))
+            place = ir.at(pointer, reached.apart * n)
+            ir.put(kind, value, place, 0, min(size, 4))
+            if marks:
+                ir.put(kind, "-1", ir.at(place, marks), 0, min(size, 4))
 
 
 # ---- updates -------------------------------------------------------------------------------
