@@ -500,7 +500,9 @@ class _Product(Chunked):
             at = ir.get("i64", chunk)
             ir.unless(ir.op(f"icmp eq i64 {at}, 128"), after)
             ir.put("i64", ir.op(f"add i64 {at}, {4 * self.lanes}"), chunk)
-            self._rows(at, right, tops, bad)
+            several = self.lanes == CHUNK and len(self._columns()) > shape.block
+            rows = self._rows_by_blocks if several else self._rows
+            rows(at, right, tops, bad)
         for label, result in (("", "true"), (bad, "false")):
             if label:
                 ir.label(label)
@@ -561,6 +563,63 @@ class _Product(Chunked):
                 )
                 ir.put(self.i32, word, ir.at(f"%d{up}", at), 0, 32)
         self._leave_noted(bad)
+
+    def _rows_by_blocks(
+        self, at: str, right: list[list[list[str]]], tops: dict[tuple[int, ...], str], bad: str
+    ) -> None:
+        """As `_rows`, one block of columns after another, so that what follows from one result for
+        the next block of its row is not waited for.  Each is a block of the code: the compiler
+        library keeps the order of these alone."""
+        ir, shape = self.ir, self.shape
+        left = [self._values(ir.at(f"%a{n}", at), shape.element) for n in range(shape.registers)]
+        self._seen = "", ""
+        size = {"i8": 2, "i16": 1}[self.element.kind]
+        place = ir.op(f"lshr i64 {at}, {size}")
+        places = [(up, odd) for up in (0, 1) for odd in (0, 1)]
+        held = {where: self._addend(at, *where) for where in places}
+        columns = self._columns()
+        for number, first in enumerate(range(0, len(columns), shape.block)):
+            some = columns[first : first + shape.block]
+            for up, odd in places:
+                if not odd:
+                    rows = [self._row_of(left[2 * n + up][h], t) for n, h, t in some]
+                pairs = [
+                    (row, right[n][h][4 * odd + t])
+                    for row, (n, h, t) in zip(rows, some, strict=True)
+                ]
+                small = f"<{self.lanes} x {self.element.kind}>"
+                raw = ir.get(small, ir.at(tops[up, odd, number], place), 0, 8)
+                top = ir.op(f"sext {small} {raw} to {self.i32}")
+                made = self._block(pairs, held[up, odd], top)
+                if self.half:
+                    made = ir.op(f"fptrunc {self.f32} {made} to {self.halves}")
+                    made = ir.op(f"fpext {self.halves} {made} to {self.f32}")
+                held[up, odd] = made
+                ir.br(following := ir.fresh("following"))
+                ir.label(following)
+        self._put_rows(at, held)
+        self._leave_noted(bad)
+
+    def _row_of(self, values: str, thread: int) -> str:
+        """What a thread of each four has, in all four."""
+        lanes = [x & ~3 | thread for x in range(self.lanes)]
+        return self._picked(self.f32, values, "poison", lanes)
+
+    def _put_rows(self, at: str, held: dict[tuple[int, int], str]) -> None:
+        """Write some lanes of D, by (half of its rows, odd column)."""
+        ir = self.ir
+        if not self.half:
+            for (up, odd), value in held.items():
+                ir.put(self.f32, value, ir.at(f"%d{2 * up + odd}", at), 0, 32)
+            return
+        for up in (0, 1):
+            words = []
+            for odd in (0, 1):
+                half = ir.op(f"fptrunc {self.f32} {held[up, odd]} to {self.halves}")
+                raw = ir.op(f"bitcast {self.halves} {half} to {self.shorts}")
+                words.append(ir.op(f"zext {self.shorts} {raw} to {self.i32}"))
+            high = self._with(self.i32, "shl", words[1], 16)
+            ir.put(self.i32, self._map(self.i32, "or", words[0], high), ir.at(f"%d{up}", at), 0, 32)
 
     def _addend(self, at: str, up: int, odd: int) -> str:
         """As many lanes of C as f32."""
