@@ -159,8 +159,8 @@ class Sequence:
         return all("@" in line or line.startswith("MOV") for line in self.lines)
 
 
-GUESSED = 6
-"""Sequences of a batch on words of shared memory in a guessed pattern."""
+GUESSED = 12
+"""Sequences of a batch on words and less in a guessed pattern."""
 ROWS = 6
 """Sequences of a batch that load words one behind the other."""
 PATTERNS: tuple[Callable[[int, int], int], ...] = (
@@ -278,9 +278,12 @@ class Batch:
         usual = tuple(form for form in PLAIN_FORMS if form.size == 4)
         picked += [(rng.choice((*PLAIN_FORMS, *usual)), rng.choice(GUARDS)) for _ in rest]
         self.sequences = [sequence(rng, form, guard, rng.choice(WAYS)) for form, guard in picked]
+        spaces = [form for form in PLAIN_FORMS if form.space in ("shared", "global")]
         words = [form for form in usual if form.space == "shared"]
+        few = [form for form in spaces if form.size <= 4]
         self.sequences += [
-            sequence(rng, rng.choice(words), rng.choice(GUARDS), "guessed") for _ in range(GUESSED)
+            sequence(rng, rng.choice(words if n % 2 else few), rng.choice(GUARDS), "guessed")
+            for n in range(GUESSED)
         ]
         # First: of many accesses some are not done in place.
         self.sequences[:0] = [row_of_words(rng, rng.choice(GUARDS)) for _ in range(ROWS)]

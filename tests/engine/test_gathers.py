@@ -17,7 +17,7 @@ from gpudbg.sm.engines.llvm.ir.values import AccessHost, MaskHost
 from gpudbg.sm.engines.llvm.kernel.emitter import Emitter
 from gpudbg.sm.engines.llvm.kernel.listing import KernelListing
 from gpudbg.sm.engines.llvm.kernel.options import EmitterOptions
-from gpudbg.sm.engines.llvm.kernel.patterns import patterns_of
+from gpudbg.sm.engines.llvm.kernel.patterns import patterns_of, well_founded
 from gpudbg.sm.engines.llvm.runtime.library import module_with
 from gpudbg.sm.written import SMALL_WARPS
 from tests.engine import machines
@@ -150,6 +150,70 @@ def test_lanes_at_one_distance(
             del found[-1][1]["marks"]
     assert found[0][0] == found[1][0]
     assert machines.difference(found[0][1], found[1][1]) == ""
+
+
+BYTES = """
+.arch sm_50
+.kernel probe
+.registers 32
+.param in 8
+.param out 8
+    S2R R1, SR_TID.X ;
+    S2R R8, SR_CTAID.X ;
+    XMAD R1, R8, 0x20, R1 ;
+    XMAD R2, R1, SIZE, RZ ;
+    MOV R3, c[0x0][in+4] ;
+    IADD R2.CC, R2, c[0x0][in] ;
+    IADD.X R3, R3, RZ ;
+    MOV R5, RZ ;
+    MOV R6, c[0x0][in] ;
+    MOV R7, c[0x0][in+4] ;
+    LOP.AND R9, R1, 0x5 ;
+again:
+    LDG.E.KIND R10, [R2+AHEAD] ;
+    LDG.E.KIND R11, [R6+0x8] ;
+    IADD R12, R10, R11 ;
+    IADD R13, R13, R12 ;
+    IADD32I R5, R5, 0x1 ;
+    ISETP.GT.AND P0, PT, R5, R9, PT ;
+@P0 EXIT ;
+    BRA again ;
+"""
+"""Loads of lanes beside one another, and of one number for all, by fewer and fewer lanes."""
+
+
+@pytest.mark.parametrize(("kind", "size"), [("U8", 1), ("S8", 1), ("S16", 2), ("32", 4)])
+@pytest.mark.parametrize("ahead", ["0x0", "0x4", "-0x4"])
+@pytest.mark.parametrize("lanes", [64, 60])
+def test_elements_of_lanes_beside_one_another(kind: str, size: int, ahead: str, lanes: int) -> None:
+    """Inside, beyond the end of memory, and before its beginning."""
+    source = BYTES.replace("SIZE", hex(size)).replace("AHEAD", ahead)
+    source = source.replace(".KIND", f".{kind}" * (kind != "32"))
+    found = []
+    for engine in ("step", "run"):
+        program = gpudbg.load(assemble_file(source).cubin(), engine=engine, num_sms=1)
+        data = np.arange(3, 3 + 37 * lanes * size, 37) & 0xFF
+        given = program.device.buffer(data.astype(np.uint8))
+        session = program.launch("probe", grid=2, block=32, args=[given, given])
+        found.append((str(session.run()), machines.grid_state(session.grid)))
+    assert found[0][0] == found[1][0]
+    assert machines.difference(found[0][1], found[1][1]) == ""
+
+
+def test_bytes_of_lanes_beside_one_another_are_a_vector() -> None:
+    """Of a text, of which lanes leave the others one after the other."""
+    made = text("search", wide=False, masks=MaskHost.PACKED, row=32)
+    assert made.count("load <32 x i8>") >= 8
+    assert "load <32 x i8>" not in text("search", wide=True, row=32)
+
+
+def test_guesses_about_what_is_loaded_are_left_out() -> None:
+    """Rows of spmv begin where memory says."""
+    image = gpudbg.load(str(CUBINS / "spmv.sm_50.cubin"), engine="step").module.image
+    listing = KernelListing.of(image, image.entries["spmv"], (image.entries["spmv"],))
+    guessed, sure = patterns_of(listing, 32), well_founded(listing)
+    assert len(guessed) > 60
+    assert len(sure & guessed.keys()) == 3
 
 
 def test_words_that_follow_one_another_are_loaded_together() -> None:

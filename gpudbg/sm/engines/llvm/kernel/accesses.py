@@ -54,7 +54,7 @@ class Accesses:
             if found is None and not self.patterned.apart(space, address, size):
                 found = self.regular.load(space, address, size, signed)
         else:
-            found = self.gathered.load(space, address, size)
+            found = self.gathered.load(space, address, size, signed)
         if found is None:
             found = self.library.load(space, address, size, signed)
         return found

@@ -56,7 +56,7 @@ from gpudbg.sm.engines.llvm.kernel.merges import NO_FACTS, Merges, NotAsGuessedE
 from gpudbg.sm.engines.llvm.kernel.moves import Moves
 from gpudbg.sm.engines.llvm.kernel.options import LARGE, EmitterOptions
 from gpudbg.sm.engines.llvm.kernel.patterned_access import PatternedAccess
-from gpudbg.sm.engines.llvm.kernel.patterns import Pattern
+from gpudbg.sm.engines.llvm.kernel.patterns import Pattern, well_founded
 from gpudbg.sm.engines.llvm.kernel.pieces import Blocks, Pieces
 from gpudbg.sm.engines.llvm.kernel.reciprocals import Reciprocals
 from gpudbg.sm.engines.llvm.kernel.registers import NamedState, Registers
@@ -101,6 +101,10 @@ not be carried.
 _ACCESSES = frozenset("LDG STG LDS STS LDL STL".split())
 _MOST_GATHERED = 128
 """Most accesses that code for any lanes does in place: those in most loops."""
+
+_FEW_GUESSES = 24
+"""Most guesses of accesses in code without loops of which those to global memory are done in place
+by some lanes of a warp."""
 
 _MOST_POINTS = 4
 """Most such points in a loop: each is a block that stores the state."""
@@ -272,7 +276,7 @@ class Emitter:
             ir, values, cursor, exits, *about, regular, options.patterns, options.wide_vectors
         )
         sums = SharedSums(ir, values, cursor, runtime, self.addresses, library)
-        self.strides = StridedAccess(ir, values, self.addresses, self._strided())
+        self.strides = StridedAccess(ir, values, self.addresses, *self._strided())
         anywhere = not options.full and not options.plain
         rows = WordRows(ir, runtime, self.listing, anywhere)
         about_gathers = self._gathered(), self._beside(), self.strides, rows
@@ -318,10 +322,16 @@ class Emitter:
             return frozenset()
         return self.listing.innermost(_ACCESSES, _MOST_GATHERED)
 
-    def _strided(self) -> Mapping[int, Pattern]:
-        """Patterns of accesses in code for any lanes."""
-        options = self.options
-        return {} if options.full or options.plain else options.patterns
+    def _strided(self) -> tuple[Mapping[int, Pattern], frozenset[int]]:
+        """Patterns of accesses in code for any lanes, and those of them that may be to global
+        memory."""
+        options, listing = self.options, self.listing
+        if options.full or options.plain:
+            return {}, frozenset()
+        sure = well_founded(listing)
+        patterns = {pc: pattern for pc, pattern in options.patterns.items() if pc in sure}
+        few = not listing.loops and len(patterns) <= _FEW_GUESSES
+        return patterns, frozenset(patterns) if few else self._gathered()
 
     def _beside(self) -> bool:
         """Whether lanes that execute usually follow one another: some have left the others at the

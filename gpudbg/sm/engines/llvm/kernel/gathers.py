@@ -149,13 +149,11 @@ class GatheredAccess:
         self.chosen = chosen
         self.packed = values.masks is MaskHost.PACKED
 
-    def load(self, space: str, address: Num, size: int) -> Sequence[Num] | None:
+    def load(self, space: str, address: Num, size: int, signed: bool) -> Sequence[Num] | None:
         """The words of a load; None, and nothing emitted, where it is not done in place."""
         stride = self.strides.stride(self.cursor.pc, space, size)
         if stride >= 0 and varying(address):
-            return self._strided(
-                self._parts(space, address), self.values.mask_bits(self.cursor.exec), stride
-            )
+            return [self._strided(space, self._parts(space, address), stride, size, signed)]
         where, mask = self._where(space, address, size)
         if where is None:
             return None
@@ -264,36 +262,48 @@ class GatheredAccess:
         """A word from one of two blocks."""
         return Val(32, self.ir.op(f"phi {LANES32} [ {word}, %{end} ], [ {late}, %{late_end} ]"))
 
-    def _strided(self, where: AddressParts, mask: str, stride: int) -> list[Num]:
-        """A load from shared memory, of lanes that are guessed to lie at one distance."""
-        ir, strides = self.ir, self.strides
-        apart, slow, done = ir.fresh("apart"), ir.fresh("slow"), ir.fresh("done")
-        quick = strides.load(strides.place(where, mask, stride, apart), stride, mask)
+    def _strided(
+        self, space: str, where: AddressParts, stride: int, size: int, signed: bool
+    ) -> Val:
+        """A load of lanes that are guessed to lie at one distance."""
+        ir, strides, mask = self.ir, self.strides, self.values.mask_bits(self.cursor.exec)
+        site = self.sites.entry() if space == "global" else ""
+        gathers = size == 4 and self.cursor.pc in self.chosen and space == "shared"
+        slow, done = ir.fresh("slow"), ir.fresh("done")
+        apart = ir.fresh("apart") if gathers else slow
+        if space == "global":
+            place = strides.place_of(site, where, mask, stride, size, apart)
+        else:
+            place = strides.place(where, mask, stride, size, apart)
+        quick = strides.load(place, stride, size, signed, mask)
         found = [(quick, ir.end_block(done))]
-        with ir.aside():
-            ir.label(apart)
-            places = self._tested("shared", "", where, 4, mask, slow)
-            found.append((self._eights(places, 0, mask), ir.end_block(done)))
+        if gathers:
+            with ir.aside():
+                ir.label(apart)
+                places = self._tested(space, site, where, size, mask, slow)
+                found.append((self._eights(places, 0, mask), ir.end_block(done)))
         with ir.aside():
             ir.label(slow)
-            late = self.library.load_at("shared", "", where, 4, False, mask)
+            late = self.library.load_at(space, site, where, size, signed, mask)
             found.append((late[0].ref, ir.end_block(done)))
         ir.label(done)
         values = ", ".join(f"[ {word}, %{end} ]" for word, end in found)
-        return [Val(32, ir.op(f"phi {LANES32} {values}"))]
+        return Val(32, ir.op(f"phi {LANES32} {values}"))
 
     def _store_strided(
         self, space: str, address: Num, size: int, values: Sequence[Num], stride: int
     ) -> bool:
         """Write a word to shared memory, of lanes that are guessed to lie at one distance."""
-        if stride <= 0 or self.moves.marks.wanted or not varying(address):
+        if stride <= 0 or size != 4 or space != "shared" or not varying(address):
+            return False
+        if self.moves.marks.wanted:
             return False
         where, mask = self._parts(space, address), self.values.mask_bits(self.cursor.exec)
         ir, strides = self.ir, self.strides
         value = values[0]
         row = Val(32, self.values.bare(value, 32), row=value.row if isinstance(value, Val) else -1)
         slow, done = ir.fresh("slow"), ir.fresh("done")
-        strides.store(strides.place(where, mask, stride, slow), stride, row.ref, mask)
+        strides.store(strides.place(where, mask, stride, size, slow), stride, row.ref, mask)
         ir.br(done)
         with ir.aside():
             ir.label(slow)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from gpudbg.isa.operands import RZ, Reg
+from gpudbg.isa.operands import RZ, Access, Reg
 from gpudbg.mem.lanes import FULL, LANE_IDS, U32, U64
 from gpudbg.sm.engines.values import ValueOps, const32, join, lanes32, lanes64
 from gpudbg.sm.launch_constants import launch_words
@@ -173,6 +173,38 @@ def patterns_of(listing: KernelListing, row: int) -> dict[int, Pattern]:
         if pattern is not None:
             found[pc] = pattern
     return found
+
+
+def well_founded(listing: KernelListing) -> frozenset[int]:
+    """Addresses of accesses whose own address is made, in the order of the code, of nothing but
+    threads, blocks, numbers and what is passed.
+
+    A register that is given an unknown value keeps the known one before it in a sample: code for
+    whole warps finds out once that a guess is wrong, and is made anew.
+    """
+    simple = _SIMPLE if listing.layout.has_control_words else _SIMPLE_WIDE
+    # What nothing writes is zero.
+    reads = (_registers(insn.reads()) for insn in listing.code.values())
+    known = set().union(*reads) - _registers(listing.written())
+    found = set()
+    for pc in sorted(listing.code):
+        insn = listing.code[pc]
+        read, written = _registers(insn.reads()), _registers(insn.writes())
+        if insn.op in _ACCESSES:
+            stored = insn.o.get("b")
+            about = read - ({("R", stored.index)} if isinstance(stored, Reg) else set())
+            if about <= known:
+                found.add(pc)
+        if insn.op in simple and read <= known:
+            known |= written
+        else:
+            known -= written
+    return frozenset(found)
+
+
+def _registers(access: Access) -> set[tuple[str, int]]:
+    """Registers of lanes and of warps."""
+    return {("R", n) for n in access.registers} | {("UR", n) for n in access.uniform}
 
 
 class _Narrow:
