@@ -30,6 +30,7 @@ from gpudbg.sm.engines.llvm.ir.values import FULL, Mask, MaskHost, Msk, Num, Slo
 from gpudbg.sm.engines.llvm.kernel import lane_facts, seldom
 from gpudbg.sm.engines.llvm.kernel.accesses import Accesses
 from gpudbg.sm.engines.llvm.kernel.addresses import Addresses
+from gpudbg.sm.engines.llvm.kernel.carried import CarriedTests
 from gpudbg.sm.engines.llvm.kernel.cluster_rank import ClusterRank
 from gpudbg.sm.engines.llvm.kernel.constants import Constants
 from gpudbg.sm.engines.llvm.kernel.conversions import Conversions
@@ -198,6 +199,7 @@ class Emitter:
             self.edges,
             self.addresses,
             self.instruments,
+            self.carried,
         ]
 
     def _parts(self, options: EmitterOptions) -> None:
@@ -233,7 +235,10 @@ class Emitter:
         self.loop = Loop(ir, self.floats, registers, self.merges)
         self.edges = Edges(ir, cursor, registers, exits, self.addresses, listing, self.loop)
         self.forks = Forks(ir, cursor, registers, self.edges, listing)
-        self.pieces = Pieces(ir, registers, exits, self.edges, self.merges, listing, self.blocks)
+        self.carried = CarriedTests(ir, ints, not self.instruments)
+        self.pieces = Pieces(
+            ir, registers, exits, self.edges, self.merges, listing, self.blocks, self.carried
+        )
 
     def _instruments(self, options: EmitterOptions) -> Instruments:
         """Make the instruments that observers need."""
@@ -273,7 +278,15 @@ class Emitter:
             ir, values, cursor, exits, runtime, *about, self.ranges, self.listing.repeats
         )
         patterned = PatternedAccess(
-            ir, values, cursor, exits, *about, regular, options.patterns, options.wide_vectors
+            ir,
+            values,
+            cursor,
+            exits,
+            *about,
+            regular,
+            options.patterns,
+            options.wide_vectors,
+            self.carried,
         )
         sums = SharedSums(ir, values, cursor, runtime, self.addresses, library)
         self.strides = StridedAccess(ir, values, self.addresses, *self._strided())
@@ -517,6 +530,7 @@ class Emitter:
         self.ir.lines, self.ir.tail = [], []
         self.registers.read = set()
         self.loop.begin(-1 if fresh else head, carried, facts)
+        self.carried.begin_trace()
         self._spare = _MOST_POINTS
         self.forks.count = 0
         edges.longest = self._longest(head, fresh)
@@ -528,6 +542,7 @@ class Emitter:
         cut = self._chain(self._straight(head, None))
         while edges.parts:
             cut = self._part(*edges.parts.pop(0), cut)
+        self.carried.finish()
         if cut is None or cut in self.listing.heads:
             return None
         self.listing.heads.add(cut)
@@ -539,6 +554,7 @@ class Emitter:
         before, tail = ir.lines, ir.tail
         ir.lines, ir.tail = [], []
         self.edges.ahead = ahead
+        self.carried.forget()
         cut = self._chain(cut)
         # What the lanes are was found where they parted, which is out of the way.
         known = [*before, *(line for line in tail if line.startswith("  %v"))]
@@ -594,6 +610,7 @@ class Emitter:
                 cut = self.listing.following(pc)
                 break
             count += 1
+            self.carried.forget(insn.writes().registers)
             after = self.listing.following(pc)
             if self.cursor.terminated:
                 break

@@ -30,6 +30,7 @@ from gpudbg.sm.engines.llvm.kernel.addresses import (
     AddressParts,
     AddressShape,
 )
+from gpudbg.sm.engines.llvm.kernel.carried import CarriedTests
 from gpudbg.sm.engines.llvm.kernel.cursor import Cursor
 from gpudbg.sm.engines.llvm.kernel.exits import Exits
 from gpudbg.sm.engines.llvm.kernel.library_access import LibraryAccess
@@ -95,9 +96,10 @@ class PatternedAccess:
         regular: RegularAccess,
         patterns: Mapping[int, Pattern],
         gathers: bool,
+        carried: CarriedTests,
     ) -> None:
         self.ir, self.values, self.cursor, self.exits = ir, values, cursor, exits
-        self.sites, self.addresses = sites, addresses
+        self.sites, self.addresses, self.carried = sites, addresses, carried
         self.moves, self.library, self.regular = moves, library, regular
         self.patterns, self.gathers = patterns, gathers
         self.packed = values.masks is MaskHost.PACKED
@@ -327,6 +329,10 @@ class PatternedAccess:
         ir = self.ir
         key = f"{low.ref} {steps}", 0
         known = self.addresses.shapes.get(key)
+        if known is None and self.carried.holds(low, steps):
+            first = ir.op(f"extractelement {LANES32} {low.ref}, i64 0")
+            known = AddressShape("", "", [ir.op(f"zext i32 {first} to i64")])
+            self.addresses.shapes[key] = known
         if known is None:
             first = ir.op(f"extractelement {LANES32} {low.ref}, i64 0")
             every = self.values.spread(first, 32)
@@ -390,6 +396,7 @@ class PatternedAccess:
             region.sure = True
             for good in (same, inside, aligned):
                 self.exits.speculate(good)
+            self.carried.note(where.low, steps)
         else:
             region.good = ir.op(f"and i1 {ir.op(f'and i1 {inside}, {aligned}')}, {same}")
         region.place = ir.op(f"getelementptr i8, ptr {base}, i64 {offset}")

@@ -7,6 +7,7 @@ from typing import Any
 
 from gpudbg.dataclass import dataclass
 from gpudbg.sm.engines.llvm.ir.builder import Builder
+from gpudbg.sm.engines.llvm.kernel.carried import CarriedTests
 from gpudbg.sm.engines.llvm.kernel.edges import Edges, Fallthrough
 from gpudbg.sm.engines.llvm.kernel.exits import Exits
 from gpudbg.sm.engines.llvm.kernel.listing import KernelListing
@@ -46,9 +47,11 @@ class Pieces:
         merges: Merges,
         listing: KernelListing,
         blocks: Blocks,
+        carried: CarriedTests,
     ) -> None:
         self.ir, self.registers, self.exits, self.edges = ir, registers, exits, edges
         self.merges, self.listing, self.blocks = merges, listing, blocks
+        self.carried = carried
 
     def begins(self, insn: Any, after: int) -> bool:
         """Whether the next piece of straight code begins here, for the first time."""
@@ -99,6 +102,7 @@ class Pieces:
         self.ir.br(f"j{pc}")
         self.blocks.order.append(pc)
         self.ir.label(f"b{pc}")
-        for key, phi in self.merges.enter(f"b{pc}", f"j{pc}", late, set()).items():
+        entry = self.carried.enter(pc)
+        for key, phi in self.merges.enter(entry, f"j{pc}", late, set()).items():
             phi.add(here[key], ahead.label)
         self.exits.new_point()
