@@ -386,8 +386,9 @@ def _atomic_in_window(
     ir, (op, kind) = b.ir, what.split(".")
     bits = layout.ATOMICS[what]
     if space == "global" and _done_together(op, kind):
-        first, away = packed.in_a_row(ir, reached)
-        _row_together(b, op, kind, away, (reached.base, first), 128 if threads else 0)
+        with ir.when(packed.begins_in_a_row(ir, reached)):
+            first, away = packed.in_a_row(ir, reached)
+            _row_together(b, op, kind, away, (reached.base, first), 128 if threads else 0)
     if not threads and _repeated(op, kind, bits):
         with ir.returning(ir.op("icmp eq i32 %mask, -1")):
             packed.update_all(

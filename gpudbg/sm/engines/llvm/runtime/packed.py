@@ -226,7 +226,13 @@ def _load_near_ones(ir: Builder, reached: Reached, size: int, signed: bool) -> N
                 ir.put(EIGHT, ir.op(f"and {EIGHT} {row}, {chosen}"), "%out", 4 * first, 32)
             ir.line("ret i1 true")
         return
-    line = _line(ir, reached, size)
+    pair = _first_two(ir, size)
+    with ir.when(pair.likely):
+        _load_line(ir, reached, size, signed, _line(ir, reached, size, pair))
+
+
+def _load_line(ir: Builder, reached: Reached, size: int, signed: bool, line: _Line) -> None:
+    """Elements in a row, if they are, and the return."""
     extended = "sext" if signed else "zext"
     kind = f"i{8 * size}"
     with ir.returning(line.near):
@@ -268,6 +274,13 @@ def _none(ir: Builder, parts: Sequence[str]) -> str:
     )
 
 
+def begins_in_a_row(ir: Builder, reached: Reached) -> str:
+    """i1: the word of lane 1 follows that of lane 0: tested before all are."""
+    pair = ir.op(f"bitcast {EIGHT} {reached.places[0]} to <4 x i64>")
+    first, second = _halves(ir, ir.op(f"extractelement <4 x i64> {pair}, i64 0"))
+    return ir.op(f"icmp eq i64 {second}, {ir.op(f'add i64 {first}, {WORD}')}")
+
+
 def _in_fours(ir: Builder, places: Sequence[str]) -> str:
     """i1: the words of each four lanes follow one another."""
     picks = _numbers((0, 0, 0, 0, 4, 4, 4, 4))
@@ -290,6 +303,39 @@ def _fours_loaded(ir: Builder, base: str, places: str) -> str:
     return ir.op(f"shufflevector {', '.join(halves)}, <8 x i32> <{_numbers(range(8))}>")
 
 
+class _FirstTwo(NamedTuple):
+    """The first two lanes that execute; one twice, if no other does.
+
+    Attributes:
+        likely: i1: their elements are as if all were in a row.
+        lane: i32: the first one's number.
+        place: i32: what is at `%lo` of it.
+        step: i32: from that to what the second has.
+    """
+
+    likely: str
+    lane: str
+    place: str
+    step: str
+
+
+def _first_two(ir: Builder, size: int) -> _FirstTwo:
+    lane = ir.op("call i32 @llvm.cttz.i32(i32 %mask, i1 true)")
+    others = ir.op(f"and i32 %mask, {ir.op('sub i32 %mask, 1')}")
+    other = ir.op(f"call i32 @llvm.cttz.i32(i32 {others}, i1 false)")
+    other = ir.op(f"select i1 {ir.op(f'icmp eq i32 {others}, 0')}, i32 {lane}, i32 {other}")
+    words = [
+        ir.get("i32", "%lo", ir.op(f"shl i64 {ir.op(f'zext i32 {n} to i64')}, 2"))
+        for n in (lane, other)
+    ]
+    step = ir.op(f"sub i32 {words[1]}, {words[0]}")
+    size_of_step = ir.op(f"call i32 @llvm.abs.i32(i32 {step}, i1 false)")
+    wanted = ir.op(f"mul i32 {ir.op(f'sub i32 {other}, {lane}')}, {size}")
+    likely = ir.op(f"icmp eq i32 {size_of_step}, {wanted}")
+    likely = ir.op(f"or i1 {likely}, {ir.op(f'icmp eq i32 {step}, 0')}")
+    return _FirstTwo(likely, lane, words[0], step)
+
+
 class _Line(NamedTuple):
     """Elements in a row.
 
@@ -306,19 +352,11 @@ class _Line(NamedTuple):
     lowest: str
 
 
-def _line(ir: Builder, reached: Reached, size: int) -> _Line:
-    """Test whether lanes, of which one executes at least, access elements in a row."""
-    lane = ir.op("call i32 @llvm.cttz.i32(i32 %mask, i1 true)")
-    others = ir.op(f"and i32 %mask, {ir.op('sub i32 %mask, 1')}")
-    other = ir.op(f"call i32 @llvm.cttz.i32(i32 {others}, i1 false)")
-    other = ir.op(f"select i1 {ir.op(f'icmp eq i32 {others}, 0')}, i32 {lane}, i32 {other}")
-    words = [
-        ir.get("i32", "%lo", ir.op(f"shl i64 {ir.op(f'zext i32 {n} to i64')}, 2"))
-        for n in (lane, other)
-    ]
-    step = ir.op(f"sub i32 {words[1]}, {words[0]}")
-    first = ir.op(f"add i32 {words[0]}, {ir.op(f'trunc i64 {reached.add} to i32')}")
-    before = ir.op(f"mul i32 {lane}, {size}")
+def _line(ir: Builder, reached: Reached, size: int, pair: _FirstTwo) -> _Line:
+    """Test whether all lanes that execute access elements in a row."""
+    step = pair.step
+    first = ir.op(f"add i32 {pair.place}, {ir.op(f'trunc i64 {reached.add} to i32')}")
+    before = ir.op(f"mul i32 {pair.lane}, {size}")
     down = ir.op(f"icmp slt i32 {step}, 0")
     alike = ir.op(f"icmp eq i32 {step}, 0")
     back = ir.op(f"select i1 {down}, i32 {ir.op(f'sub i32 0, {before}')}, i32 {before}")
@@ -565,6 +603,6 @@ def update_all(
 
 
 __all__ = [
-    "WINDOWS", "Reached", "constant_window", "in_a_row", "kept", "load", "local_window", "store",
-    "update_all",
+    "WINDOWS", "Reached", "begins_in_a_row", "constant_window", "in_a_row", "kept", "load",
+    "local_window", "store", "update_all",
 ]  # fmt: skip
