@@ -57,6 +57,8 @@ def test_what_only_exits_need_is_done_there() -> None:
     [
         "  %v2 = load i32, ptr %v1",
         "  %v2 = call i1 %v1(ptr %rec)",
+        "  %v2 = call <8 x i32> @llvm.x86.avx2.gather.d.d.256(<8 x i32> %v1, ptr %v3)",
+        "  %v2 = call <32 x i32> @strided.load.132(ptr %v1, i32 %v3)",
         "  %v2 = atomicrmw add ptr %rec, i64 1 monotonic",
         "  call void @llvm.prefetch.p0(ptr %v1, i32 0, i32 3, i32 1)",
     ],

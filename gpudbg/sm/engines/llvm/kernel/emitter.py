@@ -104,8 +104,7 @@ _MOST_GATHERED = 128
 """Most accesses that code for any lanes does in place: those in most loops."""
 
 _FEW_GUESSES = 24
-"""Most guesses of accesses in code without loops of which those to global memory are done in place
-by some lanes of a warp."""
+"""Most guesses about accesses of which those outside of loops are of use in code for any lanes."""
 
 _MOST_POINTS = 4
 """Most such points in a loop: each is a block that stores the state."""
@@ -336,15 +335,17 @@ class Emitter:
         return self.listing.innermost(_ACCESSES, _MOST_GATHERED)
 
     def _strided(self) -> tuple[Mapping[int, Pattern], frozenset[int]]:
-        """Patterns of accesses in code for any lanes, and those of them that may be to global
-        memory."""
+        """Patterns of accesses in code for any lanes, in loops, or all where they are few; those of
+        them that may be to global memory."""
         options, listing = self.options, self.listing
         if options.full or options.plain:
             return {}, frozenset()
         sure = well_founded(listing)
         patterns = {pc: pattern for pc, pattern in options.patterns.items() if pc in sure}
-        few = not listing.loops and len(patterns) <= _FEW_GUESSES
-        return patterns, frozenset(patterns) if few else self._gathered()
+        if len(patterns) > _FEW_GUESSES:
+            patterns = {pc: found for pc, found in patterns.items() if listing.repeats(pc)}
+            return patterns, self._gathered()
+        return patterns, self._gathered() if listing.loops else frozenset(patterns)
 
     def _beside(self) -> bool:
         """Whether lanes that execute usually follow one another: some have left the others at the

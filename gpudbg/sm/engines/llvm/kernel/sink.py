@@ -36,7 +36,9 @@ _MOST_REMADE = 24
 """Most statements that exits repeat so that what they make need not be kept for them."""
 _MOST_COPIES = 2
 """Most blocks behind a loop that what is taken out of it is repeated in."""
-_PURE_CALL = re.compile(r" = call [^@]*@llvm\.(?!prefetch|masked|set|experimental)\w+")
+_PURE_CALL = re.compile(
+    r" = call [^@]*@llvm\.(?!prefetch|masked|set|experimental|x86\.avx2\.gather)\w+"
+)
 
 
 class _Statement(NamedTuple):
