@@ -32,15 +32,18 @@ LEAST_EFFORT = "GPUDBG_CODE_EFFORT"
 What our own code does is the same at every effort: tests that ask what kernels compute, not how
 fast, save most of their time.
 """
-_OPTIONS: Final = ("-enable-tail-merge=0", "-disable-machine-licm", "-enable-misched=0")
-"""Code generator flags that halve the compile time and leave the code as fast.
+_OPTIONS: Final = ("-enable-tail-merge=0", "-disable-machine-licm")
+"""Code generator flags that shorten the compile time and leave the code as fast.
 
 No merging of equal block ends.  No hoisting: to the generator a kernel is one loop round the turns
-of its warps, out of which it would take every constant.  No second ordering of instructions.
+of its warps, out of which it would take every constant.
 """
+_MANY_REGISTERS: Final = ("-enable-misched=0",)
+"""One more, likewise: no second ordering of instructions."""
 _FEW_REGISTERS: Final = ("-pre-RA-sched=list-burr",)
 """One more for hosts whose 16 registers are few for a kernel's vectors: instructions are ordered so
-that few values live at a time, not as they come in the IR."""
+that few values live at a time, not as they come in the IR.  The second ordering looks after that,
+too."""
 _LOCK = threading.Lock()
 _LIBRARY_LOCK = threading.Lock()
 # At exit take the lock for good: the compiler library is destroyed then, so work of daemon threads
@@ -109,7 +112,7 @@ class BuildHost:
     def options(self) -> tuple[str, ...]:
         """Flags for the code generator."""
         few = self.triple.startswith("x86_64") and not self.wide_vectors
-        return (*_OPTIONS, *_FEW_REGISTERS) if few else _OPTIONS
+        return (*_OPTIONS, *(_FEW_REGISTERS if few else _MANY_REGISTERS))
 
     @property
     def key(self) -> str:
