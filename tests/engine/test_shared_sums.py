@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 import gpudbg
@@ -147,3 +148,44 @@ def _compared(
             for cta in (cta for session in sessions for cta in session.grid.ctas()):
                 cta.shared.marked()[:] = 0
     return seen
+
+
+BYTES = """\
+.kernel bytes
+.param data 8
+.shared {size}
+S2R R0, SR_TID.X
+IADD R2.CC, R0, c[0x0][data]
+MOV R3, c[0x0][data+4]
+IADD.X R3, R3, RZ
+MOV32I R4, 0x1
+MOV R5, RZ
+again:
+LDG.E.U8 R6, [R2]
+SHL R6, R6, 0x2
+ATOMS.ADD RZ, [R6+0x4], R4
+IADD R5, R5, 0x1
+ISETP.LT.AND P0, PT, R5, 0x10, PT
+@P0 BRA again
+EXIT
+"""
+"""A histogram of bytes, one word above the beginning."""
+
+
+@pytest.mark.parametrize(("size", "most"), [(2048, 255), (1028, 255), (1024, 254), (1024, 255)])
+def test_bytes_have_bounds(size: int, most: int) -> None:
+    """A byte times four is tested by its greatest value: where shared memory is smaller than that
+    would take, each lane is."""
+    data = np.random.default_rng(size).integers(0, most, 256, np.uint8, endpoint=True)
+    data[77] = most
+    found = []
+    for engine in ("step", "run"):
+        cubin = assemble_file(".arch sm_50\n" + BYTES.format(size=size)).cubin()
+        program = gpudbg.load(cubin, engine=engine, num_sms=1)
+        for _ in range(2):
+            buffer = program.device.buffer(data)
+            session = program.launch("bytes", grid=1, block=256, args=[buffer])
+            event = session.run()
+        found.append((event.kind, machines.grid_state(session.grid)))
+    assert found[0][0] == found[1][0] == ("exited" if 4 * most + 8 <= size else "warp_error")
+    assert machines.difference(found[0][1], found[1][1]) == ""

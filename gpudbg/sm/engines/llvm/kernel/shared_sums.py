@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gpudbg.sm.engines.llvm import layout
+from gpudbg.sm.engines.llvm.ir.bounds import bounds_of
 from gpudbg.sm.engines.llvm.ir.builder import LIKELY, Builder, signed, splat
 from gpudbg.sm.engines.llvm.ir.values import FULL, Num, Val, Values, varying
-from gpudbg.sm.engines.llvm.kernel.addresses import LANES32, Addresses
+from gpudbg.sm.engines.llvm.kernel.addresses import LANES32, Addresses, AddressParts
 from gpudbg.sm.engines.llvm.kernel.cursor import Cursor
 from gpudbg.sm.engines.llvm.kernel.library_access import LibraryAccess
 from gpudbg.sm.engines.llvm.kernel.runtime_calls import RuntimeCalls
@@ -44,7 +45,7 @@ class SharedSums:
         number = self.values.scalar(data, 32) if self.values.uniform(data) else ""
         given = "" if number else self._pairs(self.values.whole(data, 32))
         whole = ir.op(f"add {LANES32} {where.low.ref}, {splat('i32', signed(where.add, 32))}")
-        ir.choose(self._all_inside(whole), fast, slow, LIKELY)
+        ir.choose(self._sure(where) or self._all_inside(whole), fast, slow, LIKELY)
         ir.label(fast)
         base = ir.get("ptr", "%rec", layout.SHARED_POINTER)
         places = self._pairs(f"{LANES32} {whole}")
@@ -88,6 +89,16 @@ class SharedSums:
         """The words of a pair, as i64."""
         both = self.ir.op(f"extractelement <16 x i64> {pairs}, i64 {number}")
         return self.ir.op(f"and i64 {both}, {FULL}"), self.ir.op(f"lshr i64 {both}, 32")
+
+    def _sure(self, where: AddressParts) -> str:
+        """i1: shared memory is large enough for what the address is made of, such as a byte times
+        four; "" where that may be anything."""
+        most, zeros = bounds_of(self.ir.texts, where.low.ref)
+        end = most + where.add + 4
+        if zeros < 2 or where.add & 3 or end > FULL:
+            return ""
+        limit = self.ir.get("i64", "%env", layout.SHARED_BYTES)
+        return self.ir.op(f"icmp uge i64 {limit}, {end}")
 
     def _all_inside(self, places: str) -> str:
         """i1: all lanes point to aligned words of shared memory."""
