@@ -359,11 +359,11 @@ def _atomic(space: str, what: str, bits: int, threads: bool, host: AccessHost) -
             return b.close(head)
     inside, base = PLACES[space](b, bits // 8)
     inside = Val(64, b.values.bare(inside if inside.bits == 64 else b.ints.zext(inside), 64))
-    if space == "global" and _done_together(op, kind):
+    if not b.packed and space == "global" and _done_together(op, kind):
         # A host with AVX2 exchanges 16 bytes.
         exchanged = 64 if host.masks is MaskHost.VECTORS else 128
         _in_a_row(b, op, kind, inside, base, exchanged if threads else 0)
-    if not threads and _repeated(op, kind, bits):
+    if not b.packed and not threads and _repeated(op, kind, bits):
         _all_lanes(b, op, kind, inside, base)
     places = b.ir.op("alloca <32 x i64>, align 64")
     b.ir.put(I64, inside.ref, places, 0, 64)

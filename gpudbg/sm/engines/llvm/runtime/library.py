@@ -318,8 +318,15 @@ def _load(b: Body, space: str, size: int, signed: bool) -> None:
         if _refused_elsewhere(b, space):
             return
     inside, base = PLACES[space](b, size)
+    if b.packed:
+        packed.load_each(b, base, inside, _APART[space], size, signed)
+        return
     _gather(b, size, signed, space == "local", base, inside)
     b.ir.line("ret i1 true")
+
+
+_APART: Final = {"global": 4, "local": 128}
+"""Bytes from a lane's word to its next one."""
 
 
 def _store(b: Body, space: str, size: int) -> None:
@@ -335,6 +342,9 @@ def _store(b: Body, space: str, size: int) -> None:
     inside, base = PLACES[space](b, size)
     if space == "local":
         b.ir.put("i64", 0, "%rec", layout.LOCAL_CLEAR)
+    if b.packed:
+        packed.store_each(b, base, inside, _APART[space], size, _data(size))
+        return
     _scatter(b, size, space == "local", base, inside)
     b.ir.line("ret i1 true")
 
@@ -368,8 +378,11 @@ def _mark(space: str, size: int, host: AccessHost) -> str:
         with ir.returning(window.inside):
             beside = ir.at(window.base, _to_marks(b, space))
             packed.store(b, window._replace(base=beside), size, ())
-        if _refused_elsewhere(b, space):
-            return b.close(head)
+        if not _refused_elsewhere(b, space):
+            inside, base = PLACES[space](b, size)
+            beside = ir.at(base, _to_marks(b, space))
+            packed.store_each(b, beside, inside, _APART[space], size, ())
+        return b.close(head)
     for n in range(_words(size)):
         ir.line(f"%d{n} = alloca {I32}, align 128")
         ir.put(I32, "splat (i32 -1)", f"%d{n}", 0, 64)
@@ -473,9 +486,12 @@ def constant_functions(host: AccessHost) -> list[str]:
             inside = Val(64, b.values.bare(b.ints.zext(low), 64))
             limit = Val(64, b.ir.get("i64", "%bank", 8), UNIFORM)
             refuse(b, bad_lanes(b, inside, limit, size))
-            # Gathers are masked: lanes that do not execute may hold any address.
-            _gather(b, size, signed, False, b.ir.get("ptr", "%bank"), inside)
-            b.ir.line("ret i1 true")
+            if b.packed:
+                packed.load_each(b, b.ir.get("ptr", "%bank"), inside, 4, size, signed)
+            else:
+                # Gathers are masked: lanes that do not execute may hold any address.
+                _gather(b, size, signed, False, b.ir.get("ptr", "%bank"), inside)
+                b.ir.line("ret i1 true")
             name = layout.symbol(f"load.const.{size}{'s' if signed else ''}")
             functions.append(b.close(f"define i1 @{name}(ptr %bank, ptr %lo, i32 %mask, ptr %out)"))
     return functions

@@ -15,12 +15,14 @@ twice the time (32 stores on an AMD Zen 3: 12 ns, and 29 ns one by one).  Some p
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import NamedTuple
 
 from gpudbg.sm.engines.llvm import layout
 from gpudbg.sm.engines.llvm.ir.builder import Builder
 from gpudbg.sm.engines.llvm.ir.eights import EIGHT, eight_chosen, gather_eight
-from gpudbg.sm.engines.llvm.runtime.body import Body
+from gpudbg.sm.engines.llvm.ir.values import Val
+from gpudbg.sm.engines.llvm.runtime.body import I32, Body
 from gpudbg.sm.engines.llvm.runtime.wide_moves import eight_loaded, store_eight
 
 WORD = 4
@@ -544,12 +546,7 @@ def _store_some(ir: Builder, reached: Reached, size: int, rows: Sequence[str], m
     """A store of the lanes that execute, in ascending order, of which there is at least one."""
     words = kept(ir, reached.places)
     kind = f"i{8 * min(size, 4)}"
-    left = ir.var("i32", "%mask")
-    with ir.loop() as (_, after):
-        now = ir.get("i32", left)
-        ir.unless(ir.op(f"icmp eq i32 {now}, 0"), after)
-        lane = ir.op(f"zext i32 {ir.op(f'call i32 @llvm.cttz.i32(i32 {now}, i1 true)')} to i64")
-        ir.put("i32", ir.op(f"and i32 {now}, {ir.op(f'sub i32 {now}, 1')}"), left)
+    with lanes_in_turn(ir) as lane:
         at = ir.op(f"shl i64 {lane}, 2")
         offset = ir.op(f"zext i32 {ir.get('i32', words, at)} to i64")
         pointer = ir.at(reached.base, offset)
@@ -559,6 +556,64 @@ def _store_some(ir: Builder, reached: Reached, size: int, rows: Sequence[str], m
             ir.put(kind, value, place, 0, min(size, 4))
             if marks:
                 ir.put(kind, "-1", ir.at(place, marks), 0, min(size, 4))
+
+
+# ---- where no window reaches ---------------------------------------------------------------
+
+
+def load_each(b: Body, base: str, inside: Val, apart: int, size: int, signed: bool) -> None:
+    """The rest of a load of checked lanes, one after another: it is seldom, and less to compile.
+
+    Args:
+        inside: offsets of 64 bits.
+        apart: as in `Reached`.
+    """
+    ir, kind = b.ir, f"i{8 * min(size, WORD)}"
+    for n in range(max(1, size // WORD)):
+        ir.put(I32, "zeroinitializer", "%out", 128 * n, 64)
+    with _lane_by_lane(ir, base, inside) as (at, pointer):
+        for n in range(max(1, size // WORD)):
+            value = ir.get(kind, pointer, apart * n, min(size, WORD))
+            if size < WORD:
+                value = ir.op(f"{'sext' if signed else 'zext'} {kind} {value} to i32")
+            ir.put("i32", value, ir.at("%out", at), 128 * n)
+    ir.line("ret i1 true")
+
+
+def store_each(b: Body, base: str, inside: Val, apart: int, size: int, rows: Sequence[str]) -> None:
+    """The rest of a store, likewise.
+
+    Args:
+        rows: as of `store`.
+    """
+    ir, kind = b.ir, f"i{8 * min(size, WORD)}"
+    with _lane_by_lane(ir, base, inside) as (at, pointer):
+        for n in range(max(1, size // WORD)):
+            value = ir.get(kind, rows[n], at) if rows else "-1"
+            ir.put(kind, value, pointer, apart * n, min(size, WORD))
+    ir.line("ret i1 true")
+
+
+@contextmanager
+def _lane_by_lane(ir: Builder, base: str, inside: Val) -> Iterator[tuple[str, str]]:
+    """Statements for each lane that executes; yields (i64: bytes to its word in a row, pointer)."""
+    places = ir.op("alloca <32 x i64>, align 64")
+    ir.put("<32 x i64>", inside.ref, places, 0, 64)
+    with lanes_in_turn(ir) as lane:
+        offset = ir.get("i64", places, ir.op(f"shl i64 {lane}, 3"))
+        yield ir.op(f"shl i64 {lane}, 2"), ir.at(base, offset)
+
+
+@contextmanager
+def lanes_in_turn(ir: Builder) -> Iterator[str]:
+    """Statements for each lane that executes, in ascending order; yields its number, i64."""
+    left = ir.var("i32", "%mask")
+    with ir.loop() as (_, after):
+        now = ir.get("i32", left)
+        ir.unless(ir.op(f"icmp eq i32 {now}, 0"), after)
+        lane = ir.op(f"call i32 @llvm.cttz.i32(i32 {now}, i1 true)")
+        ir.put("i32", ir.op(f"and i32 {now}, {ir.op(f'sub i32 {now}, 1')}"), left)
+        yield ir.op(f"zext i32 {lane} to i64")
 
 
 # ---- updates -------------------------------------------------------------------------------
@@ -604,5 +659,5 @@ def update_all(
 
 __all__ = [
     "WINDOWS", "Reached", "begins_in_a_row", "constant_window", "in_a_row", "kept", "load",
-    "local_window", "store", "update_all",
+    "load_each", "local_window", "store", "store_each", "update_all",
 ]  # fmt: skip
