@@ -8,6 +8,8 @@ import re
 import numpy as np
 import pytest
 
+import gpudbg
+from gpudbg.assembler import assemble_file
 from gpudbg.sm.engines.llvm import build
 from gpudbg.sm.engines.llvm.ir.builder import Builder
 from gpudbg.sm.engines.llvm.ir.floats import NAN32, Floats
@@ -109,3 +111,36 @@ def test_predicates_of_whole_warps_stay_lanes() -> None:
     made = test_gathers.text("segsort", wide=False, masks=MaskHost.PACKED, full=True)
     quick = made[: made.index("\nx")]
     assert quick.count("avx2.packsswb(") <= 40
+
+
+CARRIES = """\
+.arch sm_50
+.kernel carries
+.param out 8
+    S2R R0, SR_TID.X ;
+    MOV32I R4, 0xfffffff0 ;
+    IADD R4, R4, R0 ;
+    MOV R5, R0 ;
+    MOV32I R6, 0x14 ;
+    MOV R8, RZ ;
+    MOV R9, RZ ;
+    ISETP.LT.U32.AND P0, PT, R5, 0x5, PT ;
+    @!P0 IADD R8.CC, R4, R6 ;
+    @!P0 IADD.X R9, R5, RZ ;
+    SHL R2, R0, 0x2 ;
+    MOV R7, c[0x0][out+4] ;
+    IADD R6.CC, R2, c[0x0][out] ;
+    IADD.X R7, R7, RZ ;
+    STG.E [R6], R9 ;
+    EXIT ;
+"""
+
+
+def test_what_is_carried_under_a_guard() -> None:
+    """A flag of some lanes is read back as that flag, not as another one written with it."""
+    program = gpudbg.load(assemble_file(CARRIES).cubin(), engine="run")
+    out = program.device.buffer(np.zeros(64, np.uint32))
+    program.launch("carries", grid=1, block=64, args=[out]).run()
+    lane = np.arange(64)
+    carry = (lane + 0xFFFFFFF0 & 0xFFFFFFFF) + 0x14 > 0xFFFFFFFF
+    assert np.array_equal(out.array(), np.where(lane < 5, 0, lane + carry))

@@ -165,7 +165,7 @@ class Registers:
         self._masked: dict[Val, tuple[Val, Executing]] = {}
         """Register value -> (value written under a mask, executing lanes for which it holds)."""
         self._flags: dict[str, tuple[Mask, Executing]] = {}
-        """The same for a flag's bits."""
+        """The same for a flag's lanes or bits."""
         self._preds: dict[str, tuple[Mask, Executing]] = {}
         """The same for a predicate's bits or lanes."""
         self._wholes: dict[Val, Val] = {}
@@ -385,8 +385,11 @@ class Registers:
 
     def cc_read(self, flag: str) -> Mask:
         found = self.cc_whole(flag)
-        if isinstance(found, Msk) and found.bits in self._flags:
-            raw, under = self._flags[found.bits]
+        written = None
+        if isinstance(found, Msk):
+            written = self._flags.get(found.lanes) or self._flags.get(found.bits)
+        if written is not None:
+            raw, under = written
             if self._covers(under):
                 return copy_of(raw)
         return found
@@ -404,7 +407,7 @@ class Registers:
         old = None if self.cursor.exec == FULL else self.cc_whole(flag)
         merged = self._merged(old, value)
         if old is not None and isinstance(merged, Msk):
-            self._flags[merged.bits] = copy_of(value), self.cursor.executing
+            self._flags[merged.lanes or merged.bits] = copy_of(value), self.cursor.executing
         self.now.flags[flag] = merged
         self.now.dirty_flags.add(flag)
 
