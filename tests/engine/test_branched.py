@@ -25,3 +25,13 @@ def test_traces_are_short_at_once_where_code_branches_often(
     monkeypatch.setattr(job, "_version", noted)
     assert emitted(name, (256, 1, 1)).emitter.options.short is short
     assert len(made) == 1
+
+
+def test_a_loop_that_begins_with_a_bundle_has_facts_about_its_registers() -> None:
+    """Its branch names the bundle, whose first instruction is the head."""
+    emitter = emitted("segsort", (256, 1, 1)).emitter
+    ((target, _),) = emitter.listing.loops
+    head = emitter.listing.layout.first(target)
+    assert head != target
+    assert emitter.listing.shortest_round(head) > 24
+    assert emitter.edges.facts[head] or emitter.options.wide_vectors

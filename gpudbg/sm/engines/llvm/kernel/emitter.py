@@ -127,6 +127,9 @@ _LONGEST_ROUND = 24
 """The same where a trace is to be short and begins a loop of at most so many: its state stays in
 names from round to round."""
 
+_LONGEST_ROUND_WHOLE = 64
+"""The same in code for whole warps on hosts without AVX-512."""
+
 _LONGEST_RESUMED = 16
 """The same where only a turn that has ended, or a group of lanes, begins at the block: what falls
 into it has copies of its own, and compiling each rest of a chain of blocks costs the square of its
@@ -187,7 +190,8 @@ class Emitter:
         self._resumed = False
         """Traces are for warps that seldom begin there: short, and with calls of the library."""
         self._traces: dict[int, _Trace] = {}
-        self._rounds = listing.rounds(_LONGEST_ROUND)
+        longer = options.full and not options.wide_vectors
+        self._rounds = listing.rounds(_LONGEST_ROUND_WHOLE if longer else _LONGEST_ROUND)
         self._parts(options)
         self.machine: Operations[Num, Num, Mask] = self._machine(options)
         self._revertible: list[_Revertible] = [

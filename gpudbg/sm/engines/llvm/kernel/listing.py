@@ -204,7 +204,7 @@ class KernelListing:
 
     def shortest_round(self, head: int) -> int:
         """Instructions of the shortest loop that begins at a head; 0: none does."""
-        lasts = [last for first, last in self.loops if first == head]
+        lasts = [last for first, last in self.loops if self.layout.first(first) == head]
         return sum(head <= pc <= min(lasts) for pc in self.code) if lasts else 0
 
     def read_before_loop(self, pc: int, most: int) -> set[int]:
