@@ -19,6 +19,7 @@ from gpudbg.sm.semantics.operands import (
     complemented,
     int_src,
     is_zero,
+    lesser,
     pred_src,
     raw,
     saturated,
@@ -186,7 +187,8 @@ def imnmx(m: Machine, i: Insn) -> None:
         equal = m.mand(so_far, m.eq(a, b))
     elif chain == "XHI":
         equal = m.eq(a, b)
-    result = m.select(m.mxor(less, m.mnot(pred_src(m, i.o["pc"]))), a, b)
+    pc = i.o["pc"]
+    result = lesser(m, pc, lambda: pred_src(m, pc), less, a, b)
     if equal is None:
         write_logic(m, i, result)
         return

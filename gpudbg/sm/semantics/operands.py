@@ -100,6 +100,20 @@ def pred_src(m: Machine, operand: Pred | None) -> Mask:
     return m.mnot(value) if operand.neg else value
 
 
+def lesser(
+    m: Machine, operand: Pred | None, least: Callable[[], Mask], less: Mask, a: Value, b: Value
+) -> Value:
+    """The smaller of two values where a source predicate holds, else the larger.
+
+    Args:
+        least: reads the predicate; less: a is smaller.
+    """
+    if operand is None or operand.index == PT:
+        # One choice, which hosts have an operation for.
+        return m.select(less, b, a) if operand is not None and operand.neg else m.select(less, a, b)
+    return m.select(m.mxor(less, m.mnot(least())), a, b)
+
+
 def registers(m: Machine, operand: Reg, count: int) -> list[Value]:
     """`count` consecutive registers, aligned to their number; RZ is all zero."""
     if operand.index == RZ:

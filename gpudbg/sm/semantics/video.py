@@ -142,9 +142,29 @@ def vabsdiff4(m: Machine, i: Insn) -> None:
     write_logic(m, i, result)
 
 
+def _in_words(i: Insn) -> bool:
+    """Whether VMNMX chooses from words of the sign that its result has, and sets no flags: then
+    words will do for the exact numbers."""
+    kind = "U32" if i.m["ud"] else "S32"
+    words = all((i.m[f"{s}type"] or "S32") == kind and not i.o[s].part for s in "ab")
+    return words and i.m["post"] in ("", "MIN", "MAX") and not (i.m["sat"] or i.m["cc"])
+
+
+def _chosen(m: Machine, i: Insn, a: Value, b: Value, most: bool) -> Value:
+    """The smaller or the larger of two words of the result's sign."""
+    less = m.ult(a, b) if i.m["ud"] else m.slt(a, b)
+    return m.select(less, b, a) if most else m.select(less, a, b)
+
+
 @register("VMNMX")
 def vmnmx(m: Machine, i: Insn) -> None:
     """Minimum or `.MX` maximum of the exact values."""
+    if _in_words(i):
+        found = _chosen(m, i, raw(m, i.o["a"]), raw(m, i.o["b"]), bool(i.m["mx"]))
+        if i.m["post"]:
+            found = _chosen(m, i, found, raw(m, i.o["c"]), i.m["post"] == "MAX")
+        write(m, i, found)
+        return
     a, b = _source(m, i, "a"), _source(m, i, "b")
     less = m.wslt(a, b)
     value = m.wselect(less, b, a) if i.m["mx"] else m.wselect(less, a, b)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from gpudbg.isa.operands import Imm, Reg
 from gpudbg.sm.semantics.machine import Mask, Value, Wide, WideMachine
-from gpudbg.sm.semantics.operands import ALL_ONES, half
+from gpudbg.sm.semantics.operands import ALL_ONES, half, lesser
 from gpudbg.sm.semantics.rows import register_wide
 from gpudbg.sm.semantics.wide.operands import (
     Source,
@@ -271,11 +271,11 @@ def _smaller(m: WideMachine, i: WideInsn, a: Value, b: Value) -> Mask:
 def minimum(m: WideMachine, i: WideInsn, a: Value, b: Value) -> Value:
     """The smaller of two where the predicate holds, else the larger, by parts; `.RELU`: not below
     zero."""
-    least = predicate(m, i.o["pa"])
+    pa = i.o["pa"]
     bits = _lane_bits(i)
 
     def choose(x: Value, y: Value) -> Value:
-        found = m.select(m.mxor(_smaller(m, i, x, y), m.mnot(least)), x, y)
+        found = lesser(m, pa, lambda: predicate(m, pa), _smaller(m, i, x, y), x, y)
         return m.select(m.bit(found, 31), 0, found) if "RELU" in i.m else found
 
     if bits == 32:
