@@ -71,11 +71,13 @@ def test_masks_are_what_their_lanes_are(host: MaskHost, far: bool) -> None:
         assert (lanes[n] == np.where(expected, 7, 9)).all()
 
 
+@pytest.mark.parametrize("blends", [False, True])
 @pytest.mark.parametrize("host", HOSTS)
-def test_nans_become_the_canonical_one(host: MaskHost) -> None:
+def test_nans_become_the_canonical_one(host: MaskHost, blends: bool) -> None:
     ir = Builder()
     values = Values(ir, host)
-    floats = Floats(ir, values, Integers(ir, values), None)  # type: ignore[arg-type]
+    ints = Integers(ir, values)
+    floats = Floats(ir, values, ints, None, blends=blends)  # type: ignore[arg-type]
     result = floats.canonical(ir.get("<32 x float>", "%p0", 0, 4))
     ir.put("<32 x i32>", values.bare(result, 32), "%p1", 0, 4)
     given, out = np.resize(FLOATS, 32), np.zeros(32, np.uint32)

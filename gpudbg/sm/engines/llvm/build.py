@@ -90,6 +90,12 @@ class BuildHost:
         return AccessHost(self.masks, by_lane)
 
     @property
+    def blends(self) -> bool:
+        """Whether lanes are chosen by a mask in one operation, where masks are packed: on AMD's
+        processors.  Intel's take two or three for the instruction of AVX2."""
+        return self.masks is MaskHost.PACKED and self.cpu.startswith("znver")
+
+    @property
     def half_conversions(self) -> bool:
         """Whether f16 to f32 is an instruction."""
         return "+f16c" in self.features.split(",") or self.triple.startswith("aarch64")

@@ -156,6 +156,7 @@ def emit(job: CompileJob) -> EmittedVersion:
     options = replace(
         job.options,
         wide_vectors=host.wide_vectors,
+        blends=host.blends,
         halves=host.half_conversions and host.fma,
         masks=host.masks,
         start=host.start,

@@ -87,6 +87,7 @@ class Floats:
     Attributes:
         wide_vectors: the host has AVX-512.
         halves: it converts between f16 and f32 in one instruction.
+        blends: it chooses lanes by a mask in one operation, where masks are packed.
         subnormals: which values are known to be none.
     """
 
@@ -98,9 +99,10 @@ class Floats:
         runtime: Outlining,
         wide_vectors: bool = False,
         halves: bool = False,
+        blends: bool = False,
     ) -> None:
         self.ir, self.values, self.ints, self.runtime = ir, values, ints, runtime
-        self.wide_vectors, self.halves = wide_vectors, halves
+        self.wide_vectors, self.halves, self.blends = wide_vectors, halves, blends
         self.subnormals = Subnormals()
         self._canonical: set[str] = set()
         self.singles: dict[Val, str] = {}
@@ -168,7 +170,7 @@ class Floats:
         """Bits of f32 results with NaNs canonical; none are made where the bits are not used."""
         if self.wide_vectors:
             value: Num = self.bits32(self._numbers(ref))
-        elif self.values.masks is MaskHost.PACKED:
+        elif self.values.masks is MaskHost.PACKED and not self.blends:
             value = self._greatest(ref)
         else:
             nan = self.test("uno", F32, ref, ref)
@@ -180,7 +182,8 @@ class Floats:
 
     def _greatest(self, ref: str) -> Val:
         """As `canonical`, by a maximum of signed words: of NaNs with `NAN32`, the greatest one, of
-        others with the least one.  On AVX2 a choice by a mask takes as long as that in full.
+        others with the least one.  On most hosts with AVX2 a choice by a mask takes as long as that
+        in full.
         """
         number = self.values.words_of(self.test("ord", F32, ref, ref).lanes)
         least = self.ir.op(f"xor {I32} {number}, splat (i32 {NAN32})")

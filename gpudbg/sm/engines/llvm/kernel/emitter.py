@@ -213,7 +213,9 @@ class Emitter:
         ints = Integers(ir, values)
         self.ir, self.cursor, self.values, self.ints = ir, cursor, values, ints
         self.runtime = RuntimeCalls(ir, values)
-        self.floats = Floats(ir, values, ints, self.runtime, options.wide_vectors, options.halves)
+        self.floats = Floats(
+            ir, values, ints, self.runtime, options.wide_vectors, options.halves, options.blends
+        )
         self.registers = registers = Registers(
             ir,
             values,

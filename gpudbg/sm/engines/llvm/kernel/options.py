@@ -35,6 +35,7 @@ class EmitterOptions:
         run: lanes, 16 or 32, that usually follow one another in memory.
         wide_vectors: the host has AVX-512.
         halves: the host converts between f16 and f32 in one instruction.
+        blends: the host chooses lanes by a mask in one operation, where masks are packed.
         masks: how the host keeps masks.
         start: how the host estimates 1/sqrt(x): a key of `reciprocals.STARTS`, or "".
         fixed: values of the special registers that do not change during the launch.
@@ -55,6 +56,7 @@ class EmitterOptions:
     run: int = 16
     wide_vectors: bool = False
     halves: bool = False
+    blends: bool = False
     masks: MaskHost = MaskHost.REGISTERS
     start: str = "divide"
     fixed: Mapping[int, int] = field(default_factory=dict)
