@@ -124,7 +124,7 @@ def _shorter(emitter: Emitter, text: str) -> tuple[Emitter, str]:
         if shorter == emitter.options:
             continue
         copied = emitter.emitted > _COPIED * count
-        if text.count("\n") > most * count and (copied or shorter.calls):
+        if text.count("\n") - emitter.added > most * count and (copied or shorter.calls):
             instead, code = _version(listing, shorter)
             if len(code) < _WORTH * len(text):
                 emitter, text = instead, code

@@ -62,6 +62,7 @@ from gpudbg.sm.engines.llvm.kernel.pieces import Blocks, Pieces
 from gpudbg.sm.engines.llvm.kernel.reciprocals import Reciprocals
 from gpudbg.sm.engines.llvm.kernel.registers import NamedState, Registers
 from gpudbg.sm.engines.llvm.kernel.regular_access import RegularAccess
+from gpudbg.sm.engines.llvm.kernel.row_homes import early_stores, from_rows
 from gpudbg.sm.engines.llvm.kernel.runtime_calls import RuntimeCalls
 from gpudbg.sm.engines.llvm.kernel.shared_sums import SharedSums
 from gpudbg.sm.engines.llvm.kernel.shuffles import Shuffles
@@ -170,6 +171,7 @@ class Emitter:
         runtime: its calls of the library.
         finals: registers of warps that end.
         emitted: instructions, those in copies of blocks included.
+        added: lines of text that load values again, which take the compiler no longer.
         left_out: heads at which whole warps begin so seldom that the code for any lanes is theirs.
     """
 
@@ -180,7 +182,7 @@ class Emitter:
         self.conditions = options.conditions
         self.held = options.registers, options.uniform
         self.slow: dict[int, str] = {}
-        self.emitted = 0
+        self.emitted = self.added = 0
         self.left_out: frozenset[int] = frozenset()
         self.blocks = Blocks()
         self.finals = FinalStates()
@@ -423,6 +425,11 @@ class Emitter:
         blocks = [*body, *tail]
         if self.values.masks is MaskHost.PACKED:
             blocks = far_masks(blocks)
+        if not (self.options.wide_vectors or self.plain):
+            singles = {value.ref: single for value, single in self.floats.singles.items()}
+            before = len(blocks)
+            blocks = from_rows(early_stores(blocks), singles)
+            self.added = len(blocks) - before
         return "\n".join(
             [
                 *lines,
