@@ -105,7 +105,8 @@ def test_what_was_used_long_ago_is_loaded_again() -> None:
     lines = from_rows(_long(_add("%v80", "%v2", "%v69"), _add("%v81", "%v2", "%v80")), {})
     assert sum(" load " in line for line in lines) == 2
     last = next(line for line in lines if "%v80 =" in line)
-    assert "%v2," not in last and "%v2.again" in last
+    assert "%v2," not in last
+    assert "%v2.again" in last
     # What it was loaded for has made the value one that was used just now.
     assert any("%v81 = add" in line and ".again" in line for line in lines)
 
