@@ -29,17 +29,19 @@ FLOATS = np.array(
 )  # fmt: skip
 
 
-def _called(builder: Builder, *rows: np.ndarray, far: bool = False) -> None:
+def _called(builder: Builder, *rows: np.ndarray, far: bool = False, more: str = "") -> None:
     """Call what was built with pointers to rows, which are named %p0 and on.
 
     Args:
         far: masks go from block to block as words.
+        more: functions beside it.
     """
     if far:
         builder.lines = far_masks(builder.lines)
     names = [f"ptr %p{n}" for n in range(len(rows))]
     text = builder.close(f"define void @f({', '.join(names)})")
-    code = build.Code(build.object_of(text.replace("\n}", "\n  ret void\n}"), 1))
+    text = text.replace("\n}", "\n  ret void\n}") + f"\n{more}\n"
+    code = build.Code(build.object_of(text, 1))
     function = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * len(rows))(code.address("f"))
     function(*(row.ctypes.data for row in rows))
 
@@ -69,6 +71,24 @@ def test_masks_are_what_their_lanes_are(host: MaskHost, far: bool) -> None:
     for n, expected in enumerate((x & y, y | z, x ^ z, ~(z & x), z, x)):
         assert (bits[n] >> LANES & 1 == expected).all()
         assert (lanes[n] == np.where(expected, 7, 9)).all()
+
+
+@pytest.mark.parametrize("host", HOSTS)
+def test_blocks_that_are_seldom_executed_call_what_packs_masks(host: MaskHost) -> None:
+    given = np.random.default_rng(6).integers(0, 2, 32, np.uint32)
+    ir = Builder()
+    values = Values(ir, host)
+    mask = Integers(ir, values).eq(Val(32, ir.get("<32 x i32>", "%p0", 0, 4)), 1)
+    assert isinstance(mask, Msk)
+    with values.away():
+        ir.put("i32", values.mask_bits(mask), "%p1")
+    calls = sum("call" in line for line in ir.lines)
+    assert calls == (host is MaskHost.PACKED)
+    assert len(values.texts()) == calls
+    ir.put("i32", values.bits_of(mask.lanes), "%p2")
+    away, here = np.zeros(1, np.uint32), np.zeros(1, np.uint32)
+    _called(ir, given, away, here, more="\n".join(values.texts()))
+    assert away[0] == here[0] == sum(1 << n for n in range(32) if given[n])
 
 
 @pytest.mark.parametrize("blends", [False, True])

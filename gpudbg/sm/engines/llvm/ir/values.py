@@ -10,7 +10,8 @@ apart, so address arithmetic costs nothing.  `Msk` is a mask as lane vector, as 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from enum import Enum
 from typing import NamedTuple, TypeGuard
 
@@ -21,6 +22,7 @@ ONES64 = 0xFFFF_FFFF_FFFF_FFFF
 
 
 _LANES = f"{vector('i32')} "
+_PACK = "mask_bits"
 _OWN_BITS = "<" + ", ".join(f"i32 {signed(1 << n, 32)}" for n in range(LANES)) + ">"
 """The bit of each lane."""
 
@@ -28,6 +30,26 @@ _OWN_BITS = "<" + ", ".join(f"i32 {signed(1 << n, 32)}" for n in range(LANES)) +
 def _eight(first: int) -> str:
     """A shuffle mask of eight lanes."""
     return "<8 x i32> <" + ", ".join(f"i32 {first + n}" for n in range(8)) + ">"
+
+
+def _packed(ir: Builder, words: str) -> str:
+    """The i32 of the signs of words, for hosts that pack them."""
+    op, half = ir.op, "<16 x i16>"
+    parts = [
+        f"<8 x i32> {op(f'shufflevector {_LANES}{words}, {_LANES}poison, {_eight(n)}')}"
+        for n in range(0, 32, 8)
+    ]
+    packs = [
+        f"{half} " + op(f"call {half} @llvm.x86.avx2.packssdw({parts[n]}, {parts[n + 1]})")
+        for n in (0, 2)
+    ]
+    packed = op(f"call <32 x i8> @llvm.x86.avx2.packsswb({packs[0]}, {packs[1]})")
+    # Packing goes on in each half of a vector: groups of four lanes lie in this order.
+    mixed = op(f"bitcast <32 x i8> {packed} to <8 x i32>")
+    order = "<8 x i32> <i32 0, i32 4, i32 1, i32 5, i32 2, i32 6, i32 3, i32 7>"
+    sorted_ = op(f"shufflevector <8 x i32> {mixed}, <8 x i32> poison, {order}")
+    signs = op(f"bitcast <8 x i32> {sorted_} to <32 x i8>")
+    return op(f"call i32 @llvm.x86.avx2.pmovmskb(<32 x i8> {signs})")
 
 
 class Slow(Exception):  # noqa: N818 - not an error: the instruction is left to the step engine
@@ -183,6 +205,7 @@ class Values:
     def __init__(self, ir: Builder, masks: MaskHost = MaskHost.REGISTERS) -> None:
         """Args: masks: how the host keeps masks."""
         self.ir, self.masks = ir, masks
+        self._away = self.packs_away = False
         self._signs: dict[str, str] = {}
         """Name of a mask's lanes -> name of the words of whose signs it is made."""
 
@@ -270,22 +293,29 @@ class Values:
         """The i32 of a <32 x i1>."""
         if self.masks is not MaskHost.PACKED:
             return self.ir.op(f"bitcast <32 x i1> {lanes} to i32")
-        op, words, half = self.ir.op, self.signs_of(lanes), "<16 x i16>"
-        parts = [
-            f"<8 x i32> {op(f'shufflevector {_LANES}{words}, {_LANES}poison, {_eight(n)}')}"
-            for n in range(0, 32, 8)
-        ]
-        packs = [
-            f"{half} " + op(f"call {half} @llvm.x86.avx2.packssdw({parts[n]}, {parts[n + 1]})")
-            for n in (0, 2)
-        ]
-        packed = op(f"call <32 x i8> @llvm.x86.avx2.packsswb({packs[0]}, {packs[1]})")
-        # Packing goes on in each half of a vector: groups of four lanes lie in this order.
-        mixed = op(f"bitcast <32 x i8> {packed} to <8 x i32>")
-        order = "<8 x i32> <i32 0, i32 4, i32 1, i32 5, i32 2, i32 6, i32 3, i32 7>"
-        sorted_ = op(f"shufflevector <8 x i32> {mixed}, <8 x i32> poison, {order}")
-        signs = op(f"bitcast <8 x i32> {sorted_} to <32 x i8>")
-        return op(f"call i32 @llvm.x86.avx2.pmovmskb(<32 x i8> {signs})")
+        words = self.signs_of(lanes)
+        if self._away:
+            self.packs_away = True
+            return self.ir.op(f"call i32 @{_PACK}({_LANES}{words})")
+        return _packed(self.ir, words)
+
+    @contextmanager
+    def away(self) -> Iterator[None]:
+        """Context: statements for blocks that are seldom executed.  Masks are packed by a function
+        there: the code generator takes longer over that than over all that such a block stores."""
+        self._away = True
+        try:
+            yield
+        finally:
+            self._away = False
+
+    def texts(self) -> list[str]:
+        """Functions that the code calls."""
+        if not self.packs_away:
+            return []
+        ir = Builder()
+        ir.line(f"ret i32 {_packed(ir, '%words')}")
+        return [ir.close(f"define private i32 @{_PACK}({_LANES}%words) noinline")]
 
     def words_of(self, lanes: str) -> str:
         """The words of a <32 x i1>, all bits or none."""

@@ -439,6 +439,7 @@ class Emitter:
                 "}",
                 *finals,
                 *self.strides.texts(),
+                *self.values.texts(),
                 ODDS,
             ]
         )

@@ -132,7 +132,7 @@ class Exits:
         """Emit the code of all exits so far."""
         for point in self.points:
             if point.labels:
-                with self.ir.aside():
+                with self.ir.aside(), self.registers.values.away():
                     self._write_exit(point)
         self.points.clear()
 

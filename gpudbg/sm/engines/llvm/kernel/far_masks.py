@@ -43,7 +43,7 @@ class _FarMasks:
         for line in lines:
             if not line.startswith(" "):
                 self._now += 1
-            elif (found := _MADE.match(line)) is not None:
+            elif ("cmp " in line or _KIND in line) and (found := _MADE.match(line)) is not None:
                 self.made[found[1]], self._block[found[1]] = found[2], self._now
 
     def rewritten(self, lines: list[str]) -> list[str]:
@@ -60,9 +60,9 @@ class _FarMasks:
         done = []
         for line in self._out:
             done.append(line)
-            found = _MADE.match(line) if line.startswith("  %v") else None
-            if found is not None and found[1] in self._widened:
-                done.append(f"  {found[1]}.w = sext {_KIND} {found[1]} to {_WORDS}")
+            name = line[2 : line.index(" ", 2)] if line.startswith("  %v") else ""
+            if name in self._widened:
+                done.append(f"  {name}.w = sext {_KIND} {name} to {_WORDS}")
         return done
 
     def _with_near(self, line: str) -> str:

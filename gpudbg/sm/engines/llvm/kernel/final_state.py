@@ -12,7 +12,7 @@ something pending.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 
 from gpudbg.dataclass import dataclass
@@ -108,7 +108,7 @@ class FinalStates:
         out = _without_sections(before)
         at = first = len(out)
         out += lines
-        while BEGIN in out[at:]:
+        for _ in range(lines.count(BEGIN)):
             begin = out.index(BEGIN, at)
             end = out.index(END, begin)
             instead = self._section(out, begin, end)
@@ -142,7 +142,7 @@ class FinalStates:
         inside = lines[begin + 1 : end]
         spare = unneeded([*lines[:begin], *lines[end + 1 :]]) | set(map(_name, inside))
         stores = _stores(lines, begin, end)
-        inputs = _inputs(lines[:end], spare)
+        inputs = _inputs(lines[:end], spare, {s.value for s in stores if s.value})
         later = [s for s in stores if s.row and (not s.value or inputs.get(s.value) is not None)]
         names = {s.value for s in later if s.value}
         wanted = _union(inputs, names)
@@ -219,19 +219,17 @@ def _stores(lines: list[str], begin: int, end: int) -> list[_Store]:
     return found
 
 
-def _inputs(lines: list[str], spare: set[str]) -> dict[str, set[str] | None]:
+def _inputs(lines: list[str], spare: set[str], wanted: set[str]) -> dict[str, set[str] | None]:
     """For each name, the scalars that it can be made from once more, besides constants and what the
     record keeps; None: there are none.
 
     Args:
         spare: names that nothing but final states needs.
+        wanted: names to find that for, and for those that they are made of.
     """
     found: dict[str, set[str] | None] = {}
     kept = lasting(lines)
-    for line in lines:
-        name = _name(line)
-        if not name:
-            continue
+    for name, line in _made_of(lines, wanted, kept):
         made: set[str] | None = None
         if name in kept:
             made = set()
@@ -244,6 +242,20 @@ def _inputs(lines: list[str], spare: set[str]) -> dict[str, set[str] | None]:
             made = {name}
         found[name] = made
     return found
+
+
+def _made_of(lines: list[str], wanted: set[str], kept: Mapping[str, str]) -> list[tuple[str, str]]:
+    """The names and statements that wanted ones are made of, and these, in order."""
+    needed = set(wanted)
+    out: list[tuple[str, str]] = []
+    for line in reversed(lines):
+        name = _name(line)
+        if name in needed:
+            out.append((name, line))
+            if name not in kept and _is_pure(line):
+                needed.update(parsed(line).uses)
+    out.reverse()
+    return out
 
 
 def _is_pure(line: str) -> bool:

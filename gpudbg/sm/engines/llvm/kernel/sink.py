@@ -58,10 +58,23 @@ class _Statement(NamedTuple):
 @lru_cache(maxsize=1 << 14)
 def parsed(line: str) -> _Statement:
     """A line, of which several passes want to know the same."""
-    phi = " = phi " in line
-    name = line[2 : line.index(" =")] if phi else defined_name(line)
-    start = line.index("=") if name else 0
-    return _Statement(name, tuple(_NAME.findall(line, start)), phi)
+    if not line.startswith("  %v"):
+        phi = " = phi " in line
+        name = line[2 : line.index(" =")] if phi else ""
+        return _Statement(name, tuple(_NAME.findall(line, len(name))), phi)
+    # A definition: by hand, since these are most lines.
+    end = line.index(" = ", 4)
+    behind = end + 3
+    what = line[behind : line.index(" ", behind)]
+    if what in _STAYS and what != "phi" and not _is_repeatable(line):
+        return _Statement("", tuple(_NAME.findall(line)), False)
+    uses = tuple(_NAME.findall(line, behind)) if line.find("%v", behind) > 0 else ()
+    return _Statement(line[2:end], uses, what == "phi")
+
+
+def _is_repeatable(line: str) -> bool:
+    """Whether a statement of those that stay elsewhere may be repeated."""
+    return line.endswith(HELD) or _PURE_CALL.search(line) is not None
 
 
 def defined_name(line: str) -> str:
@@ -69,7 +82,7 @@ def defined_name(line: str) -> str:
     found = _DEFINITION.match(line)
     if found is None:
         return ""
-    if found[2] in _STAYS and not (line.endswith(HELD) or _PURE_CALL.search(line)):
+    if found[2] in _STAYS and not _is_repeatable(line):
         return ""
     return found[1]
 
