@@ -426,10 +426,9 @@ class Emitter:
         if self.values.masks is MaskHost.PACKED:
             blocks = far_masks(blocks)
         if not (self.options.wide_vectors or self.plain):
-            singles = {value.ref: single for value, single in self.floats.singles.items()}
-            before = len(blocks)
-            blocks = from_rows(early_stores(blocks), singles)
-            self.added = len(blocks) - before
+            cold = next((line for line in tail if not line.startswith(" ")), "")
+            hot = blocks.index(cold) if cold else len(blocks)
+            blocks = [*self._by_rows(blocks[:hot]), *blocks[hot:]]
         return "\n".join(
             [
                 *lines,
@@ -443,6 +442,13 @@ class Emitter:
                 ODDS,
             ]
         )
+
+    def _by_rows(self, blocks: list[str]) -> list[str]:
+        """Blocks whose values are in their rows where a host's registers are too few for them."""
+        singles = {value.ref: single for value, single in self.floats.singles.items()}
+        changed = from_rows(early_stores(blocks), singles)
+        self.added = len(changed) - len(blocks)
+        return changed
 
     def _gone_to(self, resumed: set[int]) -> set[int]:
         """Places that traces go to which have no trace: of those only resumed as a rule, and

@@ -90,7 +90,9 @@ class _Rows:
                 return _ANY
             offset = self.places.get(found[1])
             return None if offset is None else _row(offset)
-        return _ANY if _OTHERWISE.match(line) else None
+        if "call" in line or "cmpxchg" in line or "atomicrmw" in line or "fence" in line:
+            return _ANY if _OTHERWISE.match(line) else None
+        return None
 
 
 def _row(offset: int) -> int:
@@ -106,7 +108,7 @@ def early_stores(lines: list[str]) -> list[str]:
 
 def _stored_early(lines: list[str], rows: _Rows) -> list[str]:
     """A basic block with its stores of rows as early as they may be."""
-    if len(lines) < 2 or not any(map(rows.stored, lines)):
+    if not any(map(rows.stored, lines)):
         return lines
     made: dict[str, int] = {}
     touched: dict[int, int] = {}
@@ -185,7 +187,8 @@ class _Reloaded:
             if store is not None:
                 self._settle(*store, n)
             elif " = phi " not in line:
-                line = self._with_loads(line, n, out)
+                if self._homes and "<32 x" in line:
+                    line = self._with_loads(line, n, out)
                 self._note(line, n)
             out.append(line)
         return out
@@ -218,9 +221,10 @@ class _Reloaded:
                 if not self._inside.get(load[1]):
                     self._enter(name, load[1], False, n)
                 return
-            floats = _AS_FLOATS.match(line)
-            if floats is not None and floats[2] in self._homes:
-                self._enter(name, self._homes[floats[2]][0], True, n)
+            if " = bitcast <32 x i32> " in line:
+                floats = _AS_FLOATS.match(line)
+                if floats is not None and floats[2] in self._homes:
+                    self._enter(name, self._homes[floats[2]][0], True, n)
                 return
             if " load " in line:
                 return
@@ -233,8 +237,6 @@ class _Reloaded:
 
     def _with_loads(self, line: str, n: int, out: list[str]) -> str:
         """A statement that uses what was loaded just before it; the loads go to `out`."""
-        if "<32 x" not in line:
-            return line
         start = line.index(" = ") if line.startswith("  %") else 0
         names: dict[str, str] = {}
         for name in _NAME.findall(line, start):
