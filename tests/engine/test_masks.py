@@ -73,6 +73,15 @@ def test_masks_are_what_their_lanes_are(host: MaskHost, far: bool) -> None:
         assert (lanes[n] == np.where(expected, 7, 9)).all()
 
 
+def test_opposites_of_signs_are_compared_anew() -> None:
+    kind = "<32 x i32>"
+    lines = ["b0:", f"  %v2 = icmp slt {kind} %v1, zeroinitializer"]
+    lines.append("  %v3 = xor <32 x i1> %v2, splat (i1 true)")
+    assert far_masks(lines) == [*lines[:2], f"  %v3 = icmp sgt {kind} %v1, splat (i32 -1)"]
+    others = [lines[0], f"  %v2 = icmp eq {kind} %v1, zeroinitializer", lines[2]]
+    assert far_masks(others) == others
+
+
 @pytest.mark.parametrize("host", HOSTS)
 def test_blocks_that_are_seldom_executed_call_what_packs_masks(host: MaskHost) -> None:
     given = np.random.default_rng(6).integers(0, 2, 32, np.uint32)

@@ -21,6 +21,8 @@ _MADE = re.compile(
 _SIGNS = re.compile(rf"icmp slt {_WORDS} (%v\d[\w.]*), zeroinitializer$")
 _OPPOSITE = re.compile(rf"xor {_KIND} (%v\d[\w.]*), splat \(i1 true\)$")
 _WIDENED = re.compile(rf"  (%v\d[\w.]*) = sext {_KIND} (%v\d[\w.]*) to {_WORDS}$")
+_BELOW, _BELOW_ZERO = f"icmp slt {_WORDS} ", ", zeroinitializer"
+_XOR, _NOT = f"xor {_KIND} ", ", splat (i1 true)"
 _NAME = re.compile(r"%v\d[\w.]*")
 
 
@@ -103,6 +105,24 @@ class _FarMasks:
         return known
 
 
+def _opposite_signs(lines: list[str]) -> list[str]:
+    """The blocks with the opposites of signs compared anew, which the code generator would find out
+    in the end: it takes long over what is not a comparison."""
+    words: dict[str, str] = {}
+    out: list[str] = []
+    for line in lines:
+        if line.endswith(_BELOW_ZERO) and f" = {_BELOW}" in line:
+            name, _, text = line[2:].partition(" = ")
+            words[name] = text.removeprefix(_BELOW).removesuffix(_BELOW_ZERO)
+        elif line.endswith(_NOT) and f" = {_XOR}" in line:
+            name, _, text = line[2:].partition(" = ")
+            of = words.get(text.removeprefix(_XOR).removesuffix(_NOT))
+            if of is not None:
+                line = f"  {name} = icmp sgt {_WORDS} {of}, splat (i32 -1)"
+        out.append(line)
+    return out
+
+
 def far_masks(lines: list[str]) -> list[str]:
     """The blocks of a function, in which masks of other blocks are made of words of theirs."""
-    return _FarMasks(lines).rewritten(lines)
+    return _opposite_signs(_FarMasks(lines).rewritten(lines))

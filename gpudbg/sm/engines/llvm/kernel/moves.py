@@ -87,11 +87,12 @@ class Moves:
             if marks:
                 self._store_piece(marks, [ONES] * len(data), half, own)
 
-    def chosen_half(self, picks: str, more: bool = False) -> str:
+    def chosen_half(self, picks: str, more: bool = False, among: tuple[bool, ...] = ()) -> str:
         """`<16 x i1>`: of the executing lanes those that a shuffle's indices pick.
 
         Args:
             more: indices of 32 and more pick lanes, too, again from 0 on.
+            among: of which 16 that is so; the others are not chosen.
         """
         lanes, kind = self.values.mask_lanes(self.cursor.exec), "<32 x i1>"
         packed = self.values.masks is MaskHost.PACKED
@@ -100,6 +101,10 @@ class Moves:
             lanes, kind = self.values.signs_of(lanes), "<32 x i32>"
         second = lanes if more else "poison"
         picked = self.ir.op(f"shufflevector {kind} {lanes}, {kind} {second}, {picks}")
+        if not all(among):
+            half = LANES16 if packed else f"<{HALF} x i1>"
+            words = ", ".join(f"i32 {-one}" if packed else f"i1 {int(one)}" for one in among)
+            picked = self.ir.op(f"and {half} {picked}, <{words}>")
         return self.ir.op(f"icmp slt {LANES16} {picked}, zeroinitializer") if packed else picked
 
     def put_chosen(self, place: str, value: str, chosen: str, own: bool) -> None:

@@ -477,19 +477,16 @@ class PatternedAccess:
 
     def _chosen(self, piece: PatternPiece) -> str:
         """Which words of a piece are written, `<16 x i1>` without its type; "" for all."""
-        whole = None not in piece.words
-        words = ", ".join(f"i1 {int(word is not None)}" for word in piece.words)
+        among = tuple(word is not None for word in piece.words)
         if self.cursor.exec == FULL:
-            return "" if whole else f"<{words}>"
+            return "" if all(among) else f"<{', '.join(f'i1 {int(one)}' for one in among)}>"
         first, *more = sorted({half for _, half in piece.sources})
         # Lanes of each half come from an operand of their own; any do where nothing is written.
         picks = _picks(
             HALF * first if word is None else word[1] + 2 * HALF * (word[1] // HALF != first)
             for word in piece.words
         )
-        mask = self.moves.chosen_half(picks, more=bool(more))
-        kind = f"<{HALF} x i1>"
-        return mask if whole else self.ir.op(f"and {kind} {mask}, <{words}>")
+        return self.moves.chosen_half(picks, bool(more), among)
 
     def _store_lanes(
         self, place: str, piece: PatternPiece, chosen: str, rows: list[Val], own: bool
