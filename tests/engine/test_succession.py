@@ -177,5 +177,7 @@ def test_both_ways_are_in_the_code() -> None:
     text = job.emit(work).text
     assert len(re.findall(r"^wait\..*:$", text, re.M)) >= 2
     assert re.search(r"^end\..*:$", text, re.M)
-    assert len(re.findall(r"^next\d+:$", text, re.M)) == 6
+    # One more where code relies on what is known of a warp that a barrier lets go on.
+    relies = "surely" in text
+    assert len(re.findall(r"^next\d+:$", text, re.M)) == 6 + relies
     assert "indirectbr ptr %goal, [label %seek, label %b" in text

@@ -80,6 +80,9 @@ PHASE_LAST, PHASE_FIRST, PHASE_CODE, PHASE_BARRIER = range(0x320, 0x340, 8)
 a turn since a barrier let all warps of the block go, whole and at one place, within this call of a
 kernel's function; ptr: slot of the block's first warp; ptr: the code at that place; i64: the
 barrier.  The last three mean nothing where the first is the slot of the present warp."""
+PHASE_SURE: Final = 0x340
+"""ptr: slot of the last warp that a barrier has let go as above, where each of them before the
+present one has come to the next barrier, within this call and without a test; else null."""
 SHARED_MARKS: Final = 0x270
 """i64: bytes from shared memory to the marks of what has been written there (`gpudbg.sm.written`);
 0: the code marks nothing."""

@@ -84,9 +84,12 @@ class CarriedTests:
             entry = entry.before[test]
         return True
 
-    def enter(self, pc: int) -> str:
-        """Emit the place for tests at a piece's entry from the record; the label of the block."""
-        head = f"b{pc}"
+    def enter(self, pc: int, head: str) -> str:
+        """Emit the place for tests at a piece's entry from the record; the label of the block.
+
+        Args:
+            head: label of the present block.
+        """
         if not self._now:
             return head
         entry = _Entry(pc, self.ir.fresh("w"), self._now)

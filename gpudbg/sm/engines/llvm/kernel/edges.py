@@ -4,6 +4,7 @@ record.
 
 from __future__ import annotations
 
+from dataclasses import field
 from typing import NamedTuple
 
 from gpudbg.dataclass import dataclass
@@ -15,6 +16,7 @@ from gpudbg.sm.engines.llvm.kernel.exits import Exits
 from gpudbg.sm.engines.llvm.kernel.lane_facts import Facts
 from gpudbg.sm.engines.llvm.kernel.listing import KernelListing
 from gpudbg.sm.engines.llvm.kernel.loops import Loop
+from gpudbg.sm.engines.llvm.kernel.place_facts import PlaceFacts, sure_label
 from gpudbg.sm.engines.llvm.kernel.registers import NamedState, Registers
 from gpudbg.sm.engines.llvm.layout import Left
 
@@ -47,6 +49,7 @@ class Fallthrough:
         piece: it is the next piece of straight code; `label` is where it is gone to from.
         active: the lanes that are active there, if that is known.
         tokens: known entries on top of the divergence stack, the topmost last.
+        facts: of a piece: what is known of registers where it begins.
     """
 
     label: str
@@ -59,6 +62,7 @@ class Fallthrough:
     piece: bool = False
     active: Mask | None = None
     tokens: tuple[PushedToken, ...] = ()
+    facts: Facts = field(default_factory=dict)
 
 
 class Edges:
@@ -87,8 +91,10 @@ class Edges:
         addresses: Addresses,
         listing: KernelListing,
         loop: Loop,
+        known: PlaceFacts,
     ) -> None:
         self.ir, self.cursor, self.registers, self.exits = ir, cursor, registers, exits
+        self.known = known
         self.addresses, self.listing, self.loop = addresses, listing, loop
         self.checked: set[int] = set()
         self.missing: set[int] = set()
@@ -127,6 +133,7 @@ class Edges:
             self.registers.store(self.registers.now.dirty())
             self.exits.store_budget(self.cursor.budget, self.cursor.index + 1)
             ir.br(goal)
+        self.known.note(label, pc)
         return label
 
     def here(self) -> str:
@@ -225,16 +232,25 @@ class Edges:
         target = self.listing.direct_target(self.listing.code[pc], pc)
         return target is not None and target <= pc
 
-    def text(self) -> list[str]:
-        """Edge blocks: to loop heads at which a turn may end, and to code outside the trace."""
+    def text(self, surely: set[int]) -> list[str]:
+        """Edge blocks: to loop heads at which a turn may end, and to code outside the trace.
+
+        Args:
+            surely: heads that code goes to of which what they test is known.
+        """
         lines = []
         for pc in sorted(self.checked):
-            goal = f"m{pc}" if pc in self.missing else f"b{pc}"
+            goals = {"": f"m{pc}" if pc in self.missing else f"b{pc}"}
+            if pc in surely:
+                goals["s"] = sure_label(pc)
+            for kind, goal in goals.items():
+                lines += [
+                    f"c{kind}{pc}:",
+                    f"  %cl{kind}{pc} = load i64, ptr %budget",
+                    f"  %cc{kind}{pc} = icmp sle i64 %cl{kind}{pc}, 0",
+                    f"  br i1 %cc{kind}{pc}, label %t{pc}, label %{goal}{UNLIKELY}",
+                ]
             lines += [
-                f"c{pc}:",
-                f"  %cl{pc} = load i64, ptr %budget",
-                f"  %cc{pc} = icmp sle i64 %cl{pc}, 0",
-                f"  br i1 %cc{pc}, label %t{pc}, label %{goal}{UNLIKELY}",
                 f"t{pc}:",
                 f"  store i64 {pc}, ptr %pcs",
                 f"  {self.exits.over}",

@@ -59,6 +59,7 @@ from gpudbg.sm.engines.llvm.kernel.options import LARGE, EmitterOptions
 from gpudbg.sm.engines.llvm.kernel.patterned_access import PatternedAccess
 from gpudbg.sm.engines.llvm.kernel.patterns import Pattern, well_founded
 from gpudbg.sm.engines.llvm.kernel.pieces import Blocks, Pieces
+from gpudbg.sm.engines.llvm.kernel.place_facts import PlaceFacts, sure_label
 from gpudbg.sm.engines.llvm.kernel.reciprocals import Reciprocals
 from gpudbg.sm.engines.llvm.kernel.registers import NamedState, Registers
 from gpudbg.sm.engines.llvm.kernel.regular_access import RegularAccess
@@ -106,6 +107,11 @@ _MOST_GATHERED = 128
 
 _FEW_GUESSES = 24
 """Most guesses about accesses of which those outside of loops are of use in code for any lanes."""
+
+_MOST_BARRIERS = 4
+"""Most barriers outside of loops in code that relies on what is known of lanes behind its last
+loop: warps that come otherwise are tested at each, which is text, and gains nothing in long chains.
+"""
 
 _MOST_POINTS = 4
 """Most such points in a loop: each is a block that stores the state."""
@@ -192,6 +198,8 @@ class Emitter:
         self._resumed = False
         """Traces are for warps that seldom begin there: short, and with calls of the library."""
         self._traces: dict[int, _Trace] = {}
+        barriers = (pc for pc, insn in listing.code.items() if insn.op == "BAR")
+        self._few_barriers = sum(not listing.repeats(pc) for pc in barriers) <= _MOST_BARRIERS
         longer = options.full and not options.wide_vectors
         self._rounds = listing.rounds(_LONGEST_ROUND_WHOLE if longer else _LONGEST_ROUND)
         self._parts(options)
@@ -240,7 +248,11 @@ class Emitter:
             ir, values, ints, self.floats, cursor, registers, exits, self.addresses, listing
         )
         self.loop = Loop(ir, self.floats, registers, self.merges)
-        self.edges = Edges(ir, cursor, registers, exits, self.addresses, listing, self.loop)
+        wanted = options.masks is MaskHost.PACKED and options.full and not options.plain
+        self.behind = PlaceFacts(ints, registers, listing, options.claims if wanted else None)
+        self.edges = Edges(
+            ir, cursor, registers, exits, self.addresses, listing, self.loop, self.behind
+        )
         self.forks = Forks(ir, cursor, registers, self.edges, listing)
         self.carried = CarriedTests(ir, ints, not self.instruments)
         self.pieces = Pieces(
@@ -305,7 +317,7 @@ class Emitter:
         waiting = self.listing.waiting
         flow = GroupFlow(*about_flow, waiting=waiting) if self._wide else KernelFlow(*about_flow)
         if options.full and not self.instruments:
-            flow.succession = Succession(ir, cursor, exits)
+            flow.succession = Succession(ir, cursor, exits, self.behind)
         # The plain version for any lanes is for whole warps, too.
         takes_turns = self.listing.loops or len(self.listing.code) > _ONE_TURN
         if takes_turns and not self.instruments and (options.full or not options.plain):
@@ -391,11 +403,20 @@ class Emitter:
             lines, more = sink(quick, trace.tail, trace.latches)
             body += lines
             tail += more
+        body, tail = (self.behind.settled(lines) for lines in (body, tail))
         fresh = next(iter(self.blocks.fresh), None)
         observed = self.instruments.entry()
         turns = TURNS in self.exits.over
         top, passages = function_of(
-            name, self.ir, [*body, *tail], fresh, self._wide, observed, turns, self.full
+            name,
+            self.ir,
+            [*body, *tail],
+            fresh,
+            self._wide,
+            observed,
+            turns,
+            self.full,
+            self.behind,
         )
         lines = [
             *top,
@@ -434,7 +455,7 @@ class Emitter:
                 *lines,
                 *blocks,
                 *passages,
-                *self.edges.text(),
+                *self.edges.text(self.behind.surely),
                 "}",
                 *finals,
                 *self.strides.texts(),
@@ -503,12 +524,12 @@ class Emitter:
             again = self._trace(head, carried, facts=facts)
             cut = cut if again is None else again
 
-        before = self._before_loop(head)
+        before = self._known_at(head) or self._before_loop(head)
         emit(before or self._claimed(head))
         if not loop.back_edges or self.plain:
             if loop.facts and not before:
                 emit(NO_FACTS)
-            edges.facts[head] = before
+            edges.facts[head] = self.behind.tested[head] = before
             self._keep_trace(head)
             return cut
         while (good := loop.kept_facts()) != loop.facts and loop.relied_on(good):
@@ -522,6 +543,13 @@ class Emitter:
             emit(NO_FACTS, carried)
         self._keep_trace(head)
         return cut
+
+    def _known_at(self, head: int) -> Facts:
+        """What is known of registers where code comes from that goes to a head."""
+        if self._resumed or self._claimed(head):
+            return NO_FACTS
+        leads = any(head <= last for _, last in self.listing.loops)
+        return self.behind.at(head) if leads or self._few_barriers else NO_FACTS
 
     def _before_loop(self, head: int) -> Facts:
         """What indices are said to have in common that code before a loop begins with."""
@@ -723,6 +751,13 @@ class Emitter:
             good = lane_facts.test(self.ints, facts)
             self.ir.provided(good, self.exits.exit_at(self.exits.point, Left.ELSEWHERE))
             self.registers.now.facts = dict(facts)
+            if self.behind.noted and self.loop.carried is None:
+                # Where all this is known, code goes on here.
+                label = sure_label(self.cursor.pc)
+                self.ir.br(label)
+                self.ir.label(label)
+                self.cursor.budget = self.ir.op("load i64, ptr %budget")
+                self.exits.new_point()
 
     def _continue(self, ahead: Fallthrough) -> None:
         """Emit the head of a block's copy, with everything known before it."""

@@ -136,7 +136,7 @@ class LaneClaims:
 
 
 def claims_of(listing: KernelListing, registers: int, rows: int) -> LaneClaims | None:
-    """What is known of lanes where that is of use: in code with loops that is not too long."""
-    if not listing.loops or len(listing.code) > MAX_INSTRUCTIONS:
+    """What is known of lanes where that is of use: in code that is not too long."""
+    if len(listing.code) > MAX_INSTRUCTIONS:
         return None
     return LaneClaims(listing, registers, rows)

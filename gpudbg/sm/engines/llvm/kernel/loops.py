@@ -65,7 +65,7 @@ class Loop:
             for n, fact in self.facts.items()
             if (n in self.registers.read or any(n in late.dirty_regs for late in self.back_edges))
             and all(
-                n in state.facts
+                state.facts.get(n) == fact
                 or (n in state.regs and fact_of(ints, state.regs[n], fact.rows) == fact)
                 for state in self.states
             )

@@ -36,6 +36,17 @@ HELD: Key = ("held", "")
 """Key of the i1 phi that tells that all comes from the record."""
 
 
+def keys_of(late: NamedState, facts: Facts) -> list[Key]:
+    """Keys of the phis for what the record lacks, where facts are known."""
+    found: list[Key] = []
+    for kind, n in late.dirty_keys():
+        if kind == "regs" and n in facts:
+            found += [("base", LANES * int(n) + at) for at in facts[int(n)].firsts]
+        else:
+            found.append((kind, n))
+    return found
+
+
 class NotAsGuessedError(Exception):
     """Lanes that come round a loop do not lie as was guessed."""
 

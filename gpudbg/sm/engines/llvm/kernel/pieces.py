@@ -6,13 +6,16 @@ from dataclasses import field
 from typing import Any
 
 from gpudbg.dataclass import dataclass
-from gpudbg.sm.engines.llvm.ir.builder import Builder
+from gpudbg.sm.engines.llvm.ir.builder import LIKELY, Builder
+from gpudbg.sm.engines.llvm.kernel import lane_facts
 from gpudbg.sm.engines.llvm.kernel.carried import CarriedTests
 from gpudbg.sm.engines.llvm.kernel.edges import Edges, Fallthrough
 from gpudbg.sm.engines.llvm.kernel.exits import Exits
+from gpudbg.sm.engines.llvm.kernel.lane_facts import Facts
 from gpudbg.sm.engines.llvm.kernel.listing import KernelListing
-from gpudbg.sm.engines.llvm.kernel.merges import Merges
+from gpudbg.sm.engines.llvm.kernel.merges import Merges, keys_of
 from gpudbg.sm.engines.llvm.kernel.registers import NamedState, Registers
+from gpudbg.sm.engines.llvm.layout import Left
 
 MOST_ON = 3
 """Most registers that stay in names between pieces: the ones used last."""
@@ -85,24 +88,46 @@ class Pieces:
 
     def end_piece(self, pc: int) -> None:
         """Go on in the next piece, which a turn may also begin with."""
+        facts = self.edges.known.before(pc)
         self._trim(MOST_ON)
         self.blocks.placed.add(pc)
         following = self.ir.fresh("k")
         left = self.merges.turn_ends(pc, following)
         self.edges.ahead = Fallthrough(
-            following, pc, self.edges.behind, (left, 0), self.registers.now, {}, {}, True
+            following,
+            pc,
+            self.edges.behind,
+            (left, 0),
+            self.registers.now,
+            {},
+            {},
+            True,
+            facts=facts,
         )
 
     def begin_piece(self, ahead: Fallthrough) -> None:
         """The head of a piece: from the one before and from the record."""
         pc = ahead.pc
         self.edges.behind, self.registers.now = ahead.behind, ahead.names
-        late = self.registers.now.dirty()
-        here = self.merges.incoming(late.dirty_keys(), ahead.left[0], set())
+        late, facts = self.registers.now.dirty(), ahead.facts
+        keys = keys_of(late, facts)
+        here = self.merges.incoming(keys, ahead.left[0], set(), facts)
         self.ir.br(f"j{pc}")
         self.blocks.order.append(pc)
         self.ir.label(f"b{pc}")
-        entry = self.carried.enter(pc)
-        for key, phi in self.merges.enter(entry, f"j{pc}", late, set()).items():
+        entry = self.carried.enter(pc, self._tested(pc, facts))
+        for key, phi in self.merges.enter(entry, f"j{pc}", late, set(), facts).items():
             phi.add(here[key], ahead.label)
         self.exits.new_point()
+
+    def _tested(self, pc: int, facts: Facts) -> str:
+        """Emit the test of what is known of registers on the way from the piece before, for who
+        comes from the record; the label of the block behind it."""
+        if not facts:
+            return f"b{pc}"
+        ir = self.ir
+        out, tested = ir.fresh("x"), ir.fresh("w")
+        ir.choose(lane_facts.test(self.registers.ints, facts), tested, out, LIKELY)
+        ir.label(tested)
+        ir.later(out, [f"store i64 {pc}, ptr %pcs", f"ret i32 {int(Left.ELSEWHERE)}"])
+        return tested

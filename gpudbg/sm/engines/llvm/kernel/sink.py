@@ -26,7 +26,7 @@ _LASTING = [
 _NAME = re.compile(r"%v\d[\w.]*")
 _DEFINITION = re.compile(r"  (%v\d[\w.]*) = (\w+)")
 _LABEL = re.compile(r"label %([\w.]+)")
-_ENTRY = re.compile(r"[bz]\d+:$")
+_ENTRY = re.compile(r"(?:[bz]|sure)\d+:$")
 """A label that code outside of its trace goes to."""
 _STAYS = frozenset(("load", "call", "phi", "atomicrmw", "cmpxchg", "alloca"))
 """Statements that are not repeated elsewhere, apart from pure intrinsics and held values."""

@@ -18,6 +18,7 @@ from gpudbg.sm.engines.llvm.ir.builder import LIKELY, Builder, signed
 from gpudbg.sm.engines.llvm.ir.values import FULL
 from gpudbg.sm.engines.llvm.kernel.cursor import Cursor
 from gpudbg.sm.engines.llvm.kernel.exits import BUDGET, Exits
+from gpudbg.sm.engines.llvm.kernel.place_facts import NOT_SURE, PlaceFacts, sure_label
 from gpudbg.sm.engines.llvm.layout import FIELD, FRESH, Left
 from gpudbg.sm.record import AT_BARRIER, FIELDS, READY
 from gpudbg.sm.residency import arena
@@ -49,8 +50,8 @@ class Succession:
     the record.
     """
 
-    def __init__(self, ir: Builder, cursor: Cursor, exits: Exits) -> None:
-        self.ir, self.cursor, self.exits = ir, cursor, exits
+    def __init__(self, ir: Builder, cursor: Cursor, exits: Exits, facts: PlaceFacts) -> None:
+        self.ir, self.cursor, self.exits, self.facts = ir, cursor, exits, facts
 
     def end(self) -> None:
         """Emit the end of a warp whose record says already that it has exited."""
@@ -78,7 +79,9 @@ class Succession:
         ir.line(f"%{rest} = sub i64 {cursor.budget}, {cursor.index}")
         place = f"wait.{number}.{code}.{cursor.next_pc}.{rest}."
         ir.line(f"store i64 {cursor.pc}, ptr %pcs")
-        self._leave(ir.fresh(place), "waits")
+        label = ir.fresh(place)
+        self.facts.note(label, cursor.next_pc)
+        self._leave(label, "waits")
 
     def _leave(self, label: str, passage: str) -> None:
         """Go to a passage from a block of its own."""
@@ -95,6 +98,8 @@ class _Wait(NamedTuple):
         label: of the block.
         number, code, following, rest: as `Succession.wait` writes them.
         goal: label of the code behind the barrier.
+        sure: the same for warps of which is known what the code relies on.
+        own: the one of the two for a warp that comes from here.
     """
 
     label: str
@@ -103,6 +108,8 @@ class _Wait(NamedTuple):
     following: str
     rest: str
     goal: str
+    sure: str
+    own: str
 
 
 class _Passages:
@@ -114,6 +121,7 @@ class _Passages:
         full: of the version for warps whose lanes are all active; else of that for others.
         name: of the function.
         phases: where its warps wait.
+        relies: code behind some of these places relies on what is known there.
         after: labels of blocks that lead to the next warp, and where its code goes on (`_enter`).
     """
 
@@ -129,6 +137,7 @@ class _Passages:
         self.name, self.ir = name, ir.following()
         self.entry, self.by_threads, self.full = entry, by_threads, full
         self.phases = phases
+        self.relies = any(place.sure != place.goal for place in phases)
         self.after: list[tuple[str, str]] = []
 
     def ends(self) -> None:
@@ -225,7 +234,7 @@ class _Passages:
         record = ir.get("ptr", slot)
         ir.put("ptr", slot, "%env", layout.SLOT)
         if self.phases:
-            ir.put("ptr", slot, "%env", layout.PHASE_LAST)
+            self._end_phase(slot)
         ir.put("i64", quantum, record, BUDGET)
         self._enter(record, f"z{self.entry}")
 
@@ -252,7 +261,12 @@ class _Passages:
             self._by_place("i64", [getattr(place, what) for place in self.phases])
             for what in ("number", "code", "following")
         )
-        goals = self._by_place("ptr", [self._code_at(place.goal) for place in self.phases])
+        goals, sure, own = (
+            self._by_place("ptr", [self._code_at(getattr(place, what)) for place in self.phases])
+            if self.relies or what == "goal"
+            else ""
+            for what in ("goal", "sure", "own")
+        )
         rest = self._by_place("i64", [place.rest for place in self.phases])
         self._phase(number, following, rest)
         shifted = ir.op(f"shl i32 {ir.op(f'trunc i64 {code} to i32')}, 8")
@@ -285,11 +299,17 @@ class _Passages:
         self._note_wait(number, following, spent)
         self._go_to(record, slot, room, SEEK)
         ir.label(last)
-        self._release(cta, words, number, following, goals, leave)
+        self._release(cta, words, number, following, (goals, sure), leave)
         rest = ir.op(f"sub i64 {ir.get('i64', '%rec', BUDGET)}, 1")
         ir.put("i64", rest, "%rec", BUDGET)
         ir.line(f"store i64 {following}, ptr %pcs")
-        ir.br("dispatch")
+        if not self.relies:
+            ir.br("dispatch")
+            return
+        onward = ir.fresh("onward")
+        ir.choose(ir.op(f"icmp sgt i64 {rest}, 0"), onward, "dispatch", LIKELY)
+        ir.label(onward)
+        self._enter("%rec", own)
 
     def _by_place(self, kind: str, values: list[str]) -> str:
         """What differs from one place where warps wait to another."""
@@ -347,12 +367,21 @@ class _Passages:
         ir.put("i64", executed, "%rec", _EXECUTED)
 
     def _release(
-        self, cta: str, words: str, number: str, following: str, goal: str, leave: str
+        self,
+        cta: str,
+        words: str,
+        number: str,
+        following: str,
+        goals: tuple[str, str],
+        leave: str,
     ) -> None:
         """Emit the release of a barrier for the last warp that comes, whose turn goes on; a jump to
         `leave` where somebody asked for a reduction.
 
         Where all warps of the block come whole from the same place, their next turns are a phase.
+
+        Args:
+            goals: `_Wait.goal` and `_Wait.sure` of the place.
         """
         ir = self.ir
         asked = ir.get("i32", words, arena.VOTES)
@@ -402,6 +431,12 @@ class _Passages:
         leads = ir.op(f"icmp eq ptr {here}, {first}")
         last = ir.at(ir.op(f"select i1 {leads}, ptr {end}, ptr {here}"), -8)
         last = ir.op(f"select i1 {good}, ptr {last}, ptr {here}")
+        goal, sure = goals
+        if self.relies:
+            came = ir.op(f"icmp eq ptr {here}, {ir.get('ptr', '%env', layout.PHASE_SURE)}")
+            goal = ir.op(f"select i1 {came}, ptr {sure}, ptr {goal}")
+            chain = ir.op(f"select i1 {good}, ptr {last}, ptr null")
+            ir.put("ptr", chain, "%env", layout.PHASE_SURE)
         ir.put("ptr", last, "%env", layout.PHASE_LAST)
         ir.put("ptr", first, "%env", layout.PHASE_FIRST)
         ir.put("ptr", goal, "%env", layout.PHASE_CODE)
@@ -437,9 +472,17 @@ class _Passages:
                 f"  %last = getelementptr i8, ptr %env, i64 {layout.PHASE_LAST}",
                 "  %here = load ptr, ptr %slot",
                 "  store ptr %here, ptr %last",
+                *self._relies_on_none(),
                 *lines,
             ]
         return lines
+
+    def _relies_on_none(self) -> list[str]:
+        """Statements for a call that begins: nothing is known of any warp."""
+        if not self.relies:
+            return []
+        place = f"  %surely = getelementptr i8, ptr %env, i64 {layout.PHASE_SURE}"
+        return [place, f"  {NOT_SURE}"]
 
     def _goal(self, goal: str) -> str:
         """Where code goes on, as an operand: with phases its address, else whether it begins."""
@@ -455,7 +498,7 @@ class _Passages:
                 return f"  br label %{SEEK}"
             return f"  br i1 %goal, label %{goals.pop()}, label %{SEEK}"
         goals = {goal for goal in goals if not goal.startswith("%")}
-        goals |= {place.goal for place in self.phases}
+        goals |= {goal for place in self.phases for goal in (place.goal, place.sure)}
         labels = ", ".join(f"label %{goal}" for goal in (SEEK, *sorted(goals - {SEEK})))
         return f"  indirectbr ptr %goal, [{labels}]"
 
@@ -500,7 +543,7 @@ class _Passages:
         ir.put("i64", room, "%env", layout.ROOM)
         ir.put("ptr", slot, "%env", layout.SLOT)
         if self.phases and not goal.startswith("%"):
-            ir.put("ptr", slot, "%env", layout.PHASE_LAST)
+            self._end_phase(slot)
         length = ir.get("i64", "%env", FIELD["quantum"])
         if goal != f"z{self.entry}":
             executed = ir.get("i64", record, _EXECUTED)
@@ -510,6 +553,12 @@ class _Passages:
         ir.put("i64", length, "%env", FIELD["left"])
         ir.put("i64", length, record, BUDGET)
         self._enter(record, goal)
+
+    def _end_phase(self, slot: str) -> None:
+        """Emit that of the warps behind the one of a slot nothing is known."""
+        self.ir.put("ptr", slot, "%env", layout.PHASE_LAST)
+        if self.relies:
+            self.ir.put("ptr", "null", "%env", layout.PHASE_SURE)
 
     def _enter(self, record: str, goal: str) -> None:
         """Emit the way to the code of a warp.
@@ -535,6 +584,7 @@ def function_of(
     instruments: Iterable[str],
     turns: bool = False,
     full: bool = True,
+    facts: PlaceFacts | None = None,
 ) -> tuple[list[str], list[str]]:
     """The head of a function, whose code has a warp's record as `%rec`, up to where it looks for
     the block to begin with (`seek`); and the passages from warp to warp.
@@ -547,20 +597,18 @@ def function_of(
         instruments: statements for what observers need.
         turns: there is code that goes to `TURNS`.
         full: as of `_Passages`.
+        facts: what is known where warps wait.
     """
     labels = {line[:-1] for line in lines if line.endswith(":")}
-    phases = [
-        _Wait(
-            found[1],
-            found[2],
-            found[3],
-            found[4],
-            f"%{found[5]}",
-            goal if (goal := f"b{found[4]}") in labels else SEEK,
-        )
-        for line in lines
-        if (found := _WAITS.match(line)) is not None
-    ]
+    waits = [found for line in lines if (found := _WAITS.match(line)) is not None]
+    relied = set() if facts is None else facts.relied_on()
+    phases = []
+    for found in waits:
+        label, number, code, following, rest = found.groups()
+        goal = f"b{following}" if f"b{following}" in labels else SEEK
+        quick = sure_label(int(following)) if int(following) in relied else goal
+        own = goal if facts is None or facts.lacks(label) else quick
+        phases.append(_Wait(label, number, code, following, f"%{rest}", goal, quick, own))
     passages = _Passages(name, ir, fresh or 0, by_threads, full, phases)
     if any(map(_ENDS.match, lines)):
         passages.ends()
