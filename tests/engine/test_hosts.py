@@ -6,14 +6,16 @@ import functools
 import random
 import struct
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 import gpudbg
-from gpudbg.sm.engines.llvm import build, layout, program, workers
+from gpudbg.sm.engines.llvm import build, job, layout, program, workers
 from gpudbg.sm.engines.llvm.ir.values import AccessHost, MaskHost
 from gpudbg.sm.engines.llvm.kernel.emitter import Emitter
+from gpudbg.sm.engines.llvm.kernel.listing import KernelListing
 from gpudbg.sm.engines.llvm.kernel.options import EmitterOptions
 from gpudbg.sm.engines.llvm.runtime.library import CONTROL, library_text, module_with, tensor_text
 from tests import kernel_cases as kc
@@ -25,6 +27,7 @@ PRODUCTS = (
     "imma.s8.u8.2.sat", "bmma.xor.1", "dmma.884",
 )  # fmt: skip
 """Functions whose code differs in kind."""
+CUBINS = Path(__file__).parents[1] / "data" / "bench" / "cubin"
 HOSTS = {"x86-64-v3": "+avx2,+fma", "znver1": "+avx2,+fma,-sse4a", "x86-64": ""}
 
 
@@ -89,6 +92,34 @@ def test_what_hosts_load_lanes_with() -> None:
         assert not any("avx2.gather" in function for function in both)
     wide = build.BuildHost("x86_64-linux-gnu", "znver5", "+avx2,+avx512f,+avx512dq").accesses
     assert wide == AccessHost(MaskHost.REGISTERS)
+
+
+WIDE = "+avx,+avx2,+fma,+f16c,+avx512f,+avx512dq,+avx512bw,+avx512vl"
+PLAIN = "+avx,+avx2,+fma,+f16c"
+TARGETS = [("skylake-avx512", WIDE), ("haswell", PLAIN), ("znver3", PLAIN), ("x86-64", "")]
+"""Kinds of x86-64 hosts that code is made for in ways of their own."""
+
+
+@pytest.mark.parametrize(("cpu", "features"), TARGETS)
+def test_code_for_every_kind_of_host_is_valid(
+    cpu: str, features: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What kernels with barriers, loops, rows and sums become elsewhere is IR that the compiler
+    library takes, also of hosts that this one is none of."""
+    monkeypatch.setattr(build, "host", lambda: build.BuildHost("x86_64-linux-gnu", cpu, features))
+    for kernel in ("histogram", "sgemm", "reduce", "stencil"):
+        program = gpudbg.load(str(CUBINS / f"{kernel}.sm_50.cubin"), engine="step")
+        image = program.module.image
+        entry = image.entries[kernel]
+        listing = KernelListing.of(image, entry, (entry,))
+        for full, rows in ((True, 32), (True, 16), (False, 32)):
+            banks = dict.fromkeys(range(4), 0x1000)
+            options = EmitterOptions(full, 64, banks, run=rows, rows=rows)
+            text = job.emit(job.CompileJob(listing, options, 2, rows)).text
+            context = build.llvm().create_context()
+            module = build.llvm().parse_assembly(text, context=context)
+            module.verify()
+            module.close()
 
 
 AARCH64 = ("mufu_math", "warp_ops", "matmul_tiled", "reduce_sum")

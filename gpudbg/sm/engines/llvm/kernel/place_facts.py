@@ -128,7 +128,7 @@ class PlaceFacts:
 
     def relied_on(self) -> set[int]:
         """Heads whose code has a second label, behind its tests."""
-        return {head for head, facts in self.tested.items() if facts}
+        return {head for head, facts in self.tested.items() if facts and self.noted}
 
     def lacks(self, label: str) -> bool:
         """Whether what the code at its goal relies on is not known at a place."""
