@@ -249,9 +249,9 @@ class Emitter:
         )
         self.loop = Loop(ir, self.floats, registers, self.merges)
         wanted = options.masks is MaskHost.PACKED and options.full and not options.plain
-        self.behind = PlaceFacts(ints, registers, listing, options.claims if wanted else None)
+        self.place_facts = PlaceFacts(ints, registers, listing, options.claims if wanted else None)
         self.edges = Edges(
-            ir, cursor, registers, exits, self.addresses, listing, self.loop, self.behind
+            ir, cursor, registers, exits, self.addresses, listing, self.loop, self.place_facts
         )
         self.forks = Forks(ir, cursor, registers, self.edges, listing)
         self.carried = CarriedTests(ir, ints, not self.instruments)
@@ -317,7 +317,7 @@ class Emitter:
         waiting = self.listing.waiting
         flow = GroupFlow(*about_flow, waiting=waiting) if self._wide else KernelFlow(*about_flow)
         if options.full and not self.instruments:
-            flow.succession = Succession(ir, cursor, exits, self.behind)
+            flow.succession = Succession(ir, cursor, exits, self.place_facts)
         # The plain version for any lanes is for whole warps, too.
         takes_turns = self.listing.loops or len(self.listing.code) > _ONE_TURN
         if takes_turns and not self.instruments and (options.full or not options.plain):
@@ -403,7 +403,7 @@ class Emitter:
             lines, more = sink(quick, trace.tail, trace.latches)
             body += lines
             tail += more
-        body, tail = (self.behind.settled(lines) for lines in (body, tail))
+        body, tail = (self.place_facts.settled(lines) for lines in (body, tail))
         fresh = next(iter(self.blocks.fresh), None)
         observed = self.instruments.entry()
         turns = TURNS in self.exits.over
@@ -416,7 +416,7 @@ class Emitter:
             observed,
             turns,
             self.full,
-            self.behind,
+            self.place_facts,
         )
         lines = [
             *top,
@@ -455,7 +455,7 @@ class Emitter:
                 *lines,
                 *blocks,
                 *passages,
-                *self.edges.text(self.behind.surely),
+                *self.edges.text(self.place_facts.surely),
                 "}",
                 *finals,
                 *self.strides.texts(),
@@ -529,7 +529,7 @@ class Emitter:
         if not loop.back_edges or self.plain:
             if loop.facts and not before:
                 emit(NO_FACTS)
-            edges.facts[head] = self.behind.tested[head] = before
+            edges.facts[head] = self.place_facts.tested[head] = before
             self._keep_trace(head)
             return cut
         while (good := loop.kept_facts()) != loop.facts and loop.relied_on(good):
@@ -549,7 +549,7 @@ class Emitter:
         if self._resumed or self._claimed(head):
             return NO_FACTS
         leads = any(head <= last for _, last in self.listing.loops)
-        return self.behind.at(head) if leads or self._few_barriers else NO_FACTS
+        return self.place_facts.at(head) if leads or self._few_barriers else NO_FACTS
 
     def _before_loop(self, head: int) -> Facts:
         """What indices are said to have in common that code before a loop begins with."""
@@ -751,7 +751,7 @@ class Emitter:
             good = lane_facts.test(self.ints, facts)
             self.ir.provided(good, self.exits.exit_at(self.exits.point, Left.ELSEWHERE))
             self.registers.now.facts = dict(facts)
-            if self.behind.noted and self.loop.carried is None:
+            if self.place_facts.noted and self.loop.carried is None:
                 # Where all this is known, code goes on here.
                 label = sure_label(self.cursor.pc)
                 self.ir.br(label)
