@@ -202,19 +202,22 @@ def lane_remarks(section: ListedSection, options: ListingOptions) -> dict[int, s
     block = threads_of(options)
     if block is None:
         return {}
-    from gpudbg.sm.lanes.analysis import MAX_INSTRUCTIONS, of_code
+    from gpudbg.sm.lanes.analysis import MAX_INSTRUCTIONS, LaneAnalysis, of_code
     from gpudbg.symbols.lane_reasons import LaneReasons
 
     texts = {row.address: row.text for row in section.lines}
     if section.program is not None and section.name not in section.program.kernels:
         # Who calls a function may have parted.
         return {}
-    if len(texts) > MAX_INSTRUCTIONS:
-        return {min(texts): f"too long to be analysed: {MAX_INSTRUCTIONS:,} instructions are"}
     words = [(row.address, row.word) for row in section.lines]
-    reasons = LaneReasons(
-        lambda: of_code(words, section.arch, block, _indirect(section)), texts.__getitem__
-    )
+
+    def analysed() -> LaneAnalysis | None:
+        fits = len(texts) <= MAX_INSTRUCTIONS
+        return of_code(words, section.arch, block, _indirect(section)) if fits else None
+
+    reasons = LaneReasons(analysed, texts.__getitem__)
+    if texts and reasons.unclaimed:
+        return {min(texts): reasons.unclaimed}
     found = {offset: reasons.remark(offset) for offset in texts}
     return {offset: text for offset, text in found.items() if text}
 

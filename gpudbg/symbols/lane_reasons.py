@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from gpudbg.isa.operands import RZ, Address
 from gpudbg.sm import cfg
-from gpudbg.sm.lanes.analysis import LaneAnalysis, of_kernel
+from gpudbg.sm.lanes.analysis import MAX_INSTRUCTIONS, LaneAnalysis, of_kernel
 from gpudbg.symbols.listing import code_line
 
 if TYPE_CHECKING:
@@ -53,6 +53,17 @@ class LaneReasons:
     def known(self) -> LaneAnalysis | None:
         """The analysis; None where the kernel is too long."""
         return self._analysed()
+
+    @property
+    def unclaimed(self) -> str:
+        """Why nothing is claimed of this code; "" where something is."""
+        if self.known is None:
+            return f"too long to be analysed: {MAX_INSTRUCTIONS:,} instructions are"
+        away = self.known.leads_anywhere
+        if away is not None:
+            where = f"{self.text(away)} at 0x{away:x}"
+            return f"nothing is claimed: {where} leads where the file does not say"
+        return "" if self.known.flow.complete else "nothing is claimed: tokens are nested too deep"
 
     @property
     def offsets(self) -> tuple[int, ...]:

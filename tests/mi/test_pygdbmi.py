@@ -73,6 +73,11 @@ def test_whole_session(walk: Controller) -> None:
     assert memory["contents"] == "05000000"
     asm = walk.ask('-data-disassemble -s $pc -e "$pc + 64" -- 5')["asm_insns"]
     assert asm[0]["line_asm_insn"]
+    assert not any("lanes" in row for place in asm for row in place["line_asm_insn"])
+    walk.gdb.write("-data-disassemble --lanes -a walk -- 0", read_response=False)
+    failed = walk.wait(lambda r: r["type"] == "result")
+    # Its printf is called by an indirect jump.
+    assert "JMX R0 at 0x198 leads where the file does not say" in failed["payload"]["msg"]
     assert walk.ask("-break-list")["BreakpointTable"]["body"][0]["times"] == "4"
     walk.ask("-break-delete")
     walk.ask("-break-insert -t digits")
@@ -85,6 +90,21 @@ def test_whole_session(walk: Controller) -> None:
 
 
 @pytest.mark.full(instead="test_whole_session")
+def test_lanes_of_disassembly() -> None:
+    made = Controller(str(KERNELS / "stores.cubin"))
+    try:
+        made.ask("-break-insert -t stores")
+        made.go("-exec-run")
+        for mode in "05":
+            asm = made.ask(f"-data-disassemble --lanes -a $pc -- {mode}")["asm_insns"]
+            rows = asm if mode == "0" else [row for at in asm for row in at["line_asm_insn"]]
+            said = {row["inst"]: row["lanes"] for row in rows if "lanes" in row}
+            assert said["S2R R0, SR_TID.X"] == "R0 base + lane"
+            assert len(said) < len(rows)
+    finally:
+        made.gdb.exit()
+
+
 def test_backwards(walk: Controller) -> None:
     """Reverse commands end where the recorded states were."""
     walk.ask("-break-insert walk.cu:25")

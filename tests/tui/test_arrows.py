@@ -71,6 +71,28 @@ async def test_code_marks_loops_and_where_a_register_lives() -> None:
         assert app.options.tracked is None
 
 
+async def test_the_code_says_what_lanes_have_in_common() -> None:
+    app = make_app(open_kernel("divergence", DIVERGE))
+    async with app.run_test(size=(150, 40)) as pilot:
+        await settle(app, pilot)
+        code = app.main.query_one(CodePane)
+        before = code.texts
+        listed = app.session.command("disassemble/u").text.splitlines()
+        said = dict(line[10:].split("  # ") for line in listed if "  # " in line)
+        said = {text.strip(): remark for text, remark in said.items()}
+        await press(app, pilot, "1", "z", "D")
+        shown = [line for line in code.texts for text in said if text in line]
+        assert len(shown) > 5
+        # Whole claims, the first ones, at the row's end.
+        assert any(line.rstrip().endswith(remark) for line in shown for remark in said.values())
+        assert any("lanes may part: " in line for line in code.texts)
+        assert "what lanes have in common" in "\n".join(screen_text(app))
+        await press(app, pilot, "D", "z")
+        assert code.texts == before
+        await press(app, pilot, "i")
+        assert "lanes: " in "\n".join(screen_text(app))
+
+
 async def test_registers_name_the_unwritten_and_show_one_lane() -> None:
     app = make_app(open_kernel("divergence", DIVERGE))
     async with app.run_test(size=(120, 40)) as pilot:

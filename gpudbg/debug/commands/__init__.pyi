@@ -1,3 +1,4 @@
+from .code import lane_remarks as lane_remarks
 from .code import source_text as source_text
 from .families import load as load
 from .frames import frame_row as frame_row
@@ -12,4 +13,5 @@ from .launch import plan as plan
 from .launch import save_form as save_form
 from .screen import GROUP as GROUP
 from .symbols import functions_answer as functions_answer
+from .uniform import known_lanes as known_lanes
 from .variables import variable_rows as variable_rows

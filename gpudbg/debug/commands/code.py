@@ -109,7 +109,7 @@ def lane_remarks(session: DebugSession, rows: list[CodeLine]) -> dict[int, str]:
     """What the code says of lanes at instructions of the launched kernel, by pc.
 
     Raises:
-        CommandError: nothing is launched, or the kernel is too long to be analysed.
+        CommandError: nothing is launched, or nothing is claimed of the kernel.
     """
     reasons = known_lanes(session)
     found = {row.pc: reasons.remark(row.pc - session.symbols.base) for row in rows}

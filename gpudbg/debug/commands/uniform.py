@@ -31,14 +31,12 @@ def known_lanes(session: DebugSession) -> LaneReasons:
     """What the launched kernel's code says of lanes.
 
     Raises:
-        CommandError: it is too long to be analysed.
+        CommandError: it is too long to be analysed, or goes where the file does not say.
     """
     symbols = session.symbols
     found = LaneReasons.of_launch(symbols.image, symbols.kernel, session.grid.launched.config.block)
-    if found.known is None:
-        raise CommandError(
-            f"{symbols.kernel.name} is too long to be analysed", "kernels of 4,000 instructions are"
-        )
+    if found.unclaimed:
+        raise CommandError(f"lanes of {symbols.kernel.name}: {found.unclaimed}")
     return found
 
 

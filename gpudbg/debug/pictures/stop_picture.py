@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from gpudbg.debug.stops.stop import Stop
     from gpudbg.debug.values.fragment_view import FragmentView
     from gpudbg.debug.warp_paths import Path
+    from gpudbg.symbols.lane_reasons import LaneReasons
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +57,8 @@ class StopPicture:
 
     `end` is the last tick of the launch that is known: the machine stands before it in its past;
     `hangs` whether warps were found to wait in vain where a run was cut short;
-    `where` a condition on warps, `matching` those (by SM and slot) that meet it.
+    `where` a condition on warps, `matching` those (by SM and slot) that meet it;
+    `lanes` what the code says of lanes, while that is shown.
     """
 
     number: int
@@ -88,6 +90,7 @@ class StopPicture:
     stops_before: int = 0
     live: Liveness | LocalLiveness | None = None
     tracked: int | None = None
+    lanes: LaneReasons | None = None
     warps_at: dict[int, int] = field(default_factory=dict)
     fault: FaultCard | None = None
     image: ImagePicture | None = None
@@ -128,6 +131,7 @@ class PictureOptions:
     register_format: str = "x"
     watches: list[str] = field(default_factory=list)
     tracked: int | None = None
+    lanes: bool = False
     image: bool = False
     image_name: str = ""
     image_slice: int = 0

@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from gpudbg.debug.session import DebugSession
     from gpudbg.debug.snapshot import Snapshot, WarpDetail, WarpRow
     from gpudbg.debug.values.fragment_view import FragmentView
+    from gpudbg.symbols.lane_reasons import LaneReasons
 
 
 def _running_word(row: WarpRow) -> str:
@@ -68,6 +69,7 @@ class StopTaker:
         self._symbols = session.symbols
         self.code = CodeIndex(session)
         self.live = self._liveness()
+        self._lanes: tuple[tuple[int, int, int], LaneReasons] | None = None
         self.header = self._header()
         self.taken = 0
         self._baselines: dict[tuple[int, int], list[tuple[int, Snapshot]]] = {}
@@ -107,6 +109,7 @@ class StopTaker:
             # Another program or kernel was launched in this session.
             self._symbols = s.symbols
             self.code, self.header, self.live = CodeIndex(s), self._header(), self._liveness()
+            self._lanes = None
             self._baselines.clear()
         if len(s.stops) != self._at_stop:
             self._at_stop = len(s.stops)
@@ -226,6 +229,7 @@ class StopTaker:
             registers=register_rows(detail, lane, self.options.register_format, unwritten),
             live=self.live,
             tracked=self._tracked(pc),
+            lanes=self._lane_reasons(),
             specials=self._specials(detail, lane),
             watches=self._watches(detail, lane, unwritten),
             memory=self.memory.page(),
@@ -267,6 +271,19 @@ class StopTaker:
         offset = self.session.symbols.offset(self.session.symbols.layout.first(pc))
         written = self.live.sets(offset)
         return (written & -written).bit_length() - 1 if written else None
+
+    def _lane_reasons(self) -> LaneReasons | None:
+        """What the code says of lanes, while it is shown; None where it says nothing."""
+        if not self.options.lanes:
+            return None
+        block = self.session.grid.launched.config.block
+        if self._lanes is None or self._lanes[0] != block:
+            from gpudbg.symbols.lane_reasons import LaneReasons
+
+            symbols = self.session.symbols
+            self._lanes = block, LaneReasons.of_launch(symbols.image, symbols.kernel, block)
+        reasons = self._lanes[1]
+        return None if reasons.unclaimed else reasons
 
     def _specials(self, detail: WarpDetail, lane: int) -> tuple[LaneRow, ...]:
         s = self.session

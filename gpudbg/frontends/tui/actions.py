@@ -137,6 +137,8 @@ ACTIONS = (
            panes=("memory", "registers", "lanes", "watch"), needs="warp"),
     Action("track", "R", "live", "where a register lives", "Inspect", rank=9,
            panes=("registers", "code"), needs="warp"),
+    Action("lane_claims", "D", "lanes", "what lanes have in common", "Inspect", "info uniform",
+           panes=("code",), needs="warp"),
     Action("single", "A", "one lane", "one lane or all", "Inspect", rank=9, panes=("registers",)),
     Action("explain", "i", "explain", "explain the row", "Inspect", rank=9),
     Action("writer", "W", "who wrote", "who wrote the value here", "Inspect", "who-wrote", rank=9,

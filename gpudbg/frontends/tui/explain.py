@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gpudbg.answers import lane_list
+from gpudbg.debug.commands import known_lanes
 from gpudbg.debug.stops import spin_of
 from gpudbg.debug.values import (
     instruction_at,
@@ -17,6 +18,7 @@ from gpudbg.debug.values import (
     untouched,
     waited_for,
 )
+from gpudbg.errors import CommandError
 from gpudbg.frontends.tui.explain_waits import barrier_lines, group_lines, waits_of_code
 from gpudbg.frontends.tui.widgets.warps import why_words
 
@@ -42,6 +44,7 @@ def _code(session: DebugSession, view: ScreenView, key: Any) -> list[str]:
     if insn is not None:
         reads, writes = insn.reads(), insn.writes()
         lines.append(f"reads {_names(reads)}; writes {_names(writes)}")
+    lines += lane_lines(session, view, key[1])
     lines += waits_of_code(session, view.focus_row, key[1], code.text)
     if key[1] == view.pc and session.focus is not None:
         warp, lane = session.focused(), session.focus.lane
@@ -52,6 +55,17 @@ def _code(session: DebugSession, view: ScreenView, key: Any) -> list[str]:
         will = next_words(session, warp, lane, unwritten=never)
         lines.append("next: " + (will or "no register changes"))
     return lines
+
+
+def lane_lines(session: DebugSession, view: ScreenView, pc: int) -> list[str]:
+    """What the code says of an instruction's lanes; nothing outside the launched kernel."""
+    if session.focus is None or view.code.is_foreign(pc):
+        return []
+    try:
+        remark = known_lanes(session).remark(pc - view.code.base)
+    except CommandError as error:
+        return [str(error)]
+    return [f"lanes: {remark}"] if remark else []
 
 
 def _names(access: Any) -> str:

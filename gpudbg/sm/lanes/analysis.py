@@ -78,6 +78,8 @@ class LaneAnalysis:
     Attributes:
         flow: its control flow.
         divergent: branches whose lanes may go different ways.
+        leads_anywhere: the first instruction that leads where the control flow does not say, or
+            None; with one nothing is claimed of the code.
     """
 
     def __init__(
@@ -106,22 +108,21 @@ class LaneAnalysis:
         self._guards: dict[int, Truth | None] = {}
         self._met: Mapping[int, frozenset[Any]] = {}
         self.divergent: dict[int, Divergence] = {}
-        if not self._leads_anywhere():
+        self.leads_anywhere = self._leads_anywhere()
+        if self.flow.complete and self.leads_anywhere is None:
             self._solve()
 
-    def _leads_anywhere(self) -> bool:
-        """Whether lanes may come from places that the control flow does not have, or has not as
-        their targets."""
+    def _leads_anywhere(self) -> int | None:
+        """The first instruction whose lanes go to places that the control flow does not have, or
+        has not as its targets."""
         flow = self.flow
-        if not flow.complete:
-            return True
         for offset, insn in flow.instructions.items():
             if insn is None or insn.op not in _GIVES_UP:
                 continue
             targets = flow.targets(offset)
             if not targets or not flow.instructions.keys() >= set(targets):
-                return True
-        return False
+                return offset
+        return None
 
     # ---- the fixed point -----------------------------------------------------------------
 

@@ -6,6 +6,7 @@ import shlex
 from typing import TYPE_CHECKING, Any
 
 from gpudbg.debug import as_written
+from gpudbg.debug.commands import lane_remarks
 from gpudbg.errors import CommandError
 from gpudbg.frontends.mi import shown
 from gpudbg.frontends.mi.commands.data import readable
@@ -177,9 +178,15 @@ def info_nothing(call: MiCall) -> Fields:
 # ---- disassembly -----------------------------------------------------------------------
 @mi("data-disassemble")
 def disassemble(call: MiCall) -> Fields:
-    """Instructions of a range, a function or a line."""
+    """Instructions of a range, a function or a line.
+
+    `--lanes` is ours: it adds a field `lanes`, what the code says of a warp's lanes there.
+    """
     opts = take_options(
-        call.name, call.words, flags="--no-source", values="-s -e -a -f -l -n --opcodes"
+        call.name,
+        call.words,
+        flags="--no-source --lanes",
+        values="-s -e -a -f -l -n --opcodes",
     )
     mode = opts.rest[0] if opts.rest else "0"
     if mode == "--":
@@ -189,9 +196,11 @@ def disassemble(call: MiCall) -> Fields:
     rows = _chosen(call, opts.values)
     session = call.bridge.loaded()
     raw = mode in ("2", "3", "5") or opts.get("--opcodes") in ("bytes", "display")
+    remarks = lane_remarks(session, rows) if "--lanes" in opts.values else {}
+    fields = {r.pc: instruction_fields(session, r, raw, remarks.get(r.pc, "")) for r in rows}
     if mode in ("0", "2"):
-        return {"asm_insns": [instruction_fields(session, r, raw) for r in rows]}
-    return {"asm_insns": _with_source(session, rows, raw, by_line=mode in ("1", "3"))}
+        return {"asm_insns": list(fields.values())}
+    return {"asm_insns": _with_source(session, fields, by_line=mode in ("1", "3"))}
 
 
 def _chosen(call: MiCall, opts: dict[str, str]) -> list[CodeLine]:
@@ -242,22 +251,23 @@ def _range(session: DebugSession, first: int, last: int) -> list[CodeLine]:
     return [near] if near is not None else []
 
 
-def instruction_fields(session: DebugSession, row: CodeLine, raw: bool) -> Fields:
-    """One instruction."""
+def instruction_fields(session: DebugSession, row: CodeLine, raw: bool, remark: str = "") -> Fields:
+    """One instruction, and what the code says of lanes there if there is a remark on them."""
     name, offset = session.symbols.function_offset(row.pc)
     out: Fields = {"address": shown.address(row.pc), "func-name": name, "offset": offset}
     if raw:
         out["opcodes"] = row.word.to_bytes(row.size, "little").hex(" ")
-    return {**out, "inst": row.text}
+    return {**out, "inst": row.text} | ({"lanes": remark} if remark else {})
 
 
-def _with_source(session: DebugSession, rows: list[CodeLine], raw: bool, by_line: bool) -> Pairs:
+def _with_source(session: DebugSession, fields: dict[int, Fields], by_line: bool) -> Pairs:
+    """Instructions by their source lines; `fields`: each one's, by pc."""
     groups: list[tuple[Any, list[Fields]]] = []
-    for row in rows:
-        line = session.symbols.line(row.pc)
+    for pc, found in fields.items():
+        line = session.symbols.line(pc)
         if not groups or groups[-1][0] != line:
             groups.append((line, []))
-        groups[-1][1].append(instruction_fields(session, row, raw))
+        groups[-1][1].append(found)
     if by_line:
         merged: dict[Any, list[Fields]] = {}
         for line, insns in groups:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gpudbg.debug.commands import known_lanes
 from gpudbg.debug.pictures import REGISTER_FORMATS
 from gpudbg.errors import GpudbgError
 from gpudbg.frontends.tui.handlers import handles
@@ -90,6 +91,17 @@ def track_register(screen: MainScreen, text: str) -> None:
         return
     screen.options.tracked = int(name[1:]) if name else None
     screen.quick(lambda s: None)
+
+
+@handles("lane_claims")
+def lane_claims(screen: MainScreen) -> None:
+    """Show or hide in the code pane what the lanes of each result have in common, and where they
+    may part.
+    """
+    options = screen.options
+    options.lanes = not options.lanes
+    if not screen.quick(known_lanes if options.lanes else lambda s: None):
+        options.lanes = False
 
 
 @handles("single")

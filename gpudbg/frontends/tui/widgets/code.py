@@ -78,6 +78,14 @@ def fitting(words: str, room: int) -> str:
     return "  ".join(parts)
 
 
+def fitting_claims(remark: str, room: int) -> str:
+    """As many claims about an instruction's lanes as there is room for beside it, whole ones."""
+    parts = remark.split("; ")
+    while parts and len("; ".join(parts)) > room:
+        parts.pop()
+    return "; ".join(parts)
+
+
 class CodeRows(Sequence[Row]):
     """Rows made when they are asked for: a program of any length costs only what is seen."""
 
@@ -186,7 +194,21 @@ class CodeRows(Sequence[Row]):
             right = ((words + " ", "now"),) if words else ()
         elif count:
             right = ((f"{count}w", "muted"),)
+        if not (here and right):
+            right = (*self._claims(pc, sum(len(text) for text, _ in (*spans, *right))), *right)
         return Row(tuple(spans), ("pc", pc), "now-bg" if here else "", None, right)
+
+    def _claims(self, pc: int, taken: int) -> tuple[Span, ...]:
+        """What the code says of the lanes of a row's instruction, while that is shown.
+
+        Args:
+            taken: columns that the rest of the row needs.
+        """
+        if self.view.lanes is None or self.rows.is_foreign(pc):
+            return ()
+        remark = self.view.lanes.remark(pc - self.rows.base)
+        words = fitting_claims(remark, self.width - taken - 3)
+        return ((words + " ", "dim"),) if words else ()
 
 
 class CodePane(LinePane):
@@ -203,7 +225,9 @@ class CodePane(LinePane):
         wide = width >= CONTROL_WIDTH
         entry = self._entry_line(view)
         right = ("wait:rd:wr:yield:stall   " if wide else "") + entry
-        if view.live is not None and view.tracked is not None and width >= 50:
+        if view.lanes is not None and width >= 70:
+            right = f"what lanes have in common   {right}"
+        elif view.live is not None and view.tracked is not None and width >= 50:
             right = f"R{view.tracked} ^ set v read : live   " + right
         first = max(0, min(self.top, len(view.code.entries) - height))
         return Content(CodeRows(view, self.appearance, width, first, height), right)
