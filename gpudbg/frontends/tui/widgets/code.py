@@ -66,24 +66,17 @@ def text_spans(text: str, quiet: bool = False) -> tuple[Span, Span, tuple[Span, 
     return (f"{guard.strip():>4} ", "path-b"), (name, "dim" if quiet else style), tuple(parts)
 
 
-def fitting(words: str, room: int) -> str:
+def fitting(words: str, room: int, between: str = "  ") -> str:
     """As many of the words about an instruction as there is room for beside it, whole ones.
 
     Args:
-        words: what happens to one register after the other, two blanks between them.
+        words: what happens to one register after the other, or what is claimed of its lanes.
+        between: what parts them.
     """
-    parts = words.split("  ")
-    while parts and len("  ".join(parts)) > room:
+    parts = words.split(between)
+    while parts and len(between.join(parts)) > room:
         parts.pop()
-    return "  ".join(parts)
-
-
-def fitting_claims(remark: str, room: int) -> str:
-    """As many claims about an instruction's lanes as there is room for beside it, whole ones."""
-    parts = remark.split("; ")
-    while parts and len("; ".join(parts)) > room:
-        parts.pop()
-    return "; ".join(parts)
+    return between.join(parts)
 
 
 class CodeRows(Sequence[Row]):
@@ -207,7 +200,7 @@ class CodeRows(Sequence[Row]):
         if self.view.lanes is None or self.rows.is_foreign(pc):
             return ()
         remark = self.view.lanes.remark(pc - self.rows.base)
-        words = fitting_claims(remark, self.width - taken - 3)
+        words = fitting(remark, self.width - taken - 3, "; ")
         return ((words + " ", "dim"),) if words else ()
 
 
