@@ -7,6 +7,7 @@ a static walk carries the tokens along every path.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
@@ -98,7 +99,10 @@ class Flow:
     Attributes:
         instructions: by offset; None: undefined words.
         complete: all paths were walked with all tokens, so that targets of POPS are all there are.
+        jumps: calls that nothing comes back from (`with_jumps`): they branch.
     """
+
+    jumps: frozenset[int] = frozenset()
 
     @classmethod
     def of(cls, instructions: Mapping[int, Instruction], arch: str, entry: int) -> Flow:
@@ -126,13 +130,25 @@ class Flow:
         self.complete = True
         self._walk()
 
+    def with_jumps(self, calls: Iterable[int]) -> Flow:
+        """The same code, some of whose calls are jumps (of sm_70 and later, where a call pushes
+        nothing)."""
+        made = copy.copy(self)
+        made.jumps = frozenset(calls)
+        return made
+
     # ---- targets -----------------------------------------------------------------------
+    def branches(self, offset: int) -> bool:
+        """Whether an instruction ends a basic block."""
+        insn = self.instructions[offset]
+        return insn is None or insn.op in FLOW or offset in self.jumps
+
     def targets(self, offset: int) -> tuple[int, ...]:
         """Offsets a flow instruction can go to, falling through not included."""
         insn = self.instructions[offset]
         if insn is None:
             return ()
-        if insn.op in JUMPS:
+        if insn.op in JUMPS or offset in self.jumps:
             target = insn.target(offset)
             return () if target is None else (self.layout.first(target),)
         if insn.op in POPS or insn.op in INDIRECT:
@@ -143,6 +159,8 @@ class Flow:
     def falls(self, offset: int) -> bool:
         """Whether control can go on to the next instruction."""
         insn = self.instructions[offset]
+        if insn is not None and offset in self.jumps:
+            return not insn.unconditional
         return insn is not None and goes_on(insn)
 
     def _walk(self, entry: int | None = None) -> None:
@@ -208,7 +226,7 @@ class Flow:
         offsets = list(self.instructions)
         leaders = {offsets[0]} if offsets else set()
         for offset, insn in self.instructions.items():
-            if insn is None or insn.op in FLOW:
+            if insn is None or self.branches(offset):
                 leaders.add(self.layout.next(offset))
                 leaders.update(self.targets(offset))
             elif insn.op in PUSHES or insn.op in CALLS or insn.op == "BSSY":

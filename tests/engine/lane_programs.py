@@ -9,14 +9,20 @@ masks, selections, comparisons.  Blocks have random shapes: rows of 8 and 16, an
 from __future__ import annotations
 
 import random
+import re
 from functools import cache
 
 from gpudbg import assemble
 from gpudbg.architectures import is_wide
+from gpudbg.code_layout import layout_of
 from gpudbg.errors import GpudbgError
 from tests.engine import random_modern, random_programs
 from tests.engine.random_programs import RandomProgram, random_block
 
+BACK, RETURN = 250, 252
+"""Registers of the address behind a call, and of the pair that RET reads."""
+OFFSET = "@offset"
+"""Stands before a label whose offset an instruction has as a number."""
 OWN = 12
 """Registers R0 to R11 are computed with; 12 to 15 hold what memory gave."""
 NUMBERS = (
@@ -154,11 +160,50 @@ class _Narrow(random_programs._Writer):
 
 
 class _Wide(random_modern._Writer):
+    """Calls are jumps here, and a third of the branches are calls: of a function, or past code."""
+
     def straight(self, most: int) -> list[str]:
         return _straight(self, most)
 
     def branch(self, depth: int) -> list[str]:
+        roll = self.rng.random()
+        if roll < 0.2:
+            return [*_tested(self), *self.call()]
+        if roll < 0.33:
+            end, guard = self.label(), self.guard()
+            jump = f"{guard}CALL.REL.NOINC `({end})"
+            return [*_tested(self), jump, *self.block(depth), f"{end}:"]
         return [*_tested(self), *super().branch(depth)]
+
+    def call(self) -> list[str]:
+        """Of the function at the end; rarely it comes back elsewhere."""
+        behind = self.label()
+        back = behind if self.rng.random() < 0.95 else self.label()
+        guard = self.guard() if self.rng.random() < 0.3 else ""
+        call = f"{guard}CALL.REL.NOINC `(LSUB)"
+        lines = [f"MOV R{BACK}, {OFFSET}({back})", call, f"{behind}:"]
+        return lines if back == behind else [*lines, *self.straight(2), f"{back}:"]
+
+    def function(self) -> list[str]:
+        """What calls lead to: it comes back to where R250 says."""
+        lines = ["LSUB:", *self.straight(3)]
+        if self.rng.random() < 0.7:
+            self.depth = 8
+            lines += random_modern._Writer.branch(self, 0)
+        move = [f"MOV R{RETURN}, R{BACK}", f"MOV R{RETURN + 1}, RZ"]
+        return [*lines, *move, f"RET.REL.NODEC R{RETURN} 0x0"]
+
+
+def _placed(lines: list[str]) -> list[str]:
+    """With the offsets of labels in the places of their names (`OFFSET`)."""
+    places: dict[str, int] = {}
+    offset = 0
+    for line in lines:
+        if line.endswith(":"):
+            places[line[:-1]] = offset
+        elif not line.startswith("."):
+            offset += layout_of("sm_80").word_bytes
+    return [re.sub(rf"{OFFSET}\((\w+)\)", lambda m: f"{places[m[1]]:#x}", line) for line in lines]
 
 
 def _tested(writer: random_programs._Writer | random_modern._Writer) -> list[str]:
@@ -180,7 +225,9 @@ def make(seed: int, arch: str) -> RandomProgram:
         f".kernel {name}", f".registers {registers}", ".shared 4096", ".local 1024",
         ".param 8, 8, 8, 8", ".barriers 16", *([] if wide else [".crs 1024"]), *body, "LEND:",
         rng.choice(("BRA `(LEND)", "EXIT")),
-        *([] if wide else ["LSUB:", "IADD R5, R5, 0x1", "@P0 RET", *writer.straight(2), "RET"]),
+        *(writer.function() if isinstance(writer, _Wide) else
+          ["LSUB:", "IADD R5, R5, 0x1", "@P0 RET", *writer.straight(2), "RET"]),
         "NOP",
     ]  # fmt: skip
+    lines = _placed(lines) if wide else lines
     return RandomProgram(name, "\n".join(lines), rng.choice((1, 2)), random_block(rng, 96))

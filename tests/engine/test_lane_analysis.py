@@ -132,6 +132,136 @@ def test_shapes_of_a_program() -> None:
     assert known.flow.instructions[found.setter or 0].op == "ISETP"  # type: ignore[union-attr]
 
 
+APART = """
+.arch sm_80
+.kernel apart
+.param out 8
+    S2R R0, SR_TID.X ;
+    MOV R4, RZ ;
+    MOV R2, RZ ;
+TURN:
+    IADD3 R4, R4, 0x1, RZ ;
+    ISETP.GT.AND P0, PT, R0, R4, PT ;
+    {before}
+    BSSY B0, `(MEET) ;
+    @P0 BRA `(THERE) ;
+    MOV R2, R4 ;
+    {apart}
+THERE:
+    {last}
+    BSYNC B0 ;
+MEET:
+    ISETP.GE.AND P1, PT, R4, 0x20, PT ;
+    {leave}
+    BRA `(TURN) ;
+DONE:
+    IADD3 R3, R2, R4, RZ ;
+    EXIT ;
+{sub}
+"""
+SUB = """
+SUB:
+    {own}
+    MOV R11, RZ ;
+    MOV R10, R20 ;
+    RET.REL.NODEC R10 0x0 ;
+"""
+JUMP = "@P1 CALL.REL.NOINC `(DONE) ;"
+CALLED = "MOV R20, 0xa0 ;\n    CALL.REL.NOINC `(SUB) ;"
+BRANCH = "@P1 BRA `(DONE) ;"
+
+
+def shapes_apart(**parts: str) -> tuple[str, int]:
+    """What the counter of a loop is whose turns have lanes that part, and branches that diverge."""
+    texts = {"before": "", "apart": "", "last": "", "leave": JUMP, "own": "", **parts}
+    texts["sub"] = SUB.format(own=texts["own"]) if "CALL" in texts["apart"] else ""
+    text = APART.format(**texts)
+    program = gpudbg.load(assemble_file(text, path="p.sass").cubin(), engine="step")
+    known = fuzz_lanes.analysis(program.launch(grid=1, block=32, args=[0]))
+    counter = next(
+        o for o, i in known.flow.instructions.items() if i is not None and i.op == "IADD3"
+    )
+    shape = known.results(counter)[4]
+    return "varying" if shape is None else shape.words(), len(known.divergent)
+
+
+@pytest.mark.parametrize("leave", [JUMP, BRANCH], ids=["CALL", "BRA"])
+def test_lanes_that_part_before_a_bsync_are_together_behind_it(leave: str) -> None:
+    """Each turn's counter is the same in all lanes, although some of them took another way."""
+    assert shapes_apart(leave=leave) == ("uniform", 1)
+    assert shapes_apart(leave=leave, apart=CALLED) == ("uniform", 1)
+    assert shapes_apart(leave=leave, apart="EXIT ;") == ("uniform", 1)
+    assert shapes_apart(leave=leave, apart="BSSY B1, `(THERE) ;\n    BSYNC B1 ;") == ("uniform", 1)
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        {"apart": "YIELD ;"},
+        {"apart": "WARPSYNC 0xf ;"},
+        {"apart": "@P2 BREAK B0 ;"},
+        {"apart": "BMOV.32.CLEAR R9, B0 ;"},
+        {"apart": "BSSY B0, `(THERE) ;"},
+        {"apart": CALLED.replace("0xa0", "0xb0")},
+        {"apart": CALLED, "own": "BREAK B0 ;"},
+        {"apart": CALLED, "own": "MOV R20, R2 ;"},
+        {"before": "@P0 BRA `(THERE) ;"},
+        {"last": "@P2 BSYNC B0 ;"},
+        {"last": "@P2 BRA `(MEET) ;"},
+        {"before": "@P0 WARPSYNC 0xf ;"},
+    ],
+    ids=str,
+)
+def test_lanes_that_a_bsync_may_not_wait_for_are_apart(parts: dict[str, str]) -> None:
+    """They may be a turn behind the others."""
+    found, _ = shapes_apart(**parts)
+    assert found == "varying"
+
+
+CALLED_IN_A_LOOP = """
+.arch sm_50
+.kernel called
+.param out 8
+    S2R R0, SR_TID.X ;
+    MOV R4, RZ ;
+TURN:
+    SSY `(MEET) ;
+    ISETP.GT.AND P0, PT, R0, R4, PT ;
+    @P0 SYNC ;
+    CAL `(SUB) ;
+    SYNC ;
+MEET:
+    IADD32I R4, R4, 0x1 ;
+    ISETP.LT.AND P1, PT, R4, 0x20, PT ;
+    @P1 BRA `(TURN) ;
+    EXIT ;
+SUB:
+    {own}
+    IADD R5, R0, R4 ;
+    RET ;
+"""
+
+
+@pytest.mark.parametrize(
+    ("own", "counter"),
+    [
+        ("@P0 RET ;", "uniform"),
+        ("IADD R4, R4, R0 ;", "varying"),
+        ("PRET `(SUB) ;\n    RET ;", "varying"),
+        ("PRET `(SUB) ;", "varying"),
+    ],
+)
+def test_what_a_called_function_leaves_alone(own: str, counter: str) -> None:
+    """A loop pushes a token in each turn and takes it in the same turn; its function comes back."""
+    text = CALLED_IN_A_LOOP.format(own=own)
+    program = gpudbg.load(assemble_file(text, path="p.sass").cubin(), engine="step")
+    known = fuzz_lanes.analysis(program.launch(grid=1, block=32, args=[0]))
+    insns = known.flow.instructions.items()
+    place = next(o for o, insn in insns if insn is not None and insn.op == "IADD32I")
+    shape = known.results(place)[4]
+    assert ("varying" if shape is None else shape.words()) == counter
+
+
 CARRIES = """
 .arch sm_50
 .kernel carries

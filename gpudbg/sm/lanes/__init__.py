@@ -22,6 +22,9 @@ guesses, which it tests.
 
     values.py     the lattice, and the machine interface on it: an instruction's effect is its
                   semantics function's (`gpudbg.sm.semantics`), in all instruction sets
+    execution.py  one instruction on what is known
     analysis.py   the data flow over basic blocks (`gpudbg.sm.cfg`), and where lanes part
+    regions.py    code of sm_70 and later behind which lanes that part in it are together again
+    calls.py      calls of these that come back, and those that are jumps
     parting.py    which branches decide whether an instruction is executed (post-dominators)
 """

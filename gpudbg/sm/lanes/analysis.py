@@ -8,15 +8,18 @@ kernel's entry, until nothing changes:
 * Where lanes that went different ways meet again, registers that were written meanwhile vary.
   On sm_50 to sm_62 that is where a token of the divergence stack leads (SSY and SYNC, PBK and BRK,
   PCNT and CONT); from sm_70 on, every place that is reached from both sides of a branch, whatever
-  wrote since.  Only branches whose predicate is not uniform count: they are found on the way.
-* What memory holds, clocks, and what calls leave behind are varying.
+  wrote since, up to the BSYNC at which they wait for one another (`regions`).  Only branches whose
+  predicate is not uniform count: they are found on the way.
+* What memory holds, clocks, and what calls write (all, where it is not known what that is:
+  `calls`) are varying.
 
 A debugger may write registers: the claims are about code, not about what a user did to it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import itertools
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -25,18 +28,16 @@ from gpudbg.isa.layout import instructions
 from gpudbg.isa.operands import PT
 from gpudbg.sm import cfg
 from gpudbg.sm.cfg import BasicBlock, Flow, section_code
+from gpudbg.sm.lanes import calls, regions
+from gpudbg.sm.lanes.execution import Names, ShapeExecution, without, written
 from gpudbg.sm.lanes.parting import Parting
 from gpudbg.sm.lanes.values import (
-    SAME,
     UNIFORM_BASE,
-    UNKNOWN,
     KnownState,
-    ShapeMachine,
     Truth,
     ValueShape,
     of_block,
 )
-from gpudbg.sm.semantics import registry
 
 if TYPE_CHECKING:
     from gpudbg.formats.program import CodeImage, Kernel, Program
@@ -50,8 +51,6 @@ _PARTS = frozenset("BSYNC WARPSYNC YIELD NANOSLEEP BREAK BAR CALL RET".split())
 """Instructions of sm_70 and later that let lanes go on apart, where a guard chooses some."""
 _MEETS = frozenset(("BAR", "WARPSYNC"))
 """Instructions of sm_70 and later at which lanes wait for one another in the middle of a block."""
-_CODE_ADDRESS = frozenset(("LEPC", "ULEPC"))
-"""Write a code address: the same in all lanes, another one in each launch."""
 MAX_INSTRUCTIONS = 4000
 """Longer sections are not analysed."""
 
@@ -95,10 +94,10 @@ class LaneAnalysis:
         entry: the kernel's offset.
         begins: what is known there.
         """
-        self.flow, self._arch = flow, arch
-        self._table = registry.table(arch)
         self._narrow = flow.layout.has_control_words
-        self._machine = ShapeMachine(threads)
+        self._execution = ShapeExecution(arch, threads, self._narrow)
+        self._calls = calls.known_calls(flow, self._execution)
+        self.flow = flow = flow.with_jumps(self._calls.jumps)
         self._begins = begins or KnownState.empty()
         self._blocks = {b.start: b for b in flow.blocks()}
         self._entry = flow.layout.first(entry)
@@ -106,7 +105,7 @@ class LaneAnalysis:
         self._called = {flow.layout.first(t) for t in _call_targets(flow)}
         self._into: dict[int, KnownState] = {}
         self._guards: dict[int, Truth | None] = {}
-        self._met: Mapping[int, frozenset[Any]] = {}
+        self._met: Mapping[int, Names] = {}
         self.divergent: dict[int, Divergence] = {}
         self.leads_anywhere = self._leads_anywhere()
         if self.flow.complete and self.leads_anywhere is None:
@@ -131,12 +130,13 @@ class LaneAnalysis:
 
         States only lose what was known, so each search goes on where the one before stopped.
         """
-        lost: Mapping[int, frozenset[Any]] = {}
+        lost: Mapping[int, Names] = {}
         work = self._begin()
-        while True:
+        for turn in itertools.count():
             self._flow_forward(work, lost)
             found = self._diverging()
-            if found.keys() <= self.divergent.keys():
+            # The first turn knows nothing of lanes that part at other instructions than branches.
+            if turn and found.keys() <= self.divergent.keys():
                 return
             self.divergent |= found
             lost, work = self._lost(), set()
@@ -145,21 +145,26 @@ class LaneAnalysis:
                 if start in self._into and self._has_meeting(start):
                     work.add(start)
                 old = self._into.get(start)
-                if old is not None and (new := _without(old, names)) != old:
+                if old is not None and (new := without(old, names)) != old:
                     self._into[start] = new
                     work.add(start)
 
     def _begin(self) -> set[int]:
         """Blocks that no other leads to, with what is known there."""
-        called = {edge.target for b in self._blocks.values() for edge in b.edges}
-        found = {self._entry}
-        for start in self._blocks:
-            if start == self._entry or start not in called or start in self._called:
-                self._into[start] = self._begins if start == self._entry else KnownState.empty()
-                found.add(start)
+        found = self._begin_blocks()
+        for start in found & self._blocks.keys():
+            self._into[start] = self._begins if start == self._entry else KnownState.empty()
         return found
 
-    def _flow_forward(self, work: set[int], lost: Mapping[int, frozenset[Any]]) -> None:
+    def _begin_blocks(self) -> set[int]:
+        """Blocks at which lanes come from elsewhere: the entry, functions, and what nothing leads
+        to."""
+        led_to = {edge.target for b in self._blocks.values() for edge in b.edges}
+        return {self._entry} | {
+            start for start in self._blocks if start not in led_to or start in self._called
+        }
+
+    def _flow_forward(self, work: set[int], lost: Mapping[int, Names]) -> None:
         into = self._into
         while work:
             # From the top: most of what leads to a block lies above it.
@@ -172,7 +177,7 @@ class LaneAnalysis:
             for edge in block.edges:
                 if edge.target not in self._blocks:
                     continue
-                coming = _without(state, lost.get(edge.target))
+                coming = without(state, lost.get(edge.target))
                 old = into.get(edge.target)
                 new = coming if old is None else old.joined(coming)
                 if old is None or new != old:
@@ -187,21 +192,28 @@ class LaneAnalysis:
     ) -> KnownState:
         """The state behind a block; notes what is known before its branch, and before each
         instruction if that is wanted."""
-        machine = self._machine
+        machine = self._execution.machine
         machine.state = state
         for offset in block.offsets:
             if before is not None:
                 before[offset] = machine.state.copy()
             insn = self.flow.instructions[offset]
             if insn is not None and offset == block.last:
-                self._guards[offset] = self._guard(insn)
+                self._guards[offset] = self._execution.guard(insn)
             if insn is None or insn.op in _SENDS_BACK:
-                machine.state = KnownState.empty()
+                machine.state = self._come_back(offset, machine.state)
                 continue
-            self._execute(insn)
+            self._execution.execute(insn)
             if insn.op in _MEETS and block.start in self._met:
-                machine.state = _without(machine.state, self._met[block.start])
+                machine.state = without(machine.state, self._met[block.start])
         return machine.state
+
+    def _come_back(self, offset: int, state: KnownState) -> KnownState:
+        """What is known behind a call, or where nothing is known of who comes there."""
+        if offset in self.flow.jumps:
+            return state
+        code = self._calls.returning.get(offset)
+        return KnownState.empty() if code is None else without(state, self._written(code))
 
     def _has_meeting(self, start: int) -> bool:
         """Whether lanes that came to a block one after the other can meet in it."""
@@ -218,45 +230,6 @@ class LaneAnalysis:
                 self._through(block, state.copy(), found)
         return found
 
-    def _execute(self, insn: Any) -> None:
-        machine = self._machine
-        machine.guard = self._guard(insn)
-        try:
-            function = self._table[insn.op]
-            if not self._narrow and registry.reserved(insn):
-                raise KeyError(insn.op)
-            function(machine, insn)
-        except UNKNOWN:
-            self._forget(insn)
-            if insn.op in _CODE_ADDRESS and insn.guard[0] == PT:
-                writes = insn.writes()
-                for index in (*writes.registers, *(UNIFORM_BASE + n for n in writes.uniform)):
-                    machine.state.regs[index] = SAME
-
-    def _forget(self, insn: Any) -> None:
-        """Nothing is known of what an instruction writes."""
-        state, writes = self._machine.state, insn.writes()
-        for index in writes.registers:
-            state.regs.pop(index, None)
-        for index in writes.uniform:
-            state.regs.pop(UNIFORM_BASE + index, None)
-        for index in writes.predicates:
-            state.preds.pop(index, None)
-        if writes.cc:
-            state.flags.clear()
-
-    def _guard(self, insn: Any) -> Truth | None:
-        """The lanes that execute, of the active ones."""
-        if not self._narrow and insn.tests_guard:
-            return Truth(1, True)
-        index, negated = insn.guard
-        if index == PT:
-            return Truth(1, not negated)
-        uniform = not self._narrow and insn.uniform_guard
-        held = self._machine.upred(index) if uniform else self._machine.pred(index)
-        found = self._machine.mnot(held) if negated else held
-        return found if isinstance(found, Truth) else None
-
     # ---- where lanes part and meet ---------------------------------------------------------
 
     def _diverging(self) -> dict[int, Divergence]:
@@ -265,7 +238,7 @@ class LaneAnalysis:
         for block in self._blocks.values():
             offset = block.last
             insn = self.flow.instructions[offset]
-            if insn is None or insn.op not in cfg.FLOW or insn.op in cfg.ENDS:
+            if insn is None or not self.flow.branches(offset) or insn.op in cfg.ENDS:
                 continue
             if not self.flow.falls(offset) and insn.op not in cfg.INDIRECT:
                 continue
@@ -296,18 +269,18 @@ class LaneAnalysis:
                 return before
         return None
 
-    def _lost(self) -> dict[int, frozenset[Any]]:
+    def _lost(self) -> dict[int, Names]:
         """Block -> what is varying there since lanes meet that went different ways."""
-        regions = self._token_regions() if self._narrow else self._branch_regions()
-        found: dict[int, frozenset[Any]] = {}
-        for meets, blocks in regions:
-            written = self._written(blocks)
+        parted = self._token_regions() if self._narrow else self._branch_regions()
+        found: dict[int, Names] = {}
+        for meets, code in parted:
+            names = self._written(code)
             for start in meets:
-                found[start] = found.get(start, frozenset()) | written
+                found[start] = found.get(start, frozenset()) | names
         return found
 
-    def _token_regions(self) -> Iterator[tuple[set[int], set[int]]]:
-        """(Where a token leads, blocks from where it is pushed) of those around a branch that
+    def _token_regions(self) -> Iterator[tuple[set[int], Iterable[int]]]:
+        """(Where a token leads, code from where it is pushed) of those around a branch that
         diverges."""
         for block in self._blocks.values():
             insn = self.flow.instructions[block.last]
@@ -322,13 +295,13 @@ class LaneAnalysis:
                 stop = -1 if self._popped_behind(goal) else goal
                 region = {block.start} | self._reach(block, stop)
                 if any(self._parts(self._blocks[start]) for start in region):
-                    yield {goal}, region
+                    yield {goal}, self._code(region)
 
     def _parts(self, block: BasicBlock) -> bool:
         """Whether lanes may go different ways in or behind a block."""
         insns = (self.flow.instructions[offset] for offset in block.offsets)
-        calls = any(insn is not None and insn.op in _SENDS_BACK for insn in insns)
-        return calls or block.last in self.divergent
+        sends = any(insn is not None and insn.op in _SENDS_BACK for insn in insns)
+        return sends or block.last in self.divergent
 
     def _popped_behind(self, goal: int) -> bool:
         """Whether lanes that come to a token's goal without taking it may take it later."""
@@ -340,10 +313,12 @@ class LaneAnalysis:
             if block is None or start in seen:
                 continue
             seen.add(start)
+            if self._pushes(block, goal):
+                # Its own end pops the new token, not the old one.
+                continue
             if goal in self.flow.targets(block.last) and self._pops(block):
                 return True
-            if not self._pushes(block, goal):
-                work += [edge.target for edge in block.edges]
+            work += [edge.target for edge in block.edges]
         return False
 
     def _pops(self, block: BasicBlock) -> bool:
@@ -359,47 +334,59 @@ class LaneAnalysis:
                     return True
         return False
 
-    def _branch_regions(self) -> Iterator[tuple[set[int], set[int]]]:
-        """(Blocks that both sides reach, blocks that one does) of branches that diverge."""
+    def _branch_regions(self) -> Iterator[tuple[Iterable[int], Iterable[int]]]:
+        """(Blocks that both sides reach, code that one does) of branches that diverge: within the
+        closed region around each."""
         for block in self._blocks.values():
             behind = self._reached[block.start]
-            if any(self._lets_go(offset) for offset in block.offsets):
-                yield behind, behind | {block.start}
-            elif block.last in self.divergent:
-                sides = [
-                    {edge.target} | self._reached[edge.target]
-                    for edge in block.edges
-                    if edge.target in self._blocks
-                ]
-                if len(sides) > 1:
-                    yield set.intersection(*sides), set[int]().union(*sides)
-                else:
-                    yield behind, behind | {block.start}
+            for offset in filter(self._lets_go, block.offsets):
+                yield self._within(offset, behind, behind | {block.start})
+            if block.last in self.divergent and not self._lets_go(block.last):
+                goals = [edge.target for edge in block.edges if edge.target in self._blocks]
+                sides = [{goal} | self._reached[goal] for goal in goals]
+                if len(sides) < 2:
+                    sides = [behind | {block.start}]
+                yield self._within(block.last, set.intersection(*sides), set[int]().union(*sides))
+
+    def _within(
+        self, offset: int, meets: set[int], apart: set[int]
+    ) -> tuple[Iterable[int], Iterable[int]]:
+        """(Blocks, the code of others) as far as lanes that part at an instruction matter."""
+        region = self._regions.get(offset)
+        if region is None:
+            return meets, self._code(apart)
+        return meets & region.inside, region.code.intersection(self._code(apart))
+
+    def _code(self, blocks: Iterable[int]) -> Iterator[int]:
+        """Offsets of the instructions of blocks."""
+        return (offset for start in blocks for offset in self._blocks[start].offsets)
 
     def _lets_go(self, offset: int) -> bool:
         """Whether an instruction lets some lanes go on apart: calls, and those with a guard."""
         insn = self.flow.instructions[offset]
-        if insn is None or insn.op not in _PARTS:
+        if insn is None or insn.op not in _PARTS or offset in self.flow.jumps:
             return False
         return insn.op in ("CALL", "RET") or insn.guard[0] != PT
 
-    def _written(self, blocks: set[int]) -> frozenset[Any]:
-        """What blocks write: numbers of registers, and ("P", number), "cc"."""
-        found: set[Any] = set()
-        for start in blocks:
-            for offset in self._blocks[start].offsets:
-                insn = self.flow.instructions[offset]
-                if insn is None:
-                    continue
-                if insn.op in _SENDS_BACK:
-                    found.add("all")
-                writes = insn.writes()
-                found |= writes.registers
-                found |= {UNIFORM_BASE + n for n in writes.uniform}
-                found |= {("P", n) for n in writes.predicates}
-                if writes.cc:
-                    found.add("cc")
-        return frozenset(found)
+    def _written(self, code: Iterable[int]) -> Names:
+        """What instructions write, with who comes back behind them."""
+        insns: list[Any] = []
+        for offset in code:
+            insn = self.flow.instructions[offset]
+            if insn is None:
+                continue
+            insns.append(insn)
+            called = self._calls.returning.get(offset)
+            if called is not None:
+                insns += [self.flow.instructions[each] for each in called]
+            elif self._sends_back(offset, insn):
+                return frozenset(("all",))
+        return written(insns)
+
+    def _sends_back(self, offset: int, insn: Any) -> bool:
+        """Whether behind an instruction, or where it leads, anything may have been written."""
+        known = offset in self.flow.jumps or (insn.op == "RET" and self._calls.sure)
+        return insn.op in _SENDS_BACK and not known
 
     def _reach(self, block: BasicBlock, stop: int) -> set[int]:
         """Blocks behind one, up to a place."""
@@ -414,10 +401,24 @@ class LaneAnalysis:
         return found
 
     def _reachable(self) -> dict[int, set[int]]:
-        """Blocks behind each."""
+        """Blocks behind each, with those of functions that they call."""
         if self._narrow:
             return {}
-        return {start: self._reach(block, -1) for start, block in self._blocks.items()}
+        home = {offset: b.start for b in self._blocks.values() for offset in b.offsets}
+        called = {
+            home[call]: {home[offset] for offset in code}
+            for call, code in self._calls.returning.items()
+        }
+        found = {start: self._reach(block, -1) for start, block in self._blocks.items()}
+        return {
+            start: behind.union(*(called[each] for each in behind & called.keys()))
+            for start, behind in found.items()
+        }
+
+    @cached_property
+    def _regions(self) -> Mapping[int, regions.ClosedRegion]:
+        """The smallest closed region around an instruction, by offset."""
+        return regions.innermost(self.flow, self._blocks, self._calls, self._begin_blocks())
 
     # ---- answers -----------------------------------------------------------------------
 
@@ -445,20 +446,21 @@ class LaneAnalysis:
 
     def _behind(self, offset: int, insn: Any) -> KnownState:
         """What is known behind an instruction."""
-        self._machine.state = self.before[offset].copy()
+        machine = self._execution.machine
+        machine.state = self.before[offset].copy()
         if insn.op in _SENDS_BACK:
-            self._machine.state = KnownState.empty()
+            machine.state = self._come_back(offset, machine.state)
         else:
-            self._execute(insn)
-        return self._machine.state
+            self._execution.execute(insn)
+        return machine.state
 
     def guarded(self, offset: int) -> Divergence | None:
         """Lanes that part at an instruction that some of them do not execute; None: all or none."""
         insn = self.flow.instructions.get(offset)
         if insn is None or offset not in self.before or insn.guard[0] == PT:
             return None
-        self._machine.state = self.before[offset]
-        if _alike(self._guard(insn)):
+        self._execution.machine.state = self.before[offset]
+        if _alike(self._execution.guard(insn)):
             return None
         block = next(b for b in self._blocks.values() if offset in b.offsets)
         return self._divergence(block, offset)
@@ -492,19 +494,6 @@ def _alike(guard: Truth | None) -> bool:
     return guard is not None and guard.rows == 1 and not guard.given
 
 
-def _without(state: KnownState, lost: frozenset[Any] | None) -> KnownState:
-    """A state in which some registers are varying."""
-    if not lost:
-        return state.copy()
-    if "all" in lost:
-        return KnownState.empty()
-    return KnownState(
-        {n: value for n, value in state.regs.items() if n not in lost},
-        {n: value for n, value in state.preds.items() if ("P", n) not in lost and n < UNIFORM_BASE},
-        {} if "cc" in lost else dict(state.flags),
-    )
-
-
 def of_code(
     words: list[tuple[int, int]],
     arch: str,
@@ -536,6 +525,8 @@ def of_kernel(
 def _call_targets(flow: Flow) -> Iterator[int]:
     """Where calls lead."""
     for offset, insn in flow.instructions.items():
-        target = None if insn is None or insn.op not in cfg.CALLS else insn.target(offset)
+        if insn is None or insn.op not in cfg.CALLS or offset in flow.jumps:
+            continue
+        target = insn.target(offset)
         if target is not None:
             yield target
