@@ -15,15 +15,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import field
 from typing import Final
 
-from gpudbg.analysis.calling_convention import (
+from gpudbg.code_layout import layout_of
+from gpudbg.dataclass import dataclass
+from gpudbg.errors import DecodeError
+from gpudbg.isa.calling_convention import (
     BARRIERS,
     CALLEE_SAVED,
     FIRST_SAVED_BARRIER,
     STACK_POINTER,
 )
-from gpudbg.code_layout import layout_of
-from gpudbg.dataclass import dataclass
-from gpudbg.errors import DecodeError
 from gpudbg.isa.family import Instruction, decode
 from gpudbg.isa.operands import Address, Imm, Name, Reg
 from gpudbg.sm.cfg import CALLS, ENDS, INDIRECT, POPS, Flow

@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from gpudbg.analysis.calling_convention import BARRIERS, STACK_POINTER
 from gpudbg.bits import lanes_of
 from gpudbg.dataclass import dataclass
 from gpudbg.debug.values.backtrace import call_depth, call_prepared, frames
 from gpudbg.debug.values.lane_groups import RUNNING, shown_group
 from gpudbg.debug.values.unwinding import return_addresses
 from gpudbg.errors import CommandError, UsageError
+from gpudbg.isa.calling_convention import BARRIERS, STACK_POINTER
 from gpudbg.sm.divergence import step as divergence
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ a static walk carries the tokens along every path.
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from gpudbg.code_layout import layout_of
@@ -100,16 +100,21 @@ class Flow:
         instructions: by offset; None: undefined words.
         complete: all paths were walked with all tokens, so that targets of POPS are all there are.
         jumps: calls that nothing comes back from (`with_jumps`): they branch.
+        pointer_calls: JMX that goes to a function with a PRET of what is behind it, from where its
+            lanes come back there (`with_pointer_calls`): they fall through.
     """
 
     jumps: frozenset[int] = frozenset()
+    pointer_calls: frozenset[int] = frozenset()
+    _pushed_for_calls: frozenset[int] = frozenset()
 
     @classmethod
     def of(cls, instructions: Mapping[int, Instruction], arch: str, entry: int) -> Flow:
         """The flow of decoded code by offset or address; `entry`: where it begins."""
         made = cls((), arch)
         made.instructions = dict(sorted(instructions.items()))
-        made._walk(entry)
+        made._entry = entry
+        made._walk()
         return made
 
     def __init__(
@@ -128,6 +133,7 @@ class Flow:
         self._known = known or {}
         self._walked: dict[int, set[int]] = {}
         self.complete = True
+        self._entry: int | None = None
         self._walk()
 
     def with_jumps(self, calls: Iterable[int]) -> Flow:
@@ -137,11 +143,52 @@ class Flow:
         made.jumps = frozenset(calls)
         return made
 
+    def with_pointer_calls(self) -> Flow:
+        """The same code with the calls of functions whose address a register holds, on sm_50 to
+        sm_62."""
+        found = dict(self._pointer_calls())
+        if not found:
+            return self
+        made = copy.copy(self)
+        made.pointer_calls = frozenset(found)
+        made._pushed_for_calls = frozenset(found.values())
+        made._walked, made.complete = {}, True
+        made._walk()
+        return made
+
+    def _pointer_calls(self) -> Iterator[tuple[int, int]]:
+        """(JMX, PRET of what is behind it) with no way to leave or enter between them."""
+        insns = [(offset, insn) for offset, insn in self.instructions.items() if insn is not None]
+        if not any(insn.op == "PRET" for _, insn in insns):
+            return
+        goals = {self.layout.first(t) for o, insn in insns if (t := insn.target(o)) is not None}
+        push = behind = -1
+        for offset, insn in insns:
+            if offset in goals:
+                push = -1
+            target = insn.target(offset)
+            if insn.op == "PRET" and insn.unconditional and target is not None:
+                push, behind = offset, self.layout.first(target)
+            elif insn.op == "JMX" and insn.unconditional and push >= 0:
+                if behind == self.layout.next(offset):
+                    yield offset, push
+                push = -1
+            elif insn.op in FLOW | PUSHES.keys() | CALLS:
+                push = -1
+
     # ---- targets -----------------------------------------------------------------------
     def branches(self, offset: int) -> bool:
         """Whether an instruction ends a basic block."""
         insn = self.instructions[offset]
-        return insn is None or insn.op in FLOW or offset in self.jumps
+        if insn is None or offset in self.jumps:
+            return True
+        return insn.op in FLOW and offset not in self.pointer_calls
+
+    def pushes(self, offset: int) -> bool:
+        """Whether an instruction leaves a token on the divergence stack; one for a call is gone
+        behind the call."""
+        insn = self.instructions[offset]
+        return insn is not None and insn.op in PUSHES and offset not in self._pushed_for_calls
 
     def targets(self, offset: int) -> tuple[int, ...]:
         """Offsets a flow instruction can go to, falling through not included."""
@@ -161,13 +208,15 @@ class Flow:
         insn = self.instructions[offset]
         if insn is not None and offset in self.jumps:
             return not insn.unconditional
+        if offset in self.pointer_calls:
+            return True
         return insn is not None and goes_on(insn)
 
-    def _walk(self, entry: int | None = None) -> None:
+    def _walk(self) -> None:
         """Carry stacks of tokens along every path, until nothing new is found."""
         if not self.instructions:
             return
-        first = next(iter(self.instructions)) if entry is None else entry
+        first = next(iter(self.instructions)) if self._entry is None else self._entry
         seen: set[tuple[int, tuple[tuple[str, int], ...]]] = set()
         todo: list[tuple[int, tuple[tuple[str, int], ...]]] = [(first, ())]
         todo += [(o, ()) for o in self._call_targets()]
@@ -196,9 +245,9 @@ class Flow:
             return []
         out = []
         after = stack
-        if insn.op in PUSHES and len(stack) >= _DEEPEST:
+        if self.pushes(offset) and len(stack) >= _DEEPEST:
             self.complete = False
-        elif insn.op in PUSHES:
+        elif self.pushes(offset):
             target = insn.target(offset)
             if target is not None:
                 after = (*stack, (PUSHES[insn.op], self.layout.first(target)))
@@ -229,7 +278,7 @@ class Flow:
             if insn is None or self.branches(offset):
                 leaders.add(self.layout.next(offset))
                 leaders.update(self.targets(offset))
-            elif insn.op in PUSHES or insn.op in CALLS or insn.op == "BSSY":
+            elif self.pushes(offset) or insn.op in CALLS or insn.op == "BSSY":
                 target = insn.target(offset)
                 if target is not None:
                     leaders.add(self.layout.first(target))
@@ -248,7 +297,7 @@ class Flow:
         last = offsets[-1]
         insn = self.instructions[last]
         edges: list[Edge] = []
-        if insn is not None:
+        if insn is not None and self.branches(last):
             kind = _KINDS.get(insn.op, "indirect" if insn.op in INDIRECT else "branch")
             edges += [Edge(t, kind) for t in self.targets(last)]
         if self.falls(last) and self.layout.next(last) in self.instructions:

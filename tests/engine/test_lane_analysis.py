@@ -14,6 +14,7 @@ from gpudbg.sm.lane_patterns import LANE_IDS, ZEROS, normal, thread_offsets
 from gpudbg.sm.lanes import values as lane_values
 from tests import kernel_cases as kc
 from tests.engine import fuzz_lanes, lane_guards, machines
+from tests.kernels_own import kit
 from tests.variants import number
 
 PROGRAMS = [(arch, range(number(few, 40))) for arch, few in (("sm_50", 5), ("sm_80", 3))]
@@ -50,6 +51,23 @@ def test_claims_hold_in_kernels() -> None:
     assert counts[fuzz_lanes.HELD] > 2 * len(CASES)
     assert not counts[fuzz_lanes.WRAPPED], counts
     assert counts["tests of these"] > len(CASES), counts
+
+
+WITH_CALLS = ("printf_mixed", "heap_lists", "indirect_calls", "spin_locks", "ticket_lock")
+
+
+def test_claims_hold_in_kernels_with_calls_and_locks() -> None:
+    """Functions of the driver, pointers to functions, and lanes that wait for one another."""
+    counts: Counter[str] = Counter()
+    known = 0
+    for kernel in kit.all_kernels():
+        for variant in kernel.variants if kernel.name in WITH_CALLS else ():
+            session = kit.begun(kernel.make(), kernel.cubin(variant), "step")
+            wrong = fuzz_lanes.walk(session, 8, random.Random(variant), counts)
+            assert not wrong, f"{kernel.name} {variant}: {wrong}"
+            known += len(fuzz_lanes.analysis(session).before) > 0
+    assert known > len(WITH_CALLS), "nothing was claimed of most"
+    assert counts.total() > 200
 
 
 def test_a_guess_that_fails_does_not_pass_its_test(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -216,6 +234,60 @@ def test_lanes_that_a_bsync_may_not_wait_for_are_apart(parts: dict[str, str]) ->
     """They may be a turn behind the others."""
     found, _ = shapes_apart(**parts)
     assert found == "varying"
+
+
+ASSERTED = """
+.arch sm_50
+.kernel asserted
+.param out 8
+    MOV R16, RZ ;
+    MOV R4, RZ ;
+TURN:
+    S2R R17, SR_TID.X ;
+    MOV R0, RZ ;
+    ISETP.GT.AND P0, PT, R17, R16, PT ;
+    SSY `(MEET) ;
+    @P0 SYNC ;
+    LDC R0, c[{bank}][R0] ;
+    PRET `(BACK) ;
+    {between}
+    JMX R0 ;
+BACK:
+    SYNC ;
+MEET:
+    IADD32I R16, R16, 0x1 ;
+    IADD32I R4, R4, 0x1 ;
+    ISETP.LT.AND P1, PT, R16, 0x20, PT ;
+    @P1 BRA `(TURN) ;
+    EXIT ;
+"""
+
+
+@pytest.mark.parametrize(
+    ("parts", "kept", "given_up"),
+    [
+        ({"bank": "0x4", "between": ""}, "uniform", None),
+        ({"bank": "0x0", "between": ""}, "varying", None),
+        ({"bank": "0x4", "between": "SSY `(MEET) ;"}, "varying", "JMX"),
+    ],
+)
+def test_what_functions_of_the_driver_leave_alone(
+    parts: dict[str, str], kept: str, given_up: str | None
+) -> None:
+    """R16 is one of the registers that they keep, R4 is none; other functions may write all."""
+    program = gpudbg.load(
+        assemble_file(ASSERTED.format(**parts), path="p.sass").cubin(), engine="step"
+    )
+    known = fuzz_lanes.analysis(program.launch(grid=1, block=32, args=[0]))
+    insns = known.flow.instructions
+    if given_up is not None:
+        assert known.leads_anywhere is not None
+        assert insns[known.leads_anywhere].op == given_up  # type: ignore[union-attr]
+        return
+    first, second = (o for o, insn in insns.items() if insn is not None and insn.op == "IADD32I")
+    shapes = [known.results(first)[16], known.results(second)[4]]
+    words = ["varying" if shape is None else shape.words() for shape in shapes]
+    assert words == [kept, "varying"]
 
 
 CALLED_IN_A_LOOP = """

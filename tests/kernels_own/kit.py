@@ -168,6 +168,19 @@ def words(values: Sequence[int], dtype: npt.DTypeLike = np.uint32) -> Array:
     return np.array([v & mask for v in values], f"u{size}").view(dtype)
 
 
+def begun(case: Case, cubin: Path, engine: str) -> Any:
+    """A session at the begin of a case's first launch, which has no struct with an address."""
+    import gpudbg
+
+    program = gpudbg.load(str(cubin), engine=engine)
+    objects = {name: program.device.buffer(array) for name, array in case.buffers.items()}
+    launch = case.launches[0]
+    args = [_argument(a, objects) for a in launch.args]
+    return program.launch(
+        launch.entry, launch.grid, launch.block, args=args, shared_bytes=launch.shared
+    )
+
+
 def run(
     case: Case, cubin: Path, load: Callable[..., Any] | None = None, limit: int = LIMIT
 ) -> list[str]:

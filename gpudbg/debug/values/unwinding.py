@@ -11,9 +11,9 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
-from gpudbg.analysis.calling_convention import RETURN_PAIR, STACK_POINTER
 from gpudbg.errors import UsageError
 from gpudbg.formats.program import EXTERN_STRIDE
+from gpudbg.isa.calling_convention import RETURN_PAIR, STACK_POINTER
 from gpudbg.sm.cfg import CALLS
 
 if TYPE_CHECKING:

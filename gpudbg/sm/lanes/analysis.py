@@ -96,6 +96,7 @@ class LaneAnalysis:
         """
         self._narrow = flow.layout.has_control_words
         self._execution = ShapeExecution(arch, threads, self._narrow)
+        flow = flow.with_pointer_calls()
         self._calls = calls.known_calls(flow, self._execution)
         self.flow = flow = flow.with_jumps(self._calls.jumps)
         self._begins = begins or KnownState.empty()
@@ -116,7 +117,7 @@ class LaneAnalysis:
         has not as its targets."""
         flow = self.flow
         for offset, insn in flow.instructions.items():
-            if insn is None or insn.op not in _GIVES_UP:
+            if insn is None or insn.op not in _GIVES_UP or offset in flow.pointer_calls:
                 continue
             targets = flow.targets(offset)
             if not targets or not flow.instructions.keys() >= set(targets):
@@ -210,10 +211,14 @@ class LaneAnalysis:
 
     def _come_back(self, offset: int, state: KnownState) -> KnownState:
         """What is known behind a call, or where nothing is known of who comes there."""
-        if offset in self.flow.jumps:
+        insn = self.flow.instructions[offset]
+        pushes = insn is not None and insn.op == "PRET" and not self.flow.pushes(offset)
+        if pushes or offset in self.flow.jumps:
             return state
         code = self._calls.returning.get(offset)
-        return KnownState.empty() if code is None else without(state, self._written(code))
+        if code is None and offset not in self._calls.driver:
+            return KnownState.empty()
+        return without(state, self._written((offset, *(code or ()))))
 
     def _has_meeting(self, start: int) -> bool:
         """Whether lanes that came to a block one after the other can meet in it."""
@@ -286,7 +291,7 @@ class LaneAnalysis:
             insn = self.flow.instructions[block.last]
             for offset in block.offsets:
                 insn = self.flow.instructions[offset]
-                if insn is None or insn.op not in cfg.PUSHES:
+                if insn is None or not self.flow.pushes(offset):
                     continue
                 target = insn.target(offset)
                 if target is None:
@@ -299,9 +304,19 @@ class LaneAnalysis:
 
     def _parts(self, block: BasicBlock) -> bool:
         """Whether lanes may go different ways in or behind a block."""
-        insns = (self.flow.instructions[offset] for offset in block.offsets)
-        sends = any(insn is not None and insn.op in _SENDS_BACK for insn in insns)
-        return sends or block.last in self.divergent
+        if block.last in self.divergent:
+            return True
+        insns = ((offset, self.flow.instructions[offset]) for offset in block.offsets)
+        return any(
+            insn is not None and insn.op in _SENDS_BACK and not self._of_driver(offset)
+            for offset, insn in insns
+        )
+
+    def _of_driver(self, offset: int) -> bool:
+        """Whether an instruction calls a function of the driver, or pushes the token for a call."""
+        insn = self.flow.instructions[offset]
+        pushes = insn is not None and insn.op == "PRET" and not self.flow.pushes(offset)
+        return pushes or offset in self._calls.driver
 
     def _popped_behind(self, goal: int) -> bool:
         """Whether lanes that come to a token's goal without taking it may take it later."""
@@ -328,7 +343,7 @@ class LaneAnalysis:
     def _pushes(self, block: BasicBlock, goal: int) -> bool:
         for offset in block.offsets:
             insn = self.flow.instructions[offset]
-            if insn is not None and insn.op in cfg.PUSHES:
+            if insn is not None and self.flow.pushes(offset):
                 target = insn.target(offset)
                 if target is not None and self.flow.layout.first(target) == goal:
                     return True
@@ -366,26 +381,32 @@ class LaneAnalysis:
         insn = self.flow.instructions[offset]
         if insn is None or insn.op not in _PARTS or offset in self.flow.jumps:
             return False
+        if offset in self._calls.driver:
+            return bool(insn.guard[0] != PT)
         return insn.op in ("CALL", "RET") or insn.guard[0] != PT
 
     def _written(self, code: Iterable[int]) -> Names:
         """What instructions write, with who comes back behind them."""
         insns: list[Any] = []
+        found: Names = frozenset()
         for offset in code:
             insn = self.flow.instructions[offset]
             if insn is None:
                 continue
             insns.append(insn)
             called = self._calls.returning.get(offset)
-            if called is not None:
+            if offset in self._calls.driver:
+                found |= calls.clobbered(self._narrow)
+            elif called is not None:
                 insns += [self.flow.instructions[each] for each in called]
             elif self._sends_back(offset, insn):
                 return frozenset(("all",))
-        return written(insns)
+        return found | written(insns)
 
     def _sends_back(self, offset: int, insn: Any) -> bool:
         """Whether behind an instruction, or where it leads, anything may have been written."""
         known = offset in self.flow.jumps or (insn.op == "RET" and self._calls.sure)
+        known |= insn.op == "PRET" and not self.flow.pushes(offset)
         return insn.op in _SENDS_BACK and not known
 
     def _reach(self, block: BasicBlock, stop: int) -> set[int]:

@@ -9,6 +9,10 @@ that are written before the call, and on the way to the RET by its own block alo
 leaves loops by a CALL that no RET follows (`@P0 CALL.REL.NOINC`): a jump.
 
 All calls of a section are understood, or none counts: what a RET does that is not may be anything.
+
+Functions of the driver (printf, assert, malloc: `gpudbg.sm.syscalls`) are called by an address that
+the constants of the program hold (c[0x4]): they keep to the C ABI, and lanes come back together
+(*inferred*: code of other modules that is called so may let them come back apart).
 """
 
 from __future__ import annotations
@@ -16,12 +20,23 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from gpudbg.isa.operands import Imm, Reg
+from gpudbg.isa.calling_convention import CALLEE_SAVED, RETURN_PAIR
+from gpudbg.isa.operands import PT, RZ, CBankAddress, Const, Imm, Reg
 from gpudbg.sm.cfg import CALLS, BasicBlock, Flow
-from gpudbg.sm.lanes.execution import ShapeExecution, without, written
+from gpudbg.sm.lanes.execution import Names, ShapeExecution, without, written
 from gpudbg.sm.lanes.values import FULL, KnownState, shape
 
 _ADDRESS = 0xFFFF_FFFF_FFFF_FFFF
+_ADDRESSES = 4
+"""Bank of the constants that hold addresses of variables and functions."""
+
+
+def clobbered(narrow: bool) -> Names:
+    """What a function of the C ABI may have written, but for uniform registers; `narrow`: on sm_50
+    to sm_62."""
+    saved = CALLEE_SAVED | ({RETURN_PAIR, RETURN_PAIR + 1} if narrow else set())
+    found: set[Any] = set(range(RZ)) - saved
+    return frozenset(found | {("P", n) for n in range(PT)} | {"cc"})
 
 
 class _Function(NamedTuple):
@@ -42,39 +57,38 @@ class KnownCalls(NamedTuple):
     Attributes:
         jumps: calls from which nothing comes back.
         returning: call -> offsets of the instructions that its lanes execute before they are back.
+        driver: calls of functions of the driver.
         sure: there are no others.
     """
 
     jumps: frozenset[int]
     returning: Mapping[int, frozenset[int]]
+    driver: frozenset[int]
     sure: bool
 
 
-NONE = KnownCalls(frozenset(), {}, False)
-
-
 def known_calls(flow: Flow, execution: ShapeExecution) -> KnownCalls:
-    """The calls of a section; `NONE` where one of them, or a RET, is not understood."""
+    """The calls of a section; none but the driver's where one of the others, or a RET, is not
+    understood."""
     insns = flow.instructions.items()
-    calls = [offset for offset, insn in insns if insn is not None and insn.op in CALLS]
+    calls = {offset for offset, insn in insns if insn is not None and insn.op in CALLS}
+    calls |= flow.pointer_calls
     returns = {offset for offset, insn in insns if insn is not None and insn.op == "RET"}
-    if not calls:
-        return NONE
     finder = _Finder(flow, execution)
+    driver = frozenset(filter(finder.of_driver, calls))
     jumps: set[int] = set()
     returning: dict[int, frozenset[int]] = {}
-    for offset in calls:
+    for offset in calls - driver:
         found = finder.called(offset)
         if found is None:
-            return NONE
+            return KnownCalls(frozenset(), {}, driver, False)
         if found.returns or finder.narrow:
             returning[offset] = found.code
         else:
             jumps.add(offset)
-    inside = frozenset[int]().union(*returning.values())
-    if returns - inside:
-        return NONE
-    return KnownCalls(frozenset(jumps), returning, True)
+    if returns - frozenset[int]().union(*returning.values()):
+        return KnownCalls(frozenset(), {}, driver, False)
+    return KnownCalls(frozenset(jumps), returning, driver, True)
 
 
 class _Finder:
@@ -91,11 +105,25 @@ class _Finder:
         self._home = {offset: b for b in self._blocks.values() for offset in b.offsets}
         self._functions: dict[int, _Function | None] = {}
 
+    def of_driver(self, call: int) -> bool:
+        """Whether a call goes to an address that was read from the program's constants."""
+        insn = self._flow.instructions[call]
+        register = min(insn.reads().registers, default=None) if insn is not None else None
+        if register is None:
+            return False
+        for offset in reversed(self._home[call].offsets):
+            before = self._flow.instructions[offset]
+            if offset >= call or before is None or register not in before.writes().registers:
+                continue
+            banks = [o.bank for o in before.operands if isinstance(o, Const | CBankAddress)]
+            return banks == [_ADDRESSES]
+        return False
+
     def called(self, call: int) -> _Function | None:
         """What a call leads to, if that is known and comes back behind the call or never."""
         insn = self._flow.instructions[call]
         target = None if insn is None else insn.target(call)
-        if target is None or any(isinstance(o, Reg) for o in getattr(insn, "operands", ())):
+        if insn is None or target is None or insn.reads().registers:
             return None
         found = self._function(self._flow.layout.first(target))
         if found is None or self.narrow:
@@ -124,9 +152,9 @@ class _Finder:
                 assert insn is not None
                 if insn.op == "RET":
                     returns.append(offset)
-                elif insn.op == "PRET":
+                elif insn.op == "PRET" and self._flow.pushes(offset):
                     return None
-                elif insn.op in CALLS:
+                elif insn.op in CALLS and not self.of_driver(offset):
                     found = self.called(offset)
                     if found is None:
                         return None

@@ -146,7 +146,8 @@ class _Finder:
         if insn.op in _OF_BARRIER and barrier_of(insn) == barrier:
             return False
         if insn.op == "CALL":
-            return offset in self._calls.returning or offset in self._calls.jumps
+            calls = self._calls
+            return offset in calls.returning or offset in calls.jumps or offset in calls.driver
         if insn.op == "BSYNC" and barrier_of(insn) == barrier:
             guarded = insn.guard[0] != PT or any(
                 isinstance(o, Pred) and not o.is_true for o in insn.operands
