@@ -24,6 +24,7 @@ guesses, which it tests.
                   semantics function's (`gpudbg.sm.semantics`), in all instruction sets
     execution.py  one instruction on what is known
     analysis.py   the data flow over basic blocks (`gpudbg.sm.cfg`), and where lanes part
+    meetings.py   where lanes that parted meet, and what was written meanwhile
     regions.py    code of sm_70 and later behind which lanes that part in it are together again
     calls.py      calls of these that come back, and those that are jumps
     parting.py    which branches decide whether an instruction is executed (post-dominators)

@@ -19,7 +19,7 @@ A debugger may write registers: the claims are about code, not about what a user
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -28,8 +28,9 @@ from gpudbg.isa.layout import instructions
 from gpudbg.isa.operands import PT
 from gpudbg.sm import cfg
 from gpudbg.sm.cfg import BasicBlock, Flow, section_code
-from gpudbg.sm.lanes import calls, regions
-from gpudbg.sm.lanes.execution import Names, ShapeExecution, without, written
+from gpudbg.sm.lanes.calls import known_calls
+from gpudbg.sm.lanes.execution import Names, ShapeExecution, without
+from gpudbg.sm.lanes.meetings import SENDS_BACK, Meetings
 from gpudbg.sm.lanes.parting import Parting
 from gpudbg.sm.lanes.values import (
     UNIFORM_BASE,
@@ -42,13 +43,9 @@ from gpudbg.sm.lanes.values import (
 if TYPE_CHECKING:
     from gpudbg.formats.program import CodeImage, Kernel, Program
 
-_SENDS_BACK = cfg.CALLS | cfg.INDIRECT | {"RET", "SAM", "RAM", "PRET", "PLONGJMP", "LONGJMP", "RTT"}
-"""Instructions after which nothing is known: lanes come from anywhere, or are woken."""
 _GIVES_UP = cfg.INDIRECT | {"JMP", "PEXIT", "PLONGJMP", "LONGJMP", "SAM", "RAM"}
 """With these lanes come from places that are not in the control flow: nothing is claimed, unless
 the file lists where they lead."""
-_PARTS = frozenset("BSYNC WARPSYNC YIELD NANOSLEEP BREAK BAR CALL RET".split())
-"""Instructions of sm_70 and later that let lanes go on apart, where a guard chooses some."""
 _MEETS = frozenset(("BAR", "WARPSYNC"))
 """Instructions of sm_70 and later at which lanes wait for one another in the middle of a block."""
 MAX_INSTRUCTIONS = 4000
@@ -97,13 +94,13 @@ class LaneAnalysis:
         self._narrow = flow.layout.has_control_words
         self._execution = ShapeExecution(arch, threads, self._narrow)
         flow = flow.with_pointer_calls()
-        self._calls = calls.known_calls(flow, self._execution)
+        self._calls = known_calls(flow, self._execution)
         self.flow = flow = flow.with_jumps(self._calls.jumps)
         self._begins = begins or KnownState.empty()
         self._blocks = {b.start: b for b in flow.blocks()}
         self._entry = flow.layout.first(entry)
-        self._reached = self._reachable()
         self._called = {flow.layout.first(t) for t in _call_targets(flow)}
+        self._meetings = Meetings(flow, self._blocks, self._calls, self._begin_blocks())
         self._into: dict[int, KnownState] = {}
         self._guards: dict[int, Truth | None] = {}
         self._met: Mapping[int, Names] = {}
@@ -140,7 +137,7 @@ class LaneAnalysis:
             if turn and found.keys() <= self.divergent.keys():
                 return
             self.divergent |= found
-            lost, work = self._lost(), set()
+            lost, work = self._meetings.lost(self.divergent.keys()), set()
             self._met = {} if self._narrow else lost
             for start, names in lost.items():
                 if start in self._into and self._has_meeting(start):
@@ -201,24 +198,13 @@ class LaneAnalysis:
             insn = self.flow.instructions[offset]
             if insn is not None and offset == block.last:
                 self._guards[offset] = self._execution.guard(insn)
-            if insn is None or insn.op in _SENDS_BACK:
-                machine.state = self._come_back(offset, machine.state)
+            if insn is None or insn.op in SENDS_BACK:
+                machine.state = self._meetings.known_behind(offset, machine.state)
                 continue
             self._execution.execute(insn)
             if insn.op in _MEETS and block.start in self._met:
                 machine.state = without(machine.state, self._met[block.start])
         return machine.state
-
-    def _come_back(self, offset: int, state: KnownState) -> KnownState:
-        """What is known behind a call, or where nothing is known of who comes there."""
-        insn = self.flow.instructions[offset]
-        pushes = insn is not None and insn.op == "PRET" and not self.flow.pushes(offset)
-        if pushes or offset in self.flow.jumps:
-            return state
-        code = self._calls.returning.get(offset)
-        if code is None and offset not in self._calls.driver:
-            return KnownState.empty()
-        return without(state, self._written((offset, *(code or ()))))
 
     def _has_meeting(self, start: int) -> bool:
         """Whether lanes that came to a block one after the other can meet in it."""
@@ -274,173 +260,6 @@ class LaneAnalysis:
                 return before
         return None
 
-    def _lost(self) -> dict[int, Names]:
-        """Block -> what is varying there since lanes meet that went different ways."""
-        parted = self._token_regions() if self._narrow else self._branch_regions()
-        found: dict[int, Names] = {}
-        for meets, code in parted:
-            names = self._written(code)
-            for start in meets:
-                found[start] = found.get(start, frozenset()) | names
-        return found
-
-    def _token_regions(self) -> Iterator[tuple[set[int], Iterable[int]]]:
-        """(Where a token leads, code from where it is pushed) of those around a branch that
-        diverges."""
-        for block in self._blocks.values():
-            insn = self.flow.instructions[block.last]
-            for offset in block.offsets:
-                insn = self.flow.instructions[offset]
-                if insn is None or not self.flow.pushes(offset):
-                    continue
-                target = insn.target(offset)
-                if target is None:
-                    continue
-                goal = self.flow.layout.first(target)
-                stop = -1 if self._popped_behind(goal) else goal
-                region = {block.start} | self._reach(block, stop)
-                if any(self._parts(self._blocks[start]) for start in region):
-                    yield {goal}, self._code(region)
-
-    def _parts(self, block: BasicBlock) -> bool:
-        """Whether lanes may go different ways in or behind a block."""
-        if block.last in self.divergent:
-            return True
-        insns = ((offset, self.flow.instructions[offset]) for offset in block.offsets)
-        return any(
-            insn is not None and insn.op in _SENDS_BACK and not self._of_driver(offset)
-            for offset, insn in insns
-        )
-
-    def _of_driver(self, offset: int) -> bool:
-        """Whether an instruction calls a function of the driver, or pushes the token for a call."""
-        insn = self.flow.instructions[offset]
-        pushes = insn is not None and insn.op == "PRET" and not self.flow.pushes(offset)
-        return pushes or offset in self._calls.driver
-
-    def _popped_behind(self, goal: int) -> bool:
-        """Whether lanes that come to a token's goal without taking it may take it later."""
-        seen: set[int] = set()
-        work = [goal]
-        while work:
-            start = work.pop()
-            block = self._blocks.get(start)
-            if block is None or start in seen:
-                continue
-            seen.add(start)
-            if self._pushes(block, goal):
-                # Its own end pops the new token, not the old one.
-                continue
-            if goal in self.flow.targets(block.last) and self._pops(block):
-                return True
-            work += [edge.target for edge in block.edges]
-        return False
-
-    def _pops(self, block: BasicBlock) -> bool:
-        insn = self.flow.instructions[block.last]
-        return insn is not None and insn.op in cfg.POPS
-
-    def _pushes(self, block: BasicBlock, goal: int) -> bool:
-        for offset in block.offsets:
-            insn = self.flow.instructions[offset]
-            if insn is not None and self.flow.pushes(offset):
-                target = insn.target(offset)
-                if target is not None and self.flow.layout.first(target) == goal:
-                    return True
-        return False
-
-    def _branch_regions(self) -> Iterator[tuple[Iterable[int], Iterable[int]]]:
-        """(Blocks that both sides reach, code that one does) of branches that diverge: within the
-        closed region around each."""
-        for block in self._blocks.values():
-            behind = self._reached[block.start]
-            for offset in filter(self._lets_go, block.offsets):
-                yield self._within(offset, behind, behind | {block.start})
-            if block.last in self.divergent and not self._lets_go(block.last):
-                goals = [edge.target for edge in block.edges if edge.target in self._blocks]
-                sides = [{goal} | self._reached[goal] for goal in goals]
-                if len(sides) < 2:
-                    sides = [behind | {block.start}]
-                yield self._within(block.last, set.intersection(*sides), set[int]().union(*sides))
-
-    def _within(
-        self, offset: int, meets: set[int], apart: set[int]
-    ) -> tuple[Iterable[int], Iterable[int]]:
-        """(Blocks, the code of others) as far as lanes that part at an instruction matter."""
-        region = self._regions.get(offset)
-        if region is None:
-            return meets, self._code(apart)
-        return meets & region.inside, region.code.intersection(self._code(apart))
-
-    def _code(self, blocks: Iterable[int]) -> Iterator[int]:
-        """Offsets of the instructions of blocks."""
-        return (offset for start in blocks for offset in self._blocks[start].offsets)
-
-    def _lets_go(self, offset: int) -> bool:
-        """Whether an instruction lets some lanes go on apart: calls, and those with a guard."""
-        insn = self.flow.instructions[offset]
-        if insn is None or insn.op not in _PARTS or offset in self.flow.jumps:
-            return False
-        if offset in self._calls.driver:
-            return bool(insn.guard[0] != PT)
-        return insn.op in ("CALL", "RET") or insn.guard[0] != PT
-
-    def _written(self, code: Iterable[int]) -> Names:
-        """What instructions write, with who comes back behind them."""
-        insns: list[Any] = []
-        found: Names = frozenset()
-        for offset in code:
-            insn = self.flow.instructions[offset]
-            if insn is None:
-                continue
-            insns.append(insn)
-            called = self._calls.returning.get(offset)
-            if offset in self._calls.driver:
-                found |= calls.clobbered(self._narrow)
-            elif called is not None:
-                insns += [self.flow.instructions[each] for each in called]
-            elif self._sends_back(offset, insn):
-                return frozenset(("all",))
-        return found | written(insns)
-
-    def _sends_back(self, offset: int, insn: Any) -> bool:
-        """Whether behind an instruction, or where it leads, anything may have been written."""
-        known = offset in self.flow.jumps or (insn.op == "RET" and self._calls.sure)
-        known |= insn.op == "PRET" and not self.flow.pushes(offset)
-        return insn.op in _SENDS_BACK and not known
-
-    def _reach(self, block: BasicBlock, stop: int) -> set[int]:
-        """Blocks behind one, up to a place."""
-        found: set[int] = set()
-        work = [edge.target for edge in block.edges]
-        while work:
-            start = work.pop()
-            if start in found or start == stop or start not in self._blocks:
-                continue
-            found.add(start)
-            work += [edge.target for edge in self._blocks[start].edges]
-        return found
-
-    def _reachable(self) -> dict[int, set[int]]:
-        """Blocks behind each, with those of functions that they call."""
-        if self._narrow:
-            return {}
-        home = {offset: b.start for b in self._blocks.values() for offset in b.offsets}
-        called = {
-            home[call]: {home[offset] for offset in code}
-            for call, code in self._calls.returning.items()
-        }
-        found = {start: self._reach(block, -1) for start, block in self._blocks.items()}
-        return {
-            start: behind.union(*(called[each] for each in behind & called.keys()))
-            for start, behind in found.items()
-        }
-
-    @cached_property
-    def _regions(self) -> Mapping[int, regions.ClosedRegion]:
-        """The smallest closed region around an instruction, by offset."""
-        return regions.innermost(self.flow, self._blocks, self._calls, self._begin_blocks())
-
     # ---- answers -----------------------------------------------------------------------
 
     def claims(self, offset: int) -> dict[int, ValueShape]:
@@ -469,8 +288,8 @@ class LaneAnalysis:
         """What is known behind an instruction."""
         machine = self._execution.machine
         machine.state = self.before[offset].copy()
-        if insn.op in _SENDS_BACK:
-            machine.state = self._come_back(offset, machine.state)
+        if insn.op in SENDS_BACK:
+            machine.state = self._meetings.known_behind(offset, machine.state)
         else:
             self._execution.execute(insn)
         return machine.state
