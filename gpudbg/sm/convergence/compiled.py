@@ -68,6 +68,15 @@ def _copy(f: ControlFunction, source: TypedPointer, goal: TypedPointer) -> None:
     f.ir.put(_WAITS, f.ir.get(_WAITS, source.ref, 0, 8), goal.ref, 0, 8)
 
 
+def _keep(f: ControlFunction, at: Int, out: Variable) -> None:
+    """Emit: keep an entry of the stack, behind those kept before it.  Most stay where they are:
+    what was stored in parts just now is slow to load as a whole."""
+    place = out.get()
+    with f.when(place.differs(at)):
+        _copy(f, f.warp.entry(at), f.warp.entry(place))
+    out.set(place + 1)
+
+
 def _held(f: ControlFunction, number: Int) -> TypedPointer:
     """Address of the mask of lanes that hold an activation of a barrier."""
     return f.warp.at(FIELDS["held"].offset).element(32, number)
@@ -164,9 +173,7 @@ def _release() -> str:
         entry = f.warp.entry(at)
         waits, number = _has_row(entry)
         with f.when(~(waits & number.equals(held))):
-            place = out.get()
-            _copy(f, entry, f.warp.entry(place))
-            out.set(place + 1)
+            _keep(f, at, out)
     f.warp["depth"] = out.get()
     f.warp["ready"] = f.warp["ready"] + (count - before)
     f.ret_void()
@@ -309,9 +316,7 @@ def _pick() -> str:
             lanes.set(lanes.get() | entry.mask)
             taken.set(taken.get() + 1)
         with f.when(~chosen):
-            place = out.get()
-            _copy(f, entry, f.warp.entry(place))
-            out.set(place + 1)
+            _keep(f, at, out)
     f.warp["depth"] = out.get()
     f.warp["ready"] = f.warp["ready"] - taken.get()
     f.warp["active"] = lanes.get()
@@ -547,6 +552,7 @@ def _converge() -> str:
     number, lanes = f.integer(32, "%number"), f.integer(32, "%lanes")
     following = f.integer(64, "%next")
     _refuses_apart(f, "i64", REFUSED)
+    _converge_last(f, number, lanes, following)
     place = _held(f, number)
     held_here = place.load(32)
     stays = (f.warp["active"] & ~lanes) | (lanes & ~held_here)
@@ -581,6 +587,57 @@ def _converge() -> str:
     return f.close(f"define i64 @{layout.symbol('groups.converge')}({arguments})")
 
 
+def _converge_last(f: ControlFunction, number: Int, lanes: Int, following: Int) -> None:
+    """Emit a BSYNC of all active lanes which alone hold the activation that was opened last: they
+    wait where others can go on, or go on with those that wait for them; what follows is for all
+    other cases."""
+    last = f.warp["opened"] - 1
+    # Row -1, for no activation, may be read: it lies inside the header.
+    held = f.warp.at(FIELDS["activations"].offset).at(last.sext(64) * _BYTES)
+    odd = (held.load(32) ^ number) | (held.load(32, _HOLDERS) ^ lanes)
+    odd = odd | (f.warp["active"] ^ lanes)
+    with f.when(odd.equals(0) & f.warp["opened"].differs(0)):
+        place, waiting = _held(f, number), held.load(32, _WAITING) | lanes
+        complete = (held.load(32, _MEMBERS) & ~waiting).equals(0)
+        with f.returning(~complete & f.warp["ready"].differs(0)):
+            held.store(32, 0, _HOLDERS)
+            held.store(32, waiting, _WAITING)
+            place.store(32, place.load(32) & ~lanes)
+            _append(f, (last << WAITS_FOR) | _CONVERGING, lanes, following)
+            f.ret("i64", f.ir.op("call i64 @groups_pick(ptr %rec)"))
+        with f.when(complete):
+            others = _others_before(f, last, following)
+            with f.returning(others.equals(0)):
+                _drop_waiting(f, last)
+                f.warp["opened"] = last
+                f.warp["active"] = waiting
+                place.store(32, place.load(32) & ~lanes)
+                f.ret("i64", following)
+
+
+def _others_before(f: ControlFunction, row: Int, following: Int) -> Int:
+    """Not 0: a group is ready at that pc or before it, or one waits in the row to go on
+    elsewhere."""
+    found = f.variable(32, 0)
+    with _each(f, "depth") as at:
+        entry = f.warp.entry(at)
+        waits, number = _waits_for(entry)
+        apart = waits & number.equals(row) & entry.target.differs(following)
+        ready = (entry.kind & 255).equals(_READY)
+        found.set(found.get() | (apart | (ready & (entry.target <= following))).zext(32))
+    return found.get()
+
+
+def _drop_waiting(f: ControlFunction, row: Int) -> None:
+    """Emit: delete the groups that wait at a BSYNC in an activation's row."""
+    out = f.variable(32, 0)
+    with _each(f, "depth") as at:
+        waits, number = _waits_for(f.warp.entry(at))
+        with f.when(~(waits & number.equals(row))):
+            _keep(f, at, out)
+    f.warp["depth"] = out.get()
+
+
 def _end() -> str:
     """Emit EXIT: lanes end."""
     f = ControlFunction()
@@ -603,6 +660,12 @@ def _end() -> str:
     some = f.integer(32, f.ir.op(f"call i32 @llvm.vector.reduce.or.v16i32(<16 x i32> {arrived})"))
     with f.returning(some.differs(0)):
         f.ret("i64", REFUSED)
+    none = (f.warp["depth"] | f.warp["opened"]).equals(0)
+    with f.returning(none & rest.differs(0)):
+        _count_out(f, cta, lanes)
+        f.warp["exited"] = gone
+        f.warp["active"] = rest
+        f.ret("i64", following)
     progress = f.variable(32, rest | f.warp["ready"])
     with _each(f, "opened") as at:
         held = _activation(f, at)
