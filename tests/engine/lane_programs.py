@@ -176,13 +176,13 @@ class _Wide(random_modern._Writer):
         return [*_tested(self), *super().branch(depth)]
 
     def call(self) -> list[str]:
-        """Of the function at the end; rarely it comes back elsewhere."""
+        """Of the function at the end: RET goes behind the call, wherever the address comes from."""
         behind = self.label()
-        back = behind if self.rng.random() < 0.95 else self.label()
+        move = f"MOV R{BACK}, {OFFSET}({behind})"
+        if self.rng.random() < 0.1:
+            move = f"{move} ; SHFL.IDX PT, R{BACK}, R{BACK}, RZ, 0x1f"
         guard = self.guard() if self.rng.random() < 0.3 else ""
-        call = f"{guard}CALL.REL.NOINC `(LSUB)"
-        lines = [f"MOV R{BACK}, {OFFSET}({back})", call, f"{behind}:"]
-        return lines if back == behind else [*lines, *self.straight(2), f"{back}:"]
+        return [*move.split(" ; "), f"{guard}CALL.REL.NOINC `(LSUB)", f"{behind}:"]
 
     def function(self) -> list[str]:
         """What calls lead to: it comes back to where R250 says."""

@@ -8,7 +8,8 @@ behind the call.  A call comes back if each RET that it leads to goes to that ad
 that are written before the call, and on the way to the RET by its own block alone.  ptxas also
 leaves loops by a CALL that no RET follows (`@P0 CALL.REL.NOINC`): a jump.
 
-All calls of a section are understood, or none counts: what a RET does that is not may be anything.
+All calls of a section are understood, or none counts: where a RET goes that is not, behind some
+call as the C ABI has it, anything may have been written.
 
 Functions of the driver (printf, assert, malloc: `gpudbg.sm.syscalls`) are called by an address that
 the constants of the program hold (c[0x4]): they keep to the C ABI, and lanes come back together
