@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+
 import numpy as np
 import numpy.typing as npt
 import pytest
@@ -32,6 +34,23 @@ MOV32I R11, 0x0
 SHR R13, R0, 0x1c
 IADD R12.CC, R1, c[0x0][0x148]
 IADD.X R13, R13, c[0x0][0x14c]
+STG.E.128 [R12], R8
+EXIT
+"""
+FLOATS = """\
+.kernel floats
+.param 8, 8
+S2R R0, SR_TID.X
+S2R R1, SR_CTAID.X
+IMAD R0, R1, 0x40, R0
+MOV R1, 0x10
+IMAD.WIDE R2, R0, R1, c[0x0][0x160]
+IMAD.WIDE R12, R0, R1, c[0x0][0x168]
+LDG.E.128 R4, [R2]
+HADD2.F32 R8, R4.H0_H0, R6.H1_H1
+HADD2.F32 R9, -RZ, R4.H0_H0
+HADD2.F32 R10, -R4.H1_H1, R6.H1_H1
+HADD2.F32 R11, R5.H0_H0, 1.5, 1.5
 STG.E.128 [R12], R8
 EXIT
 """
@@ -94,6 +113,29 @@ def _check_roundings(arch: str) -> None:
     for n, result in enumerate(exact):
         column = np.ascontiguousarray(found[:, n]).view(np.uint16)
         assert np.array_equal(column, _rounded(result))
+
+
+@pytest.mark.parametrize("level", ["", "x86-64-v3", "x86-64-v2"])
+def test_sums_as_floats_are_rounded_once(level: str) -> None:
+    if level and not has(level):
+        pytest.skip("the host has less")
+    count = 1 << 12
+    a, b, c = _factors(2, 2 * count)
+    words = np.zeros((count, 4), np.uint32)
+    for n, row in enumerate((a, b, c)):
+        words[:, n] = row.view(np.uint32)
+    with standing_for(level) if level else nullcontext():
+        program = gpudbg.load(assemble_file(FLOATS, arch="sm_80").cubin(), engine="run")
+        given, out = program.device.buffer(words), program.device.buffer(np.zeros_like(words))
+        session = program.launch(grid=count // 64, block=64, args=[given, out])
+        assert session.run().kind == "exited"
+    with np.errstate(all="ignore"):
+        x, y, z = (row.view(np.float16).astype(np.float64) for row in (a, b, c))
+        exact = x[::2] + z[1::2], x[::2], z[1::2] - x[1::2], y[::2] + 1.5
+        wanted = [row.astype(np.float32) for row in exact]
+    for found, result in zip(out.array().T, wanted, strict=True):
+        bits = np.where(np.isnan(result), np.uint32(0x7FFFFFFF), result.view(np.uint32))
+        assert np.array_equal(found, bits)
 
 
 def test_numbers_that_are_known() -> None:

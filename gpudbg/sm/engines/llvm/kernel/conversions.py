@@ -105,6 +105,9 @@ class Conversions:
             return floats.canonical(floats.f32(narrow))
         if rnd != "RN" or flush:
             return self.runtime.outlined(f"f64_to_f32.{rnd}{'.FTZ' if flush else ''}", (a,))
+        single = self.halves.sum_to_nearest(a)
+        if single is not None:
+            return floats.canonical(single)
         return floats.canonical(self.ir.op(f"fptrunc {F64} {floats.f64(a)} to {F32}"))
 
     def _as_singles(self, *operands: Num) -> list[str] | None:

@@ -53,6 +53,8 @@ class HalfArithmetic:
         """Product of such values -> them."""
         self._rounding: dict[Val, Callable[[], str]] = {}
         """Result -> emits floats that are rounded to f16 as it is."""
+        self._sums: dict[Val, Callable[[], str]] = {}
+        """Sum of two f16 numbers -> emits it rounded to floats, which is one rounding."""
 
     def note(self, wide: Val, single: str) -> None:
         """A 64-bit value is an f16 number, and floats of the same value are these."""
@@ -61,6 +63,11 @@ class HalfArithmetic:
     def to_round(self, a: Num) -> str | None:
         """Floats that are rounded to f16 as a result is; None for another value."""
         emit = None if isinstance(a, int) else self._rounding.get(a)
+        return None if emit is None else emit()
+
+    def sum_to_nearest(self, a: Num) -> str | None:
+        """A sum of two f16 numbers rounded to f32; None for another value."""
+        emit = None if isinstance(a, int) else self._sums.get(a)
         return None if emit is None else emit()
 
     def _single(self, a: Num) -> str | None:
@@ -84,6 +91,8 @@ class HalfArithmetic:
             return self.doubles.dadd(a, b, rnd)
         total = self.floats.later(lambda: self.floats.f64(self.doubles.dadd(a, b)))
         self._rounding[total] = emit
+        if self._single(a) is not None and self._single(b) is not None:
+            self._sums[total] = emit
         return total
 
     def _sum(self, a: Num, b: Num) -> Callable[[], str] | None:
