@@ -27,6 +27,7 @@ from gpudbg.sm.engines.llvm.kernel.flow import (
     BAR_COUNT,
     BAR_PRED,
     DEPTH,
+    EXITED,
     STATUS,
 )
 from gpudbg.sm.engines.llvm.kernel.flow_parts import FlowParts
@@ -259,6 +260,10 @@ class GroupFlow(FlowParts):
             self._leave(mask, lanes)
             return
         falls = self._falls(mask, True)
+        if not self.full and self.cursor.guarded:
+            self._others_go_on(lanes, falls)
+            self._leave(mask, lanes)
+            return
         with self._unless_sure(mask, (False, falls)):
             ir.unless(ir.op(f"icmp eq i32 {lanes}, 0"), falls)
             # As in `KernelFlow._release`.
@@ -266,6 +271,25 @@ class GroupFlow(FlowParts):
                 if self.full:
                     self._others_stay(lanes)
                 self._leave(mask, lanes)
+
+    def _others_go_on(self, lanes: str, falls: str) -> None:
+        """Emit the exit of some of the active lanes where nothing waits: the others, or all where
+        none exits, go on in place; what follows is for the other cases."""
+        ir, ahead = self.ir, self.edges.ahead
+        rest = ir.op(f"xor i32 {self._active_bits()}, {lanes}")
+        if ahead is not None and ahead.label == falls:
+            ahead.active = Msk(bits=rest)
+        ir.unless(ir.op(f"icmp eq i32 {lanes}, 0"), falls)
+        good = ir.op(f"and i1 {self._nothing_waits()}, {ir.op(f'icmp ne i32 {rest}, 0')}")
+        stay, slow = ir.fresh("stay"), ir.fresh("slow")
+        ir.choose(good, stay, slow, LIKELY)
+        ir.label(stay)
+        self._count_out(lanes)
+        gone = ir.op(f"or i32 {ir.get('i32', '%rec', EXITED)}, {lanes}")
+        ir.put("i32", gone, "%rec", EXITED)
+        ir.put("i32", rest, "%rec", ACTIVE)
+        ir.br(falls)
+        ir.label(slow)
 
     def _leave(self, mask: Mask, lanes: str) -> None:
         """Emit what some lanes, or all, do that exit."""
