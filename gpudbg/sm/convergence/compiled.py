@@ -603,8 +603,10 @@ def _converge_last(f: ControlFunction, number: Int, lanes: Int, following: Int) 
             held.store(32, 0, _HOLDERS)
             held.store(32, waiting, _WAITING)
             place.store(32, place.load(32) & ~lanes)
+            # They are not ready: others can be chosen before, so that no entry is moved twice.
+            goal = f.ir.op("call i64 @groups_pick(ptr %rec)")
             _append(f, (last << WAITS_FOR) | _CONVERGING, lanes, following)
-            f.ret("i64", f.ir.op("call i64 @groups_pick(ptr %rec)"))
+            f.ret("i64", goal)
         with f.when(complete):
             others = _others_before(f, last, following)
             with f.returning(others.equals(0)):
