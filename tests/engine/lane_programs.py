@@ -173,7 +173,15 @@ class _Wide(random_modern._Writer):
             end, guard = self.label(), self.guard()
             jump = f"{guard}CALL.REL.NOINC `({end})"
             return [*_tested(self), jump, *self.block(depth), f"{end}:"]
+        if roll < 0.55:
+            return [*_tested(self), *self.without_else()]
         return [*_tested(self), *super().branch(depth)]
+
+    def without_else(self) -> list[str]:
+        """A branch past a few instructions to a BSYNC, which is compiled in place."""
+        join, end, number = self.label(), self.label(), self.depth
+        lines = [f"BSSY B{number}, `({end})", *self.straight(2), f"{self.guard()}BRA `({join})"]
+        return [*lines, *self.straight(5), f"{join}:", f"BSYNC B{number}", f"{end}:"]
 
     def call(self) -> list[str]:
         """Of the function at the end: RET goes behind the call, wherever the address comes from."""

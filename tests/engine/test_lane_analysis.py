@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from pathlib import Path
 
 import pytest
 
@@ -13,7 +14,8 @@ from gpudbg.assembler import assemble_file
 from gpudbg.sm.lane_patterns import LANE_IDS, ZEROS, normal, thread_offsets
 from gpudbg.sm.lanes import values as lane_values
 from tests import kernel_cases as kc
-from tests.engine import fuzz_lanes, lane_guards, machines
+from tests.engine import fuzz_lanes, fuzz_random, lane_guards, machines
+from tests.engine.random_programs import RandomProgram
 from tests.kernels_own import kit
 from tests.variants import number
 
@@ -89,9 +91,13 @@ def test_a_guess_that_fails_does_not_pass_its_test(monkeypatch: pytest.MonkeyPat
 
 def test_lanes_meet_at_a_barrier_in_a_loop() -> None:
     """They came to it one group after the other, each with a vote of its own."""
+    text = (Path(__file__).parents[1] / "data" / "lanes" / "votes_in_a_loop.sass").read_text()
+    cubin = assemble_file(text, path="votes_in_a_loop.sass").cubin()
+    program = RandomProgram("k304054", text, 1, (24, 4, 1))
+    session = fuzz_random.launched(cubin, program, "step", 304054)
     counts: Counter[str] = Counter()
-    seed, wrong = fuzz_lanes.campaign(range(304054, 304055), "sm_90", counts)
-    assert (seed, wrong) == (-1, "")
+    assert not fuzz_lanes.walk(session, fuzz_lanes.MOST_STOPS, random.Random(304054), counts)
+    assert counts["uniform registers"] > 0
 
 
 @pytest.mark.parametrize("seed", [703967, 710926], ids=["tokens pile up", "a jump to an address"])

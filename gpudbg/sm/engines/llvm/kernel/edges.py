@@ -79,6 +79,7 @@ class Edges:
         facts: what code relies on at heads about lanes of registers.
         tokens: known entries on top of the divergence stack, the topmost last.
         may_part: lanes that go on by themselves may have blocks of their own (`part`).
+        may_rejoin: the same of lanes that meet the others again soon.
         parts: blocks, with the labels that lead to them, in which some lanes of a whole warp go on.
     """
 
@@ -104,7 +105,7 @@ class Edges:
         self.behind = self.longest = 0
         self.facts: dict[int, Facts] = {}
         self.tokens: tuple[PushedToken, ...] = ()
-        self.may_part = False
+        self.may_part = self.may_rejoin = False
         self.parts: list[tuple[str, Fallthrough]] = []
 
     def mark(self) -> tuple[set[int], set[int], int]:
@@ -135,6 +136,16 @@ class Edges:
             ir.br(goal)
         self.known.note(label, pc)
         return label
+
+    def rejoined(self, pc: int, executed: int) -> None:
+        """Emit the way through the record, in which all is, to a place where lanes that parted are
+        together again.
+
+        Args:
+            executed: instructions of this block.
+        """
+        self.exits.store_budget(self.cursor.budget, executed)
+        self.ir.br(self._goal(pc, True))
 
     def here(self) -> str:
         """The label of a way through the record to a block that begins before the present

@@ -587,7 +587,8 @@ class Emitter:
         if fresh:
             self.blocks.fresh.append(head)
         edges.parts = []
-        edges.may_part = self.full and fresh and edges.longest > _SHORT and not self.instruments
+        edges.may_rejoin = self.full and edges.longest > 0 and not self.instruments
+        edges.may_part = edges.may_rejoin and fresh and edges.longest > _SHORT
         cut = self._chain(self._straight(head, None))
         while edges.parts:
             cut = self._part(*edges.parts.pop(0), cut)

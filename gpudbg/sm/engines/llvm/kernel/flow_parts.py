@@ -20,7 +20,7 @@ from gpudbg.sm.record import DONE, FIELDS
 _ACTIVE, _EXITED, _VALID, _STATUS, _STACK, _STEP = (
     FIELDS[name].offset for name in "active exited valid status stack stack_step".split()
 )
-_NEAR = 48
+NEAR = 48
 """Most instructions to the end of lanes that go on in place."""
 _TAIL = 12
 """The same where others of the warp have ended."""
@@ -143,7 +143,7 @@ class FlowParts:
         else:
             self.ir.br(self.exits.side_exit(Left.BARRIER, self.cursor.pc, code))
 
-    def _to_ends(self, *heads: int, most: int = _NEAR) -> list[int]:
+    def _to_ends(self, *heads: int, most: int = NEAR) -> list[int]:
         """Instructions that lanes execute which part from the others of a whole warp, to their end,
         if that is near: they go on in place, those of the first head first. Empty: they do not."""
         edges, found = self.edges, list[int]()

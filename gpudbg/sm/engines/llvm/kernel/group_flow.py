@@ -12,6 +12,7 @@ from contextlib import contextmanager, nullcontext
 from functools import partial
 from typing import Any
 
+from gpudbg.isa.operands import Pred
 from gpudbg.mem.lanes import WARP_SIZE
 from gpudbg.sm.barriers import compiled as barriers
 from gpudbg.sm.convergence.compiled import CLEARS, KEEPS
@@ -19,7 +20,7 @@ from gpudbg.sm.convergence.groups import BACKWARD, POLL
 from gpudbg.sm.convergence.groups import READY as READY_STATE
 from gpudbg.sm.convergence.kept import STATE_CODE
 from gpudbg.sm.engines.llvm import layout
-from gpudbg.sm.engines.llvm.ir.builder import LIKELY
+from gpudbg.sm.engines.llvm.ir.builder import LIKELY, signed
 from gpudbg.sm.engines.llvm.ir.values import FULL, UNIFORM, Mask, Msk, Num, Slow, Val
 from gpudbg.sm.engines.llvm.kernel.edges import PushedToken
 from gpudbg.sm.engines.llvm.kernel.flow import (
@@ -30,7 +31,7 @@ from gpudbg.sm.engines.llvm.kernel.flow import (
     EXITED,
     STATUS,
 )
-from gpudbg.sm.engines.llvm.kernel.flow_parts import FlowParts
+from gpudbg.sm.engines.llvm.kernel.flow_parts import NEAR, FlowParts
 from gpudbg.sm.engines.llvm.kernel.registers import NamedState
 from gpudbg.sm.engines.llvm.layout import Left
 from gpudbg.sm.record import ALONE, DONE, FIELDS, IN_PYTHON, MOST_ACTIVATIONS
@@ -160,6 +161,7 @@ class GroupFlow(FlowParts):
             ir.choose(ir.op(f"icmp eq i32 {lanes}, {active}"), taken, apart)
         with ir.group_aside(apart):
             self._split_in_place(lanes, active, target)
+            self._split_to_bsync(lanes, active, target)
             self._moved("groups.split", f"i32 {lanes}, i64 {target}")
         self.cursor.terminated = True
 
@@ -174,8 +176,58 @@ class GroupFlow(FlowParts):
         split, away = ir.fresh("split"), ir.fresh("away")
         ir.choose(good, split, away, LIKELY)
         ir.label(split)
+        self._part_at(lanes, active, target)
+        ir.label(away)
+
+    def _split_to_bsync(self, lanes: str, active: str, target: int) -> None:
+        """Emit a branch that some lanes of a whole warp take to a BSYNC at which they wait for the
+        others, which execute a few instructions in place; a jump behind it elsewhere."""
+        ir, edges, here = self.ir, self.edges, self._next
+        number = self._bsync_at(target)
+        path: list[int] = []
+        if number >= 0 and target > here and edges.may_rejoin and not edges.tokens:
+            path = edges.listing.straight_to(here, target, NEAR)
+        if not path:
+            return
+        # The other lanes execute the BSYNC, too.
+        good = ir.op(f"and i1 {self._last_of_all(number)}, {edges.undisturbed([*path, target])}")
+        split, away = ir.fresh("split"), ir.fresh("away")
+        ir.choose(good, split, away, LIKELY)
+        ir.label(split)
+        self._part_at(lanes, active, target)
+        ir.label(away)
+
+    def _bsync_at(self, pc: int) -> int:
+        """The number of the barrier of a BSYNC of all lanes at a pc; -1: there is none."""
+        insn = self.edges.listing.code.get(pc)
+        if insn is None or insn.op != "BSYNC" or not self.edges.listing.always(insn):
+            return -1
+        if any(isinstance(o, Pred) and not o.is_true for o in insn.operands):
+            return -1
+        name = next(o for o in insn.operands if hasattr(o, "text"))
+        return int(name.value) if name.text == f"B{name.value}" else -1
+
+    def _last_of_all(self, number: int) -> str:
+        """An i1: all lanes of the warp are one group, in what the last BSSY opened."""
+        ir = self.ir
+        opened = ir.get("i32", "%rec", OPENED)
+        what = ir.get(WORDS, self._activation(ir.op(f"sub i32 {opened}, 1")), 0, 4)
+        same = ir.op(f"icmp eq {WORDS} {what}, {self._row(number, str(signed(FULL, 32)))}")
+        same = ir.op(f"icmp eq i4 {ir.op(f'bitcast <4 x i1> {same} to i4')}, -1")
+        some = ir.op(f"icmp ne i32 {opened}, 0")
+        odd = ir.get("i32", "%rec", DEPTH)
+        for field in (APART, READY):
+            odd = ir.op(f"or i32 {odd}, {ir.get('i32', '%rec', field)}")
+        alone = ir.op(f"icmp eq i32 {odd}, 0")
+        return ir.op(f"and i1 {ir.op(f'and i1 {same}, {some}')}, {alone}")
+
+    def _part_at(self, lanes: str, active: str, target: int) -> None:
+        """Emit that some lanes of a whole warp wait at a place, ready, and the others go on in
+        place."""
+        ir = self.ir
         entry, stay = self._entry("0"), ir.op(f"xor i32 {active}, {lanes}")
-        part = edges.part(here, Msk(bits=stay), (PushedToken("DIV", target, Msk(bits=lanes), "0"),))
+        tokens = (PushedToken("DIV", target, Msk(bits=lanes), "0"),)
+        part = self.edges.part(self._next, Msk(bits=stay), tokens)
         ir.put("i32", STATE_CODE[READY_STATE], entry)
         ir.put("i32", lanes, entry, 4)
         ir.put("i64", target, entry, 8)
@@ -183,7 +235,22 @@ class GroupFlow(FlowParts):
             ir.put("i32", 1, "%rec", field)
         ir.put("i32", stay, "%rec", ACTIVE)
         ir.br(part)
-        ir.label(away)
+
+    def _converge_apart(self, number: int) -> None:
+        """Emit the BSYNC of lanes that parted in this trace, and of the others, which wait at it:
+        all are together behind it."""
+        ir, registers = self.ir, self.exits.registers
+        # Uniform registers are those of the lanes that are active as yet.
+        registers.store(registers.now.dirty())
+        opened = ir.get("i32", "%rec", OPENED)
+        ir.put("i32", ir.op(f"sub i32 {opened}, 1"), "%rec", OPENED)
+        for field in (DEPTH, READY, HELD + 4 * number):
+            ir.put("i32", 0, "%rec", field)
+        ir.put("i32", signed(FULL, 32), "%rec", ACTIVE)
+        # The last to come went from the branch to this same instruction.
+        ir.line(f"store i64 {self.cursor.pc}, ptr %came_from")
+        self.edges.rejoined(self._next, self.cursor.index + 2)
+        self.cursor.terminated = True
 
     def _nothing_waits(self) -> str:
         ir = self.ir
@@ -371,6 +438,9 @@ class GroupFlow(FlowParts):
         ir = self.ir
         if mask == 0:
             self._end(self.edges.edge(self._next))
+            return
+        if self.cursor.parted and any(t.target == self.cursor.pc for t in self.edges.tokens):
+            self._converge_apart(number)
             return
         lanes = self.values.mask_bits(mask)
         falls = self.edges.falls(True)
