@@ -212,6 +212,28 @@ def test_guesses_about_what_is_loaded_are_left_out() -> None:
     assert len(sure & guessed.keys()) == 3
 
 
+STORED = """
+.arch sm_80
+.kernel probe
+.shared 8192
+    S2R R1, SR_TID.X ;
+    IMAD R2, R1, 0x84, RZ ;
+    LDS R4, [R2] ;
+    STS [R2+0x4], R4 ;
+    STS [R4], R2 ;
+    EXIT ;
+"""
+
+
+def test_what_is_stored_is_no_part_of_an_address() -> None:
+    """Of a store of a loaded word the address may be known, of one to a loaded place not."""
+    image = gpudbg.load(assemble_file(STORED).cubin(), engine="step").module.image
+    listing = KernelListing.of(image, image.entries["probe"], (image.entries["probe"],))
+    sure = well_founded(listing)
+    accesses = [pc for pc, insn in sorted(listing.code.items()) if insn.op in ("LDS", "STS")]
+    assert [pc in sure for pc in accesses] == [True, True, False]
+
+
 def test_words_that_follow_one_another_are_loaded_together() -> None:
     """Of the unrolled loop of spmv, columns and values; x is gathered."""
     made = text("spmv", wide=False, masks=MaskHost.PACKED)

@@ -182,7 +182,8 @@ def well_founded(listing: KernelListing) -> frozenset[int]:
     A register that is given an unknown value keeps the known one before it in a sample: code for
     whole warps finds out once that a guess is wrong, and is made anew.
     """
-    simple = _SIMPLE if listing.layout.has_control_words else _SIMPLE_WIDE
+    narrow = listing.layout.has_control_words
+    simple, data = (_SIMPLE, "b") if narrow else (_SIMPLE_WIDE, "a")
     # What nothing writes is zero.
     reads = (_registers(insn.reads()) for insn in listing.code.values())
     known = set().union(*reads) - _registers(listing.written())
@@ -191,7 +192,7 @@ def well_founded(listing: KernelListing) -> frozenset[int]:
         insn = listing.code[pc]
         read, written = _registers(insn.reads()), _registers(insn.writes())
         if insn.op in _ACCESSES:
-            stored = insn.o.get("b")
+            stored = insn.o.get(data)
             about = read - ({("R", stored.index)} if isinstance(stored, Reg) else set())
             if about <= known:
                 found.add(pc)
