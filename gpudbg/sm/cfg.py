@@ -188,7 +188,11 @@ class Flow:
         """Whether an instruction leaves a token on the divergence stack; one for a call is gone
         behind the call."""
         insn = self.instructions[offset]
-        return insn is not None and insn.op in PUSHES and offset not in self._pushed_for_calls
+        return insn is not None and insn.op in PUSHES and not self.pushes_for_call(offset)
+
+    def pushes_for_call(self, offset: int) -> bool:
+        """Whether an instruction is the PRET of a call (`pointer_calls`)."""
+        return offset in self._pushed_for_calls
 
     def targets(self, offset: int) -> tuple[int, ...]:
         """Offsets a flow instruction can go to, falling through not included."""

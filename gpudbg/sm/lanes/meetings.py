@@ -38,9 +38,7 @@ class Meetings:
 
     def known_behind(self, offset: int, state: KnownState) -> KnownState:
         """What is known behind a call, or where nothing is known of who comes there."""
-        insn = self._flow.instructions[offset]
-        pushes = insn is not None and insn.op == "PRET" and not self._flow.pushes(offset)
-        if pushes or offset in self._flow.jumps:
+        if self._flow.pushes_for_call(offset) or offset in self._flow.jumps:
             return state
         code = self._calls.returning.get(offset)
         if code is None and offset not in self._calls.driver:
@@ -90,9 +88,7 @@ class Meetings:
 
     def _of_driver(self, offset: int) -> bool:
         """Whether an instruction calls a function of the driver, or pushes the token for a call."""
-        insn = self._flow.instructions[offset]
-        pushes = insn is not None and insn.op == "PRET" and not self._flow.pushes(offset)
-        return pushes or offset in self._calls.driver
+        return self._flow.pushes_for_call(offset) or offset in self._calls.driver
 
     def _popped_behind(self, goal: int) -> bool:
         """Whether lanes that come to a token's goal without taking it may take it later."""
@@ -182,7 +178,7 @@ class Meetings:
     def _sends_back(self, offset: int, insn: Any) -> bool:
         """Whether behind an instruction, or where it leads, anything may have been written."""
         known = offset in self._flow.jumps or (insn.op == "RET" and self._calls.sure)
-        known |= insn.op == "PRET" and not self._flow.pushes(offset)
+        known |= self._flow.pushes_for_call(offset)
         return insn.op in SENDS_BACK and not known
 
     def _reach(self, block: BasicBlock, stop: int) -> set[int]:

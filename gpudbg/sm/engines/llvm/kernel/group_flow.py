@@ -34,6 +34,7 @@ from gpudbg.sm.engines.llvm.kernel.flow import (
 from gpudbg.sm.engines.llvm.kernel.flow_parts import NEAR, FlowParts
 from gpudbg.sm.engines.llvm.kernel.registers import NamedState
 from gpudbg.sm.engines.llvm.layout import Left
+from gpudbg.sm.lanes.regions import barrier_of
 from gpudbg.sm.record import ALONE, DONE, FIELDS, IN_PYTHON, MOST_ACTIVATIONS
 from gpudbg.sm.residency import arena
 
@@ -173,11 +174,7 @@ class GroupFlow(FlowParts):
         if not path:
             return
         good = ir.op(f"and i1 {self._nothing_waits()}, {edges.undisturbed(path)}")
-        split, away = ir.fresh("split"), ir.fresh("away")
-        ir.choose(good, split, away, LIKELY)
-        ir.label(split)
-        self._part_at(lanes, active, target)
-        ir.label(away)
+        self._part_where(good, lanes, active, target)
 
     def _split_to_bsync(self, lanes: str, active: str, target: int) -> None:
         """Emit a branch that some lanes of a whole warp take to a BSYNC at which they wait for the
@@ -186,16 +183,12 @@ class GroupFlow(FlowParts):
         number = self._bsync_at(target)
         path: list[int] = []
         if number >= 0 and target > here and edges.may_rejoin and not edges.tokens:
-            path = edges.listing.straight_to(here, target, NEAR)
+            path = edges.listing.straight_end(here, NEAR, target)
         if not path:
             return
         # The other lanes execute the BSYNC, too.
         good = ir.op(f"and i1 {self._last_of_all(number)}, {edges.undisturbed([*path, target])}")
-        split, away = ir.fresh("split"), ir.fresh("away")
-        ir.choose(good, split, away, LIKELY)
-        ir.label(split)
-        self._part_at(lanes, active, target)
-        ir.label(away)
+        self._part_where(good, lanes, active, target)
 
     def _bsync_at(self, pc: int) -> int:
         """The number of the barrier of a BSYNC of all lanes at a pc; -1: there is none."""
@@ -204,27 +197,34 @@ class GroupFlow(FlowParts):
             return -1
         if any(isinstance(o, Pred) and not o.is_true for o in insn.operands):
             return -1
-        name = next(o for o in insn.operands if hasattr(o, "text"))
-        return int(name.value) if name.text == f"B{name.value}" else -1
+        number = barrier_of(insn)
+        return -1 if number is None else number
 
     def _last_of_all(self, number: int) -> str:
         """An i1: all lanes of the warp are one group, in what the last BSSY opened."""
         ir = self.ir
-        opened = ir.get("i32", "%rec", OPENED)
-        what = ir.get(WORDS, self._activation(ir.op(f"sub i32 {opened}, 1")), 0, 4)
-        same = ir.op(f"icmp eq {WORDS} {what}, {self._row(number, str(signed(FULL, 32)))}")
-        same = ir.op(f"icmp eq i4 {ir.op(f'bitcast <4 x i1> {same} to i4')}, -1")
-        some = ir.op(f"icmp ne i32 {opened}, 0")
+        last = self._opened_last(ir.get("i32", "%rec", OPENED), number, str(signed(FULL, 32)))
         odd = ir.get("i32", "%rec", DEPTH)
         for field in (APART, READY):
             odd = ir.op(f"or i32 {odd}, {ir.get('i32', '%rec', field)}")
-        alone = ir.op(f"icmp eq i32 {odd}, 0")
-        return ir.op(f"and i1 {ir.op(f'and i1 {same}, {some}')}, {alone}")
+        return ir.op(f"and i1 {last}, {ir.op(f'icmp eq i32 {odd}, 0')}")
 
-    def _part_at(self, lanes: str, active: str, target: int) -> None:
-        """Emit that some lanes of a whole warp wait at a place, ready, and the others go on in
-        place."""
+    def _opened_last(self, opened: str, number: int, lanes: str) -> str:
+        """An i1: the last of so many activations is one that these lanes have, and no others."""
         ir = self.ir
+        entry = self._activation(ir.op(f"sub i32 {opened}, 1"))
+        what = ir.get(WORDS, entry, 0, 4)
+        same = ir.op(f"icmp eq {WORDS} {what}, {self._row(number, lanes)}")
+        same = ir.op(f"icmp eq i4 {ir.op(f'bitcast <4 x i1> {same} to i4')}, -1")
+        return ir.op(f"and i1 {same}, {ir.op(f'icmp ne i32 {opened}, 0')}")
+
+    def _part_where(self, good: str, lanes: str, active: str, target: int) -> None:
+        """Emit that, where an i1 says so, some lanes of a whole warp wait at a place, ready, and
+        the others go on in place; what follows is for where it does not."""
+        ir = self.ir
+        split, away = ir.fresh("split"), ir.fresh("away")
+        ir.choose(good, split, away, LIKELY)
+        ir.label(split)
         entry, stay = self._entry("0"), ir.op(f"xor i32 {active}, {lanes}")
         tokens = (PushedToken("DIV", target, Msk(bits=lanes), "0"),)
         part = self.edges.part(self._next, Msk(bits=stay), tokens)
@@ -235,6 +235,7 @@ class GroupFlow(FlowParts):
             ir.put("i32", 1, "%rec", field)
         ir.put("i32", stay, "%rec", ACTIVE)
         ir.br(part)
+        ir.label(away)
 
     def _converge_apart(self, number: int) -> None:
         """Emit the BSYNC of lanes that parted in this trace, and of the others, which wait at it:
@@ -447,14 +448,10 @@ class GroupFlow(FlowParts):
         if not isinstance(mask, int):
             ir.unless(ir.op(f"icmp eq i32 {lanes}, 0"), falls)
         opened = ir.get("i32", "%rec", OPENED)
-        entry = self._activation(ir.op(f"sub i32 {opened}, 1"))
-        what = ir.get(WORDS, entry, 0, 4)
-        same = ir.op(f"icmp eq {WORDS} {what}, {self._row(number, lanes)}")
-        same = ir.op(f"icmp eq i4 {ir.op(f'bitcast <4 x i1> {same} to i4')}, -1")
+        last = self._opened_last(opened, number, lanes)
         # No other group is ready, and the groups are in the record.
         alone = ir.op(f"icmp eq i64 {ir.get('i64', '%rec', APART)}, 0")
-        some = ir.op(f"icmp ne i32 {opened}, 0")
-        good = ir.op(f"and i1 {ir.op(f'and i1 {same}, {alone}')}, {some}")
+        good = ir.op(f"and i1 {last}, {alone}")
         if not (self.full and mask == FULL):
             every = ir.op(f"icmp eq i32 {lanes}, {self._active_bits()}")
             good = ir.op(f"and i1 {good}, {every}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import field
 from functools import partial
 from typing import Any
@@ -233,25 +233,16 @@ class KernelListing:
             pc = self.following(pc)
         return count
 
-    def straight_end(self, pc: int, most: int) -> list[int]:
-        """Straight code from a pc to an EXIT of all lanes, as addresses; none where that is more
-        than so many instructions, or on the way there is another instruction of flow, one about
-        which lanes are active or wait, or a head that no turn may begin with."""
-        return self._straight(pc, self.ends_here, most)
-
-    def straight_to(self, pc: int, goal: int, most: int) -> list[int]:
-        """Straight code from a pc to another one, that included, likewise."""
-        return self._straight(pc, goal.__eq__, most, goal)
-
-    def _straight(
-        self, pc: int, ends: Callable[[int], bool], most: int, goal: int = -1
-    ) -> list[int]:
+    def straight_end(self, pc: int, most: int, goal: int = -1) -> list[int]:
+        """Straight code from a pc to an EXIT of all lanes, or to a goal, as addresses; none where
+        that is more than so many instructions, or on the way there is another instruction of flow,
+        one about which lanes are active or wait, or a head that no turn may begin with."""
         found = [pc]
         while len(found) <= most:
             insn = self.code.get(pc)
             if insn is None:
                 break
-            if ends(pc):
+            if pc == goal or (goal < 0 and self.ends_here(pc)):
                 return found
             pc = self.following(pc)
             starts = self.turns.starts_piece(pc) or pc == goal
