@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,8 +17,9 @@ from gpudbg.sm.engines.llvm.ir.values import UNIFORM, Val, Values
 from gpudbg.sm.engines.llvm.kernel.emitter import Emitter
 from gpudbg.sm.engines.llvm.kernel.lane_facts import LaneFact, claims_of, fact_of, scalars
 from gpudbg.sm.engines.llvm.program import GOOD
-from tests.engine import machines
+from tests.engine import fuzz_lanes, machines
 
+CUBINS = Path(__file__).parents[1] / "data" / "bench" / "cubin"
 SOURCE = """
 .arch sm_50
 .kernel probe
@@ -136,6 +138,21 @@ def test_what_is_claimed_at_the_head() -> None:
     others = claims_of(listing, program.registers, 0)
     assert others is not None
     assert 2 not in others.at(head)
+
+
+def test_calls_are_guessed_to_return_all_lanes_together() -> None:
+    """Of a launch's first loop, behind a division that may call: the analysis itself says nothing
+    of the counter, since lanes of sm_80 may return from the call one after the other."""
+    program = gpudbg.load(str(CUBINS / "mandelbrot.sm_80.cubin"), engine="run")
+    out = program.device.buffer(np.zeros((64, 64), np.int32))
+    session = program.launch(grid=(4, 4), block=(16, 16), args=[out, 64, 64, 50])
+    session.run()
+    made = session.grid.fast.engine.program
+    head, counter = made.listing.base + 0x360, 5
+    claims = claims_of(made.listing, made.registers, 16)
+    assert claims is not None
+    assert claims.at(head)[counter] == LaneFact(1, (0,) * 32)
+    assert counter not in fuzz_lanes.analysis(session).claims(0x360)
 
 
 def test_a_loop_is_emitted_twice_with_facts_of_the_analysis(

@@ -85,11 +85,14 @@ class LaneAnalysis:
         threads: Sequence[ValueShape | None],
         entry: int = 0,
         begins: KnownState | None = None,
+        calls_part: bool = True,
     ) -> None:
         """Args:
         threads: what tid of each axis is (`of_block`, `of_rows`).
         entry: the kernel's offset.
         begins: what is known there.
+        calls_part: lanes may return from a call of sm_70 and later one after the other, and go
+            on apart. Without it claims hold only of those that do not.
         """
         self._narrow = flow.layout.has_control_words
         self._execution = ShapeExecution(arch, threads, self._narrow)
@@ -100,7 +103,8 @@ class LaneAnalysis:
         self._blocks = {b.start: b for b in flow.blocks()}
         self._entry = flow.layout.first(entry)
         self._called = {flow.layout.first(t) for t in _call_targets(flow)}
-        self._meetings = Meetings(flow, self._blocks, self._calls, self._begin_blocks())
+        begin_blocks = self._begin_blocks()
+        self._meetings = Meetings(flow, self._blocks, self._calls, begin_blocks, calls_part)
         self._into: dict[int, KnownState] = {}
         self._guards: dict[int, Truth | None] = {}
         self._met: Mapping[int, Names] = {}

@@ -28,12 +28,19 @@ class Meetings:
     """Where lanes meet in a section, and what they had apart."""
 
     def __init__(
-        self, flow: Flow, blocks: Mapping[int, BasicBlock], calls: KnownCalls, begins: Set[int]
+        self,
+        flow: Flow,
+        blocks: Mapping[int, BasicBlock],
+        calls: KnownCalls,
+        begins: Set[int],
+        calls_part: bool = True,
     ) -> None:
         """Args:
         begins: blocks at which lanes come from elsewhere.
+        calls_part: lanes may return from a call of sm_70 and later one after the other.
         """
         self._flow, self._blocks, self._calls, self._begins = flow, blocks, calls, begins
+        self._calls_part = calls_part
         self._narrow = flow.layout.has_control_words
 
     def known_behind(self, offset: int, state: KnownState) -> KnownState:
@@ -155,7 +162,7 @@ class Meetings:
             return False
         if offset in self._calls.driver:
             return bool(insn.guard[0] != PT)
-        return insn.op in ("CALL", "RET") or insn.guard[0] != PT
+        return (self._calls_part and insn.op in ("CALL", "RET")) or insn.guard[0] != PT
 
     def _written(self, code: Iterable[int]) -> Names:
         """What instructions write, with who comes back behind them."""

@@ -108,7 +108,8 @@ def test(ints: Integers, facts: Facts) -> str:
 class LaneClaims:
     """What the lane analysis (`gpudbg.sm.lanes`) says of registers in a kernel's code.
 
-    Claims that hold unless a sum wraps around are taken as well: code tests them.
+    Claims that hold unless a sum wraps around, or lanes return from a call one after the other,
+    are taken as well: code tests them.
     """
 
     def __init__(self, listing: KernelListing, registers: int, rows: int) -> None:
@@ -125,7 +126,8 @@ class LaneClaims:
         flow = Flow.of(listing.code, listing.arch, listing.entry)
         zero = ValueShape(1, ZEROS, (0,))
         begins = KnownState(dict.fromkeys(range(self._registers), zero), {}, {})
-        return LaneAnalysis(flow, listing.arch, of_rows(self._rows), listing.entry, begins)
+        threads = of_rows(self._rows)
+        return LaneAnalysis(flow, listing.arch, threads, listing.entry, begins, calls_part=False)
 
     def at(self, head: int) -> dict[int, LaneFact]:
         """Facts about registers at a place, of those that the code writes: the others are zero
