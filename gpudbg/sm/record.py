@@ -81,6 +81,7 @@ FIELDS: Final[dict[str, Slot]] = {
     "activations": Slot(0x2F0, 4, 64, "number, holders, members, waiting lanes of each"),
     "came": Slot(0x3F0, 8, 1, "phase of its cluster's barrier it has arrived in, plus 1; 0: none"),
     "trap_quad": Slot(0x3F8, 4, 1, "`quad` of the interrupted code"),
+    "lowest": Slot(0x3FC, 4, 1, "no ready group's pc is lower; of use where there are such"),
     "return_pc": Slot(0x400, 4, 64, "Rpc.LO[32], Rpc.HI[32], as RPCMOV left them"),
 }
 
@@ -115,6 +116,7 @@ DEPTH: Final = FIELDS["depth"].offset // 4
 UPRED: Final = FIELDS["upred"].offset // 4
 APART: Final = FIELDS["apart"].offset // 4
 READY_GROUPS: Final = FIELDS["ready"].offset // 4
+LOWEST: Final = FIELDS["lowest"].offset // 4
 BACKWARD: Final = FIELDS["backward"].offset // 4
 OPENED: Final = FIELDS["opened"].offset // 4
 HELD: Final = FIELDS["held"].offset // 4

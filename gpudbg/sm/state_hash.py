@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from gpudbg.sm.trap.handler import Installed
 
 _HOST: Final = frozenset(
-    """active apart backward budget capacity depth held activations opened pointers ready self stack
-    stack_step trap_seen uniform virtual_id""".split()
+    """active apart backward budget capacity depth held activations lowest opened pointers ready
+    self stack stack_step trap_seen uniform virtual_id""".split()
 )
 """Record fields that locate things on the host, or repeat other words."""
 RUN_CONTROL: Final = int(

@@ -8,6 +8,7 @@ import numpy as np
 
 import gpudbg
 from gpudbg.sm import record as rec
+from gpudbg.sm.convergence.groups import READY
 from tests import kernel_cases as kc
 
 FIELDS = [
@@ -16,7 +17,7 @@ FIELDS = [
     if name
     not in ("pointers", "self", "virtual_id", "budget", "stack", "stack_step", "capacity", "tid")
 ]
-KEPT = ("depth", "apart", "ready", "backward", "opened", "held", "activations")
+KEPT = ("depth", "apart", "ready", "lowest", "backward", "opened", "held", "activations")
 """Fields that hold groups of lanes, unless these are in Python."""
 
 
@@ -64,11 +65,21 @@ def warp_state(warp: Any) -> dict[str, Any]:
     if warp.has_groups:
         state["UR"] = warp.UR.tobytes()
         state["groups"] = groups_state(warp)
+        state["lowest holds"] = _lowest_holds(warp)
     state["stack"] = warp.stack
     state["local"] = warp.local.words.tobytes()
     state["marks"] = warp.local.marks().tobytes()
     state["place"] = (warp.sm, warp.slot, warp.index, warp.cta.number, warp.cta.block)
     return state
+
+
+def _lowest_holds(warp: Any) -> bool:
+    """Whether no group in a record that is ready has a lower pc than the record says."""
+    words = warp.words
+    if words[rec.APART] == rec.IN_PYTHON or not words[rec.READY_GROUPS]:
+        return True
+    ready = [group.pc for group in warp.shown_groups.parked if group.state == READY]
+    return len(ready) == words[rec.READY_GROUPS] and min(ready) >= words[rec.LOWEST]
 
 
 def groups_state(warp: Any) -> dict[str, Any]:

@@ -29,6 +29,10 @@ _HOLDERS, _MEMBERS, _WAITING = 4, 8, 12
 """Byte offsets of an activation's fields behind its number."""
 _BYTES = 16
 _WAITS = "<4 x i32>"
+MOST_LOWEST = 0xFFFF_FFFF
+"""Stands in a record's `lowest` for all higher pcs, too."""
+KIND_BITS = (1 << WAITED) - 1
+"""Bits of an entry's kind that say what it waits for."""
 
 
 def group_functions() -> list[str]:
@@ -38,6 +42,11 @@ def group_functions() -> list[str]:
         _leave(), _save(), _restore(), _split(), _jump(), _check_sync(), _converge(), _end(),
         _yield(), _synchronize(),
     ]  # fmt: skip
+
+
+def _close(f: ControlFunction, head: str) -> str:
+    """The function with this head.  Its loops have few turns: none is unrolled."""
+    return f.close(f"{head} optsize")
 
 
 def _activation(f: ControlFunction, index: Int) -> TypedPointer:
@@ -68,12 +77,29 @@ def _copy(f: ControlFunction, source: TypedPointer, goal: TypedPointer) -> None:
     f.ir.put(_WAITS, f.ir.get(_WAITS, source.ref, 0, 8), goal.ref, 0, 8)
 
 
+def _move(f: ControlFunction, source: TypedPointer, goal: TypedPointer) -> None:
+    """Emit: copy an entry of the stack by the words that `_fill` may just have stored, which are
+    slow to load as a whole."""
+    for offset in (0, 8):
+        word = f.ir.op(f"load volatile i64, ptr {source.at(offset).ref}")
+        goal.store(64, f.integer(64, word), offset)
+
+
+def _fill(
+    f: ControlFunction, entry: TypedPointer, kind: int | Int, lanes: Int, target: Int
+) -> None:
+    """Emit: write an entry of the stack in two words."""
+    if isinstance(kind, Int):
+        kind = kind.zext(64)
+    entry.store(64, (lanes.zext(64) << 32) | kind)
+    entry.store(64, target, 8)
+
+
 def _keep(f: ControlFunction, at: Int, out: Variable) -> None:
-    """Emit: keep an entry of the stack, behind those kept before it.  Most stay where they are:
-    what was stored in parts just now is slow to load as a whole."""
+    """Emit: keep an entry of the stack, behind those kept before it.  Most stay where they are."""
     place = out.get()
     with f.when(place.differs(at)):
-        _copy(f, f.warp.entry(at), f.warp.entry(place))
+        _move(f, f.warp.entry(at), f.warp.entry(place))
     out.set(place + 1)
 
 
@@ -85,17 +111,32 @@ def _held(f: ControlFunction, number: Int) -> TypedPointer:
 def _append(f: ControlFunction, kind: int | Int, lanes: Int, target: Int) -> None:
     """Emit: append a group to the waiting ones."""
     depth = f.warp["depth"]
-    entry = f.warp.entry(depth)
-    entry.store(32, kind)
-    entry.mask = lanes
-    entry.store(64, target, 8)
+    _fill(f, f.warp.entry(depth), kind, lanes, target)
     f.warp["depth"] = depth + 1
 
 
 def _park(f: ControlFunction, lanes: Int, target: Int) -> None:
     """Emit: append lanes as a ready group."""
     _append(f, _READY, lanes, target)
-    f.warp["ready"] = f.warp["ready"] + 1
+    _count_ready(f, target)
+
+
+def _count_ready(f: ControlFunction, target: Int) -> None:
+    """Emit: one group more is ready, at a pc."""
+    ready, lowest, pc = f.warp["ready"], f.warp["lowest"], _bound(target)
+    lower = ready.equals(0) | (pc < lowest)
+    f.warp["lowest"] = lower.select(pc, lowest)
+    f.warp["ready"] = ready + 1
+
+
+def _bound(target: Int) -> Int:
+    """A pc as `lowest` has it: not higher."""
+    return (target < MOST_LOWEST).select(target, MOST_LOWEST).trunc(32)
+
+
+def _goes_first(f: ControlFunction, pc: Int) -> Int:
+    """i1: no group is ready at a pc or before it; it may be false where none is, either."""
+    return f.warp["ready"].equals(0) | (pc < f.warp["lowest"].zext(64))
 
 
 def _waits_for(entry: ControlEntry) -> tuple[Int, Int]:
@@ -149,7 +190,7 @@ def _remove() -> str:
         with f.when(waits & (number > gone)):
             entry.store(32, entry.kind - (1 << WAITS_FOR))
     f.ret_void()
-    return f.close("define private void @groups_remove(ptr %rec, i32 %gone)")
+    return _close(f, "define private void @groups_remove(ptr %rec, i32 %gone)")
 
 
 def _release() -> str:
@@ -175,9 +216,8 @@ def _release() -> str:
         with f.when(~(waits & number.equals(held))):
             _keep(f, at, out)
     f.warp["depth"] = out.get()
-    f.warp["ready"] = f.warp["ready"] + (count - before)
     f.ret_void()
-    return f.close("define private void @groups_release(ptr %rec, i32 %held)")
+    return _close(f, "define private void @groups_release(ptr %rec, i32 %held)")
 
 
 def _join(f: ControlFunction, entry: ControlEntry, before: Int, end: object) -> None:
@@ -197,9 +237,10 @@ def _join(f: ControlFunction, entry: ControlEntry, before: Int, end: object) -> 
     new = found.get().equals(-1)
     with f.when(new):
         made = f.warp.entry(count)
-        made.write(_READY, f.integer(32, 0), target)
+        _fill(f, made, _READY, f.integer(32, 0), target)
         found.set(count)
         end.set(count + 1)  # type: ignore[attr-defined]
+        _count_ready(f, target)
     goal = f.warp.entry(found.get())
     goal.mask = goal.mask | entry.mask
 
@@ -228,7 +269,7 @@ def _release_complete(f: ControlFunction, name: str, kind: int, live: Int | None
                 f.ir.line(f"call void @groups_remove(ptr %rec, i32 {number.ref})")
                 n.set(0)
     f.ret_void()
-    return f.close(f"define private void @{name}(ptr %rec)")
+    return _close(f, f"define private void @{name}(ptr %rec)")
 
 
 def _settle() -> str:
@@ -257,7 +298,7 @@ def _sweep() -> str:
         with f.when(users.equals(0)):
             f.ir.line(f"call void @groups_remove(ptr %rec, i32 {below.ref})")
     f.ret_void()
-    return f.close("define private void @groups_sweep(ptr %rec)")
+    return _close(f, "define private void @groups_sweep(ptr %rec)")
 
 
 def _can_wake() -> str:
@@ -274,7 +315,7 @@ def _can_wake() -> str:
         long = state.equals(_CONVERGING) & ((kind >> WAITED) > PATIENCE - 1)
         other.set(other.get() | (long | state.equals(PASSING)).zext(32))
     f.ret("i1", some.get().differs(0) & other.get().equals(0))
-    return f.close("define private i1 @groups_can_wake(ptr %rec)")
+    return _close(f, "define private i1 @groups_can_wake(ptr %rec)")
 
 
 def _wake() -> str:
@@ -293,20 +334,27 @@ def _wake() -> str:
             entry.store(32, entry.kind + (1 << WAITED))
     _wake_first(f)
     f.ret_void()
-    return f.close("define private void @groups_wake(ptr %rec)")
+    return _close(f, "define private void @groups_wake(ptr %rec)")
 
 
 def _pick() -> str:
     """Emit `pick`: run the ready groups with the lowest pc next; at least one must be ready."""
     f = ControlFunction()
-    best = f.variable(64, -1)
+    best, second, where = f.variable(64, -1), f.variable(64, -1), f.variable(32, 0)
     with _each(f, "depth") as at:
         entry = f.warp.entry(at)
-        target, least = entry.target, best.get()
         ready = (entry.kind & 255).equals(_READY)
-        with f.when(ready & (target < least)):
-            best.set(target)
+        target, least = ready.select(entry.target, f.integer(64, -1)), best.get()
+        lower = target < least
+        other, next_one = lower.select(least, target), second.get()
+        second.set((other < next_one).select(other, next_one))
+        best.set(lower.select(target, least))
+        where.set(lower.select(at, where.get()))
     goal = best.get()
+    f.warp["lowest"] = _bound(second.get())
+    with f.returning(second.get().differs(goal)):
+        _take(f, where.get())
+        f.ret("i64", goal)
     lanes, out, taken = f.variable(32, 0), f.variable(32, 0), f.variable(32, 0)
     with _each(f, "depth") as at:
         entry = f.warp.entry(at)
@@ -321,7 +369,20 @@ def _pick() -> str:
     f.warp["ready"] = f.warp["ready"] - taken.get()
     f.warp["active"] = lanes.get()
     f.ret("i64", goal)
-    return f.close("define private i64 @groups_pick(ptr %rec)")
+    return _close(f, "define private i64 @groups_pick(ptr %rec)")
+
+
+def _take(f: ControlFunction, number: Int) -> None:
+    """Emit: run the ready group of one entry of the stack, which those behind it move up to."""
+    f.warp["active"] = f.warp.entry(number).mask
+    left, n = f.warp["depth"] - 1, f.variable(32, number)
+    with f.loop() as end:
+        at = n.get()
+        f.leave(end, at >= left)
+        n.set(at + 1)
+        _move(f, f.warp.entry(at + 1), f.warp.entry(at))
+    f.warp["depth"] = left
+    f.warp["ready"] = f.warp["ready"] - 1
 
 
 def _go_on(f: ControlFunction) -> None:
@@ -354,7 +415,9 @@ def _open() -> str:
     f.warp["opened"] = opened + 1
     place.store(32, place.load(32) | lanes)
     f.ret("i1", TRUE)
-    return f.close(f"define i1 @{layout.symbol('groups.open')}(ptr %rec, i32 %number, i32 %lanes)")
+    return _close(
+        f, f"define i1 @{layout.symbol('groups.open')}(ptr %rec, i32 %number, i32 %lanes)"
+    )
 
 
 def _leave() -> str:
@@ -372,7 +435,9 @@ def _leave() -> str:
     f.ir.line("call void @groups_settle(ptr %rec)")
     f.ir.line("call void @groups_sweep(ptr %rec)")
     f.ret("i1", TRUE)
-    return f.close(f"define i1 @{layout.symbol('groups.leave')}(ptr %rec, i32 %number, i32 %lanes)")
+    return _close(
+        f, f"define i1 @{layout.symbol('groups.leave')}(ptr %rec, i32 %number, i32 %lanes)"
+    )
 
 
 KEEPS, CLEARS = 2, 1
@@ -416,7 +481,7 @@ def _save() -> str:
         f.ir.line("call void @groups_sweep(ptr %rec)")
     f.ret("i1", TRUE)
     arguments = "ptr %rec, i32 %number, i32 %lanes, i32 %how, ptr %out"
-    return f.close(f"define i1 @{layout.symbol('groups.save')}({arguments})")
+    return _close(f, f"define i1 @{layout.symbol('groups.save')}({arguments})")
 
 
 def _write_lanes(f: ControlFunction, lanes: Int, value: Int) -> None:
@@ -467,7 +532,7 @@ def _restore() -> str:
                 f.ret("i1", FALSE)
     f.ret("i1", TRUE)
     arguments = "ptr %rec, i32 %number, i32 %lanes, ptr %row"
-    return f.close(f"define i1 @{layout.symbol('groups.restore')}({arguments})")
+    return _close(f, f"define i1 @{layout.symbol('groups.restore')}({arguments})")
 
 
 def _lanes_without(f: ControlFunction, values: str, members: Int) -> Int:
@@ -489,12 +554,8 @@ def _split() -> str:
     _refuses_apart(f, "i64", REFUSED)
     rest = f.warp["active"] & ~lanes
     ahead = following < target
-    least, others = ahead.select(following, target), f.variable(32, 0)
-    with _each(f, "depth") as at:
-        entry = f.warp.entry(at)
-        before = (entry.kind & 255).equals(_READY) & (entry.target <= least)
-        others.set(others.get() | before.zext(32))
-    with f.returning(others.get().equals(0)):
+    least = ahead.select(following, target)
+    with f.returning(_goes_first(f, least)):
         # One of both sides usually has the lowest pc of all groups.
         _park(f, ahead.select(lanes, rest), ahead.select(target, following))
         f.warp["active"] = ahead.select(rest, lanes)
@@ -503,7 +564,7 @@ def _split() -> str:
     _park(f, rest, following)
     _go_on(f)
     arguments = "ptr %rec, i32 %lanes, i64 %target, i64 %next"
-    return f.close(f"define i64 @{layout.symbol('groups.split')}({arguments})")
+    return _close(f, f"define i64 @{layout.symbol('groups.split')}({arguments})")
 
 
 def _jump() -> str:
@@ -543,7 +604,7 @@ def _jump() -> str:
         _park(f, away.get(), following)
     _go_on(f)
     arguments = "ptr %rec, ptr %row, i32 %lanes, i64 %next"
-    return f.close(f"define i64 @{layout.symbol('groups.jump')}({arguments})")
+    return _close(f, f"define i64 @{layout.symbol('groups.jump')}({arguments})")
 
 
 def _converge() -> str:
@@ -584,7 +645,7 @@ def _converge() -> str:
         _park(f, stays, following)
     _go_on(f)
     arguments = "ptr %rec, i32 %number, i32 %lanes, i64 %next"
-    return f.close(f"define i64 @{layout.symbol('groups.converge')}({arguments})")
+    return _close(f, f"define i64 @{layout.symbol('groups.converge')}({arguments})")
 
 
 def _converge_last(f: ControlFunction, number: Int, lanes: Int, following: Int) -> None:
@@ -594,50 +655,42 @@ def _converge_last(f: ControlFunction, number: Int, lanes: Int, following: Int) 
     last = f.warp["opened"] - 1
     # Row -1, for no activation, may be read: it lies inside the header.
     held = f.warp.at(FIELDS["activations"].offset).at(last.sext(64) * _BYTES)
-    odd = (held.load(32) ^ number) | (held.load(32, _HOLDERS) ^ lanes)
+    odd = (held.load(32) ^ number) | (lanes & ~held.load(32, _HOLDERS))
     odd = odd | (f.warp["active"] ^ lanes)
     with f.when(odd.equals(0) & f.warp["opened"].differs(0)):
         place, waiting = _held(f, number), held.load(32, _WAITING) | lanes
         complete = (held.load(32, _MEMBERS) & ~waiting).equals(0)
         with f.returning(~complete & f.warp["ready"].differs(0)):
-            held.store(32, 0, _HOLDERS)
+            held.store(32, held.load(32, _HOLDERS) & ~lanes, _HOLDERS)
             held.store(32, waiting, _WAITING)
             place.store(32, place.load(32) & ~lanes)
             # They are not ready: others can be chosen before, so that no entry is moved twice.
             goal = f.ir.op("call i64 @groups_pick(ptr %rec)")
             _append(f, (last << WAITS_FOR) | _CONVERGING, lanes, following)
             f.ret("i64", goal)
-        with f.when(complete):
-            others = _others_before(f, last, following)
-            with f.returning(others.equals(0)):
-                _drop_waiting(f, last)
+        with f.when(complete & _goes_first(f, following)):
+            depth, missing = _without_waiting(f, last, waiting & ~lanes, following)
+            with f.returning(missing.equals(0)):
+                f.warp["depth"] = depth
                 f.warp["opened"] = last
                 f.warp["active"] = waiting
                 place.store(32, place.load(32) & ~lanes)
                 f.ret("i64", following)
 
 
-def _others_before(f: ControlFunction, row: Int, following: Int) -> Int:
-    """Not 0: a group is ready at that pc or before it, or one waits in the row to go on
-    elsewhere."""
-    found = f.variable(32, 0)
-    with _each(f, "depth") as at:
-        entry = f.warp.entry(at)
-        waits, number = _waits_for(entry)
-        apart = waits & number.equals(row) & entry.target.differs(following)
-        ready = (entry.kind & 255).equals(_READY)
-        found.set(found.get() | (apart | (ready & (entry.target <= following))).zext(32))
-    return found.get()
-
-
-def _drop_waiting(f: ControlFunction, row: Int) -> None:
-    """Emit: delete the groups that wait at a BSYNC in an activation's row."""
-    out = f.variable(32, 0)
-    with _each(f, "depth") as at:
-        waits, number = _waits_for(f.warp.entry(at))
-        with f.when(~(waits & number.equals(row))):
-            _keep(f, at, out)
-    f.warp["depth"] = out.get()
+def _without_waiting(f: ControlFunction, row: Int, lanes: Int, following: Int) -> tuple[Int, Int]:
+    """(Entries below those on top of the stack in which lanes wait at a BSYNC in an activation's
+    row, to go on at a pc; lanes that do not wait there)."""
+    left, n, what = f.variable(32, lanes), f.variable(32, f.warp["depth"]), _CONVERGING
+    with f.loop() as end:
+        count = n.get()
+        f.leave(end, left.get().equals(0) | count.equals(0))
+        entry = f.warp.entry(count - 1)
+        other = (entry.kind & KIND_BITS) ^ ((row << WAITS_FOR) | what)
+        f.leave(end, other.differs(0) | entry.target.differs(following))
+        left.set(left.get() & ~entry.mask)
+        n.set(count - 1)
+    return n.get(), left.get()
 
 
 def _end() -> str:
@@ -693,7 +746,7 @@ def _end() -> str:
         _park(f, rest, following)
     _go_on(f)
     arguments = "ptr %rec, i32 %lanes, i64 %next"
-    return f.close(f"define i64 @{layout.symbol('groups.end')}({arguments})")
+    return _close(f, f"define i64 @{layout.symbol('groups.end')}({arguments})")
 
 
 def _yield() -> str:
@@ -732,7 +785,7 @@ def _yield() -> str:
         _park(f, rest, following)
     _go_on(f)
     arguments = "ptr %env, ptr %rec, i32 %lanes, i64 %next"
-    return f.close(f"define i64 @{layout.symbol('groups.yield')}({arguments})")
+    return _close(f, f"define i64 @{layout.symbol('groups.yield')}({arguments})")
 
 
 @contextmanager
@@ -792,7 +845,7 @@ def _synchronize() -> str:
     f.ir.line("call void @groups_check_sync(ptr %rec)")
     _go_on(f)
     arguments = "ptr %rec, i32 %lanes, i32 %mask, i32 %passes, i64 %next"
-    return f.close(f"define i64 @{layout.symbol('groups.sync')}({arguments})")
+    return _close(f, f"define i64 @{layout.symbol('groups.sync')}({arguments})")
 
 
 def _wake_first(f: ControlFunction) -> None:
@@ -802,7 +855,7 @@ def _wake_first(f: ControlFunction) -> None:
         first = (entry.kind & 255).equals(_YIELDED) & f.warp["ready"].equals(0)
         with f.when(first):
             entry.store(32, _READY)
-            f.warp["ready"] = f.warp["ready"] + 1
+            _count_ready(f, entry.target)
 
 
 def _count_out(f: ControlFunction, cta: TypedPointer, lanes: Int) -> None:

@@ -15,7 +15,7 @@ from typing import Any
 from gpudbg.isa.operands import Pred
 from gpudbg.mem.lanes import WARP_SIZE
 from gpudbg.sm.barriers import compiled as barriers
-from gpudbg.sm.convergence.compiled import CLEARS, KEEPS
+from gpudbg.sm.convergence.compiled import CLEARS, KEEPS, MOST_LOWEST
 from gpudbg.sm.convergence.groups import BACKWARD, POLL
 from gpudbg.sm.convergence.groups import READY as READY_STATE
 from gpudbg.sm.convergence.kept import STATE_CODE
@@ -38,8 +38,9 @@ from gpudbg.sm.lanes.regions import barrier_of
 from gpudbg.sm.record import ALONE, DONE, FIELDS, IN_PYTHON, MOST_ACTIVATIONS
 from gpudbg.sm.residency import arena
 
-APART, READY, COUNT, OPENED, HELD, ACTIVATIONS = (
-    FIELDS[name].offset for name in ("apart", "ready", "backward", "opened", "held", "activations")
+APART, READY, LOWEST, COUNT, OPENED, HELD, ACTIVATIONS = (
+    FIELDS[name].offset
+    for name in ("apart", "ready", "lowest", "backward", "opened", "held", "activations")
 )
 PC = FIELDS["pc"].offset
 WORDS = "<4 x i32>"
@@ -233,6 +234,7 @@ class GroupFlow(FlowParts):
         ir.put("i64", target, entry, 8)
         for field in (DEPTH, READY):
             ir.put("i32", 1, "%rec", field)
+        ir.put("i32", min(target, MOST_LOWEST), "%rec", LOWEST)
         ir.put("i32", stay, "%rec", ACTIVE)
         ir.br(part)
         ir.label(away)
