@@ -79,7 +79,7 @@ def _lowest_holds(warp: Any) -> bool:
     if words[rec.APART] == rec.IN_PYTHON or not words[rec.READY_GROUPS]:
         return True
     ready = [group.pc for group in warp.shown_groups.parked if group.state == READY]
-    return len(ready) == words[rec.READY_GROUPS] and min(ready) >= words[rec.LOWEST]
+    return bool(len(ready) == words[rec.READY_GROUPS] and min(ready) >= words[rec.LOWEST])
 
 
 def groups_state(warp: Any) -> dict[str, Any]:

@@ -147,7 +147,8 @@ def test_calls_are_guessed_to_return_all_lanes_together() -> None:
     out = program.device.buffer(np.zeros((64, 64), np.int32))
     session = program.launch(grid=(4, 4), block=(16, 16), args=[out, 64, 64, 50])
     session.run()
-    made = session.grid.fast.engine.program
+    fast: Any = session.grid.fast
+    made = fast.engine.program
     head, counter = made.listing.base + 0x360, 5
     claims = claims_of(made.listing, made.registers, 16)
     assert claims is not None
