@@ -63,7 +63,7 @@ from gpudbg.sm.engines.llvm.kernel.place_facts import PlaceFacts, sure_label
 from gpudbg.sm.engines.llvm.kernel.reciprocals import Reciprocals
 from gpudbg.sm.engines.llvm.kernel.registers import NamedState, Registers
 from gpudbg.sm.engines.llvm.kernel.regular_access import RegularAccess
-from gpudbg.sm.engines.llvm.kernel.row_homes import early_stores, from_rows
+from gpudbg.sm.engines.llvm.kernel.row_homes import in_rows
 from gpudbg.sm.engines.llvm.kernel.runtime_calls import RuntimeCalls
 from gpudbg.sm.engines.llvm.kernel.shared_sums import SharedSums
 from gpudbg.sm.engines.llvm.kernel.shuffles import Shuffles
@@ -467,7 +467,7 @@ class Emitter:
     def _by_rows(self, blocks: list[str]) -> list[str]:
         """Blocks whose values are in their rows where a host's registers are too few for them."""
         singles = {value.ref: single for value, single in self.floats.singles.items()}
-        changed = from_rows(early_stores(blocks), singles)
+        changed = in_rows(blocks, singles)
         self.added = len(changed) - len(blocks)
         return changed
 

@@ -33,7 +33,9 @@ class _FarMasks:
         made: name of a mask -> what makes it.
     """
 
-    def __init__(self, lines: list[str]) -> None:
+    def __init__(self, lines: list[str], marked: list[int]) -> None:
+        """Args: marked: numbers of the labels and of the lines with masks (`_marked`)."""
+        self._lines, self._marked = lines, marked
         self._block: dict[str, int] = {}
         self.made: dict[str, str] = {}
         self._widened: set[str] = set()
@@ -41,31 +43,46 @@ class _FarMasks:
         self._here: dict[str, str] = {}
         """Mask -> its name in the present block."""
         self._now = 0
-        self._out: list[str] = []
-        for line in lines:
-            if not line.startswith(" "):
+        self._before: list[str] = []
+        """Statements that the present one needs before it."""
+        for number in marked:
+            line = lines[number]
+            if line[0] != " ":
                 self._now += 1
-            elif ("cmp " in line or _KIND in line) and (found := _MADE.match(line)) is not None:
+            elif (found := _MADE.match(line)) is not None:
                 self.made[found[1]], self._block[found[1]] = found[2], self._now
 
-    def rewritten(self, lines: list[str]) -> list[str]:
+    def rewritten(self) -> list[str]:
         """The function's lines."""
-        self._now, self._out = 0, []
-        for line in lines:
-            if not line.startswith(" "):
+        instead = self._with_near_masks()
+        for number in self._marked:
+            line = self._lines[number]
+            name = line[2 : line.index(" ", 2)] if line[:4] == "  %v" else ""
+            if name in self._widened:
+                made = instead.get(number, [line])
+                instead[number] = [*made, f"  {name}.w = sext {_KIND} {name} to {_WORDS}"]
+        out: list[str] = []
+        begin = 0
+        for number in sorted(instead):
+            out += self._lines[begin:number]
+            out += instead[number]
+            begin = number + 1
+        return [*out, *self._lines[begin:]]
+
+    def _with_near_masks(self) -> dict[int, list[str]]:
+        """Numbers of lines that use masks of other blocks, and what is there instead."""
+        self._now = 0
+        instead: dict[int, list[str]] = {}
+        for number in self._marked:
+            line = self._lines[number]
+            if line[0] != " ":
                 self._now, self._here = self._now + 1, {}
             elif _KIND in line:
-                line = self._with_near(line)
-            self._out.append(line)
-        if not self._widened:
-            return self._out
-        done = []
-        for line in self._out:
-            done.append(line)
-            name = line[2 : line.index(" ", 2)] if line.startswith("  %v") else ""
-            if name in self._widened:
-                done.append(f"  {name}.w = sext {_KIND} {name} to {_WORDS}")
-        return done
+                self._before = []
+                near = self._with_near(line)
+                if near is not line:
+                    instead[number] = [*self._before, near]
+        return instead
 
     def _with_near(self, line: str) -> str:
         """A line that uses masks of its own block only."""
@@ -101,16 +118,25 @@ class _FarMasks:
             else:
                 text = f"icmp slt {_WORDS} {self._words(name)}, zeroinitializer"
             known = self._here[name] = f"{name}.n{self._now}"
-            self._out.append(f"  {known} = {text}")
+            self._before.append(f"  {known} = {text}")
         return known
 
 
-def _opposite_signs(lines: list[str]) -> list[str]:
-    """The blocks with the opposites of signs compared anew, which the code generator would find out
-    in the end: it takes long over what is not a comparison."""
+def _marked(lines: list[str]) -> list[int]:
+    """Numbers of the labels, and of the lines with masks or with what makes them."""
+    return [
+        number
+        for number, line in enumerate(lines)
+        if "cmp " in line or _KIND in line or line[0] != " "
+    ]
+
+
+def _opposite_signs(lines: list[str], marked: list[int]) -> None:
+    """Have the opposites of signs compared anew, which the code generator would find out in the
+    end: it takes long over what is not a comparison."""
     words: dict[str, str] = {}
-    out: list[str] = []
-    for line in lines:
+    for number in marked:
+        line = lines[number]
         if line.endswith(_BELOW_ZERO) and f" = {_BELOW}" in line:
             name, _, text = line[2:].partition(" = ")
             words[name] = text.removeprefix(_BELOW).removesuffix(_BELOW_ZERO)
@@ -118,11 +144,11 @@ def _opposite_signs(lines: list[str]) -> list[str]:
             name, _, text = line[2:].partition(" = ")
             of = words.get(text.removeprefix(_XOR).removesuffix(_NOT))
             if of is not None:
-                line = f"  {name} = icmp sgt {_WORDS} {of}, splat (i32 -1)"
-        out.append(line)
-    return out
+                lines[number] = f"  {name} = icmp sgt {_WORDS} {of}, splat (i32 -1)"
 
 
 def far_masks(lines: list[str]) -> list[str]:
     """The blocks of a function, in which masks of other blocks are made of words of theirs."""
-    return _opposite_signs(_FarMasks(lines).rewritten(lines))
+    made = _FarMasks(lines, _marked(lines)).rewritten()
+    _opposite_signs(made, _marked(made))
+    return made

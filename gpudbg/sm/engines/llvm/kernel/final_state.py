@@ -234,7 +234,7 @@ def _inputs(lines: list[str], spare: set[str], wanted: set[str]) -> dict[str, se
         if name in kept:
             made = set()
         elif _is_pure(line) and not line.endswith(HELD):
-            made = _union(found, parsed(line).uses)
+            made = _union(found, parsed(line)[1])
             if made is not None and len(made) > _MOST_INPUTS:
                 made = None
         scalar = _scalar(line)
@@ -253,15 +253,15 @@ def _made_of(lines: list[str], wanted: set[str], kept: Mapping[str, str]) -> lis
         if name in needed:
             out.append((name, line))
             if name not in kept and _is_pure(line):
-                needed.update(parsed(line).uses)
+                needed.update(parsed(line)[1])
     out.reverse()
     return out
 
 
 def _is_pure(line: str) -> bool:
     """Whether a statement may be repeated elsewhere."""
-    found = parsed(line)
-    return bool(found.name) and not found.phi
+    name, _, phi = parsed(line)
+    return bool(name) and not phi
 
 
 def _union(inputs: dict[str, set[str] | None], names: Iterable[str]) -> set[str] | None:

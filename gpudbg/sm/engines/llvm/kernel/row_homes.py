@@ -8,7 +8,7 @@ stored long ago goes to the stack, too, until it is used again.
 
 `early_stores` moves each store of a row to where its value is made, `from_rows` has values that are
 in a row loaded from there where they are used long after: both within a basic block, which is left
-at its end alone, so that no exit sees it.
+at its end alone, so that no exit sees it.  `in_rows` is the one and then the other.
 """
 
 from __future__ import annotations
@@ -39,15 +39,18 @@ _ANY = -1
 
 def _blocks(lines: list[str]) -> Iterator[list[str]]:
     """The basic blocks of a function, each without its label, and the labels."""
-    block: list[str] = []
-    for line in lines:
-        if line.startswith(" "):
-            block.append(line)
-            continue
-        yield block
-        yield [line]
-        block = []
-    yield block
+    begin = 0
+    for number, line in enumerate(lines):
+        if line[0] != " ":
+            yield lines[begin:number]
+            yield [line]
+            begin = number + 1
+    yield lines[begin:]
+
+
+_Line = tuple[str, tuple[str, int] | None, int | None, int | None]
+"""What a statement makes and touches: name of what it makes, or ""; (value, offset) of a store of a
+row; offset of a load of a row; the row that it touches, by number, or `_ANY`, None for none."""
 
 
 class _Rows:
@@ -57,8 +60,9 @@ class _Rows:
         self.places: dict[str, int] = {}
         """Pointer into the record -> offset."""
         self._anywhere: set[str] = set()
-        self.numbers = count()
+        self.stores, self.loads = count(), count()
         """For names."""
+        self._about: dict[str, _Line] = {}
         for line in lines:
             if "ptr %rec" not in line:
                 continue
@@ -68,31 +72,41 @@ class _Rows:
             elif " = getelementptr " in line or " = select " in line:
                 self._anywhere.add(line[2 : line.index(" =")])
 
-    def stored(self, line: str) -> tuple[str, int] | None:
-        """(Value, offset) of a store of a row."""
-        found = _STORE.match(line) if line.startswith("  store ") else None
-        if found is None or found[2] not in self.places:
-            return None
-        return found[1], self.places[found[2]]
+    def about(self, line: str) -> _Line:
+        """What a statement makes and touches."""
+        found = self._about.get(line)
+        if found is None:
+            found = self._about[line] = self._found(line)
+        return found
 
-    def loaded(self, line: str) -> tuple[str, int] | None:
-        """(Name, offset) of a load of a row."""
-        found = _LOAD.match(line) if " load <" in line else None
-        if found is None or found[2] not in self.places:
-            return None
-        return found[1], self.places[found[2]]
-
-    def touched(self, line: str) -> int | None:
-        """The row that a statement touches, by number, or `_ANY`; None for none."""
-        if " load " in line or line.startswith("  store "):
-            found = _TOUCHES.match(line)
-            if found is None or found[1] in self._anywhere:
-                return _ANY
-            offset = self.places.get(found[1])
-            return None if offset is None else _row(offset)
+    def _found(self, line: str) -> _Line:
+        if line.startswith("  store "):
+            store = _STORE.match(line)
+            offset = None if store is None else self.places.get(store[2])
+            if store is not None and offset is not None:
+                return ("", (store[1], offset), None, _row(offset))
+            return ("", None, None, self._accessed(line))
+        name = line[2 : line.index(" =")] if line.startswith("  %") else ""
+        if " load " in line:
+            load = _LOAD.match(line) if " load <" in line else None
+            offset = None if load is None else self.places.get(load[2])
+            return (name, None, offset, self._accessed(line))
         if "call" in line or "cmpxchg" in line or "atomicrmw" in line or "fence" in line:
-            return _ANY if _OTHERWISE.match(line) else None
-        return None
+            return (name, None, None, _ANY if _OTHERWISE.match(line) else None)
+        return (name, None, None, None)
+
+    def _accessed(self, line: str) -> int | None:
+        """The row that a load or store touches, by number, or `_ANY`; None for none."""
+        found = _TOUCHES.match(line)
+        if found is None or found[1] in self._anywhere:
+            return _ANY
+        offset = self.places.get(found[1])
+        return None if offset is None else _row(offset)
+
+    def place(self, name: str, offset: int) -> str:
+        """A statement that makes a pointer into the record."""
+        self.places[name] = offset
+        return f"  {name} = getelementptr i8, ptr %rec, i64 {offset}"
 
 
 def _row(offset: int) -> int:
@@ -100,15 +114,25 @@ def _row(offset: int) -> int:
     return (offset - HEADER_BYTES) // ROW_BYTES if offset >= HEADER_BYTES else _ANY - 1
 
 
+def in_rows(lines: list[str], floats: Mapping[str, str]) -> list[str]:
+    """The blocks of a function, with `early_stores` and then `from_rows`."""
+    rows = _Rows(lines)
+    return _from_rows(_early_stores(lines, rows), floats, rows)
+
+
 def early_stores(lines: list[str]) -> list[str]:
     """The blocks of a function, with rows stored where what they get is made."""
-    rows = _Rows(lines)
+    return _early_stores(lines, _Rows(lines))
+
+
+def _early_stores(lines: list[str], rows: _Rows) -> list[str]:
     return [line for block in _blocks(lines) for line in _stored_early(block, rows)]
 
 
 def _stored_early(lines: list[str], rows: _Rows) -> list[str]:
     """A basic block with its stores of rows as early as they may be."""
-    if not any(map(rows.stored, lines)):
+    about = rows.about
+    if not any(about(line)[1] for line in lines if line.startswith("  store ")):
         return lines
     made: dict[str, int] = {}
     touched: dict[int, int] = {}
@@ -119,21 +143,20 @@ def _stored_early(lines: list[str], rows: _Rows) -> list[str]:
         if " = phi " in line:
             first = n + 1
             continue
-        store = rows.stored(line)
+        name, store, _, row = about(line)
         if store is not None:
             value, offset = store
             after = max(made.get(value, 0), *(touched.get(r, 0) for r in (_row(offset), _ANY)))
             after = max(after, first - 1)
             if 0 <= after < n - 1:
-                place = f"{value}.row{next(rows.numbers)}"
-                at = f"  {place} = getelementptr i8, ptr %rec, i64 {offset}"
+                place = f"{value}.row{next(rows.stores)}"
+                at = rows.place(place, offset)
                 behind.setdefault(after, []).extend((at, _at(line, place)))
                 moved.add(n)
             touched[_row(offset)] = min(after, n) if n in moved else n
             continue
-        if line.startswith("  %"):
-            made[line[2 : line.index(" =")]] = n
-        row = rows.touched(line)
+        if name:
+            made[name] = n
         if row is not None:
             touched[row] = n
     if not moved:
@@ -159,7 +182,10 @@ def from_rows(lines: list[str], floats: Mapping[str, str]) -> list[str]:
     Args:
         floats: name of a value -> name of the same as floats, but for the bits of NaNs.
     """
-    rows = _Rows(lines)
+    return _from_rows(lines, floats, _Rows(lines))
+
+
+def _from_rows(lines: list[str], floats: Mapping[str, str], rows: _Rows) -> list[str]:
     return [line for block in _blocks(lines) for line in _Reloaded(rows, floats).block(block)]
 
 
@@ -183,13 +209,13 @@ class _Reloaded:
             return lines
         out: list[str] = []
         for n, line in enumerate(lines):
-            store = self._rows.stored(line)
-            if store is not None:
-                self._settle(*store, n)
+            about = self._rows.about(line)
+            if about[1] is not None:
+                self._settle(*about[1], n)
             elif " = phi " not in line:
                 if self._homes and "<32 x" in line:
                     line = self._with_loads(line, n, out)
-                self._note(line, n)
+                self._note(about, line, n)
             out.append(line)
         return out
 
@@ -211,24 +237,22 @@ class _Reloaded:
         for name in self._inside.pop(offset, ()):
             self._homes.pop(name, None)
 
-    def _note(self, line: str, n: int) -> None:
+    def _note(self, about: _Line, line: str, n: int) -> None:
         """Note what a statement, no store of a row, makes and changes."""
-        if line.startswith("  %"):
-            name = line[2 : line.index(" =")]
+        name, _, loaded, row = about
+        if name:
             self._last[name] = n
-            load = self._rows.loaded(line)
-            if load is not None:
-                if not self._inside.get(load[1]):
-                    self._enter(name, load[1], False, n)
+            if loaded is not None:
+                if not self._inside.get(loaded):
+                    self._enter(name, loaded, False, n)
                 return
             if " = bitcast <32 x i32> " in line:
                 floats = _AS_FLOATS.match(line)
                 if floats is not None and floats[2] in self._homes:
                     self._enter(name, self._homes[floats[2]][0], True, n)
                 return
-            if " load " in line:
+            if row is None or " load " in line:
                 return
-        row = self._rows.touched(line)
         if row == _ANY:
             self._homes, self._inside = {}, {}
         elif row is not None:
@@ -254,10 +278,10 @@ class _Reloaded:
 
     def _loaded(self, name: str, offset: int, single: bool, out: list[str]) -> str:
         """What a value is called when it has been loaded again."""
-        new = f"{name}.again{next(self._rows.numbers)}"
+        new = f"{name}.again{next(self._rows.loads)}"
         bits = f"{new}.bits" if single else new
         out += [
-            f"  {new}.at = getelementptr i8, ptr %rec, i64 {offset}",
+            self._rows.place(f"{new}.at", offset),
             f"  {bits} = load <32 x i32>, ptr {new}.at, align 64",
         ]
         if single:

@@ -11,7 +11,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from functools import lru_cache
-from typing import NamedTuple
 
 from gpudbg.sm.engines.llvm.ir.builder import END_OF_GROUP, GROUP, HELD
 from gpudbg.sm.record import FIELDS
@@ -41,35 +40,28 @@ _PURE_CALL = re.compile(
 )
 
 
-class _Statement(NamedTuple):
-    """What is looked for in a line.
-
-    Attributes:
-        name: that it defines without other effect, or as a phi; else "".
-        uses: names that it uses.
-        phi: it is a phi.
-    """
-
-    name: str
-    uses: tuple[str, ...]
-    phi: bool
+Statement = tuple[str, tuple[str, ...], bool]
+"""What is looked for in a line: the name that it defines without other effect, or as a phi, else "";
+names that it uses; whether it is a phi."""
 
 
 @lru_cache(maxsize=1 << 14)
-def parsed(line: str) -> _Statement:
+def parsed(line: str) -> Statement:
     """A line, of which several passes want to know the same."""
-    if not line.startswith("  %v"):
-        phi = " = phi " in line
-        name = line[2 : line.index(" =")] if phi else ""
-        return _Statement(name, tuple(_NAME.findall(line, len(name))), phi)
+    if line[:4] != "  %v":
+        if " = phi " in line:
+            name = line[2 : line.index(" =")]
+            return name, tuple(_NAME.findall(line, len(name))), True
+        return "", tuple(_NAME.findall(line)) if "%v" in line else (), False
     # A definition: by hand, since these are most lines.
     end = line.index(" = ", 4)
     behind = end + 3
     what = line[behind : line.index(" ", behind)]
     if what in _STAYS and what != "phi" and not _is_repeatable(line):
-        return _Statement("", tuple(_NAME.findall(line)), False)
-    uses = tuple(_NAME.findall(line, behind)) if line.find("%v", behind) > 0 else ()
-    return _Statement(line[2:end], uses, what == "phi")
+        return "", tuple(_NAME.findall(line)), False
+    first = line.find("%v", behind)
+    uses = tuple(_NAME.findall(line, first)) if first > 0 else ()
+    return line[2:end], uses, what == "phi"
 
 
 def _is_repeatable(line: str) -> bool:
@@ -102,7 +94,7 @@ def sink(
     if latches:
         dead = _dead_phis([*lines, *latches], tail)
         if dead:
-            lines = [line for line in lines if parsed(line).name not in dead]
+            lines = [line for line in lines if parsed(line)[0] not in dead]
         lines, moved = _behind_loop(lines, tail, latches)
     needed = _carried(lines)
     hot, more = _split(lines, needed)
@@ -229,7 +221,7 @@ def _often(lines: list[str], moved: dict[str, str]) -> set[str]:
     here: set[str] = set()
     for line in [*lines, "end:"]:
         if line.startswith(" "):
-            here.update(name for name in parsed(line).uses if name in moved)
+            here.update(name for name in parsed(line)[1] if name in moved)
         else:
             counts.update(here)
             here = set()
@@ -243,13 +235,13 @@ def _dead_phis(lines: list[str], tail: list[str]) -> set[str]:
     phis: set[str] = set()
     work: list[str] = []
     for line in lines:
-        found = parsed(line)
-        if found.name:
-            uses[found.name] = found.uses
-            if found.phi:
-                phis.add(found.name)
+        name, used, phi = parsed(line)
+        if name:
+            uses[name] = used
+            if phi:
+                phis.add(name)
         else:
-            work += found.uses
+            work += used
     if not phis:
         return phis
     work += _NAME.findall("\n".join(tail))
@@ -267,9 +259,9 @@ def _carried(lines: list[str]) -> set[str]:
     needed: set[str] = set()
     for line in lines:
         if " = phi " in line:
-            found = parsed(line)
-            needed.add(found.name)
-            needed.update(found.uses)
+            name, uses, _ = parsed(line)
+            needed.add(name)
+            needed.update(uses)
     return needed
 
 

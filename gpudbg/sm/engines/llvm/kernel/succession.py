@@ -599,8 +599,9 @@ def function_of(
         full: as of `_Passages`.
         facts: what is known where warps wait.
     """
-    labels = {line[:-1] for line in lines if line.endswith(":")}
-    waits = [found for line in lines if (found := _WAITS.match(line)) is not None]
+    heads = [line for line in lines if line[0] != " "]
+    labels = {line[:-1] for line in heads}
+    waits = [found for line in heads if (found := _WAITS.match(line)) is not None]
     relied = set() if facts is None else facts.relied_on()
     phases = []
     for found in waits:
@@ -610,7 +611,7 @@ def function_of(
         own = goal if facts is None or facts.lacks(label) else quick
         phases.append(_Wait(label, number, code, following, f"%{rest}", goal, quick, own))
     passages = _Passages(name, ir, fresh or 0, by_threads, full, phases)
-    if any(map(_ENDS.match, lines)):
+    if any(map(_ENDS.match, heads)):
         passages.ends()
     if phases:
         passages.waits()
