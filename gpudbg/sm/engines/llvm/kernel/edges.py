@@ -81,6 +81,7 @@ class Edges:
         may_part: lanes that go on by themselves may have blocks of their own (`part`).
         may_rejoin: the same of lanes that meet the others again soon.
         parts: blocks, with the labels that lead to them, in which some lanes of a whole warp go on.
+        apart: heads of loops that are gone to through the record, without a copy of the first round.
     """
 
     def __init__(
@@ -107,6 +108,7 @@ class Edges:
         self.tokens: tuple[PushedToken, ...] = ()
         self.may_part = self.may_rejoin = False
         self.parts: list[tuple[str, Fallthrough]] = []
+        self.apart: frozenset[int] = frozenset()
 
     def mark(self) -> tuple[set[int], set[int], int]:
         """The edges emitted so far, for `revert`."""
@@ -181,7 +183,7 @@ class Edges:
         cursor = self.cursor
         pc = cursor.next_pc
         behind = self.behind + cursor.index + 1
-        if not self.has_room(pc):
+        if not self.has_room(pc) or (pc in self.apart and not cursor.parted):
             return self.edge(pc)
         parts = cursor.active != FULL and self.listing.ends_here(pc)
         if self._goes_back() and self.listing.ends_at(pc) and not parts:

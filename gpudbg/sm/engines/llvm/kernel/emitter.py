@@ -238,6 +238,7 @@ class Emitter:
         )
         self.exits = exits = Exits(ir, registers, cursor)
         registers.uniform.bail_unless = exits.bail_unless
+        exits.shared = not (options.plain or options.wide_vectors)
         if not options.full:
             registers.uniform.carried = frozenset()
         self.instruments = self._instruments(options)
@@ -248,11 +249,14 @@ class Emitter:
             ir, values, ints, self.floats, cursor, registers, exits, self.addresses, listing
         )
         self.loop = Loop(ir, self.floats, registers, self.merges)
+        longer = options.full and not options.plain and not options.wide_vectors
         wanted = options.masks is MaskHost.PACKED and options.full and not options.plain
         self.place_facts = PlaceFacts(ints, registers, listing, options.claims if wanted else None)
         self.edges = Edges(
             ir, cursor, registers, exits, self.addresses, listing, self.loop, self.place_facts
         )
+        if longer:
+            self.edges.apart = frozenset(listing.layout.first(head) for head, _ in listing.loops)
         self.forks = Forks(ir, cursor, registers, self.edges, listing)
         self.carried = CarriedTests(ir, ints, not self.instruments)
         self.pieces = Pieces(

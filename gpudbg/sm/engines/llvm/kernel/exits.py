@@ -21,6 +21,8 @@ from gpudbg.sm.record import FIELDS
 
 BUDGET = FIELDS["budget"].offset
 MOST_BEHIND = 0xFFFF
+_LEAST_SHARED = 2
+"""Least registers, predicates and flags that exits of several points store in one place."""
 
 TraceRows = tuple[tuple[str, str, int], ...]
 """For each trace: pointer to its number of rows, that number at the block's head, and how many more
@@ -59,6 +61,7 @@ class Exits:
         memory_changed: memory, or the divergence stack, has changed since that point.
         rows_of: rows of traces after some instructions of the block, where code is traced.
         over: statement that ends code where a turn is over.
+        shared: exits of points between which no register has changed store them in one place.
     """
 
     def __init__(self, ir: Builder, registers: Registers, cursor: Cursor) -> None:
@@ -68,6 +71,7 @@ class Exits:
         self.memory_changed = False
         self.rows_of: Callable[[int], TraceRows] = lambda executed: ()
         self.over = f"ret i32 {int(Left.TURN)}"
+        self.shared = False
 
     def mark(self) -> tuple[int, DeoptPoint, dict[int, str], bool]:
         """Points and exits taken so far, for `revert`."""
@@ -130,30 +134,61 @@ class Exits:
 
     def write_exits(self) -> None:
         """Emit the code of all exits so far."""
-        for point in self.points:
-            if point.labels:
-                with self.ir.aside(), self.registers.values.away():
-                    self._write_exit(point)
+        for points in self._groups():
+            with self.ir.aside(), self.registers.values.away():
+                self._write_exits(points)
         self.points.clear()
 
-    def _write_exit(self, point: DeoptPoint) -> None:
-        ir = self.ir
-        if len(point.labels) == 1:
-            code, label = next(iter(point.labels.items()))
+    def _groups(self) -> list[list[DeoptPoint]]:
+        """The points with exits, those together that store the same registers."""
+        groups: list[list[DeoptPoint]] = []
+        for point in self.points:
+            if not point.labels:
+                continue
+            same = self._group_of(point, groups) if self.shared else None
+            if same is None:
+                groups.append([point])
+            else:
+                same.append(point)
+        return groups
+
+    def _group_of(
+        self, point: DeoptPoint, groups: list[list[DeoptPoint]]
+    ) -> list[DeoptPoint] | None:
+        """The group of a point, if there is one and it has enough to store."""
+        if len(point.names.dirty_keys()) < _LEAST_SHARED:
+            return None
+        for group in groups:
+            first = group[0]
+            if first.rows == point.rows and first.names.stores_as(point.names):
+                return group
+        return None
+
+    def _write_exits(self, points: list[DeoptPoint]) -> None:
+        """Emit the exits of points that store the same registers."""
+        ir, first = self.ir, points[0]
+        if len(points) == 1 and len(first.labels) == 1:
+            code, label = next(iter(first.labels.items()))
             ir.label(label)
-            self._store(point)
+            self._store(first)
             ir.line(self.over if code == Left.TURN else f"ret i32 {code}")
             return
         out = ir.fresh("s")
-        for code, label in point.labels.items():
-            ir.label(label)
-            # In memory: a phi's numbers would be set before the branches that lead here.
-            ir.line(f"store i32 {code}, ptr %why")
-            ir.br(out)
+        for point in points:
+            for code, label in point.labels.items():
+                ir.label(label)
+                # In memory: a phi's numbers would be set before the branches that lead here.
+                ir.line(f"store i32 {code}, ptr %why")
+                if len(points) > 1:
+                    self._store_place(point)
+                ir.br(out)
         ir.label(out)
-        self._store(point)
+        if len(points) > 1:
+            self._store_state(first)
+        else:
+            self._store(first)
         why = ir.op("load i32, ptr %why")
-        if Left.TURN in point.labels:
+        if any(Left.TURN in point.labels for point in points):
             over, left = ir.fresh("over"), ir.fresh("left")
             ir.choose(ir.op(f"icmp eq i32 {why}, {int(Left.TURN)}"), over, left)
             ir.label(over)
@@ -163,12 +198,24 @@ class Exits:
 
     def _store(self, point: DeoptPoint) -> None:
         """Bring the record to where it was at a point."""
-        ir = self.ir
         self.registers.store(point.names)
         self.store_budget(point.left, point.executed)
+        self._store_rows(point)
+        self.ir.line(f"store i64 {point.pc}, ptr %pcs")
+
+    def _store_state(self, point: DeoptPoint) -> None:
+        """As `_store`, but for the place in the code."""
+        self.registers.store(point.names)
+        self._store_rows(point)
+
+    def _store_rows(self, point: DeoptPoint) -> None:
         for place, first, more in point.rows:
-            ir.put("i64", ir.op(f"add i64 {first}, {more}"), place)
-        ir.line(f"store i64 {point.pc}, ptr %pcs")
+            self.ir.put("i64", self.ir.op(f"add i64 {first}, {more}"), place)
+
+    def _store_place(self, point: DeoptPoint) -> None:
+        """Store a point's place in the code, and what is left of the budget there."""
+        self.store_budget(point.left, point.executed)
+        self.ir.line(f"store i64 {point.pc}, ptr %pcs")
 
     def store_budget(self, left: str, executed: int) -> None:
         """Emit a store of what is left of the budget after some instructions."""

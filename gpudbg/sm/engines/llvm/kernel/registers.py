@@ -45,6 +45,14 @@ def _copies(masks: dict[Any, Mask]) -> dict[Any, Mask]:
     return {key: copy_of(mask) for key, mask in masks.items()}
 
 
+def _known_as(mask: Mask, later: Mask) -> bool:
+    """Whether a mask is a later one, which has its forms, too."""
+    if isinstance(mask, int) or isinstance(later, int):
+        return mask == later
+    same = (mask.lanes, mask.bits) == (mask.lanes and later.lanes, mask.bits and later.bits)
+    return same and bool(mask.lanes or mask.bits)
+
+
 @dataclass(slots=True)
 class NamedState:
     """What is known of a warp's state in IR names.
@@ -122,6 +130,21 @@ class NamedState:
         """Assume that the record holds everything."""
         self.dirty_regs, self.dirty_preds, self.dirty_flags = set(), set(), set()
         self.dirty_uregs, self.dirty_upreds = set(), set()
+
+    def stores_as(self, later: NamedState) -> bool:
+        """Whether this state stores the same as one of a later place, by names known at both."""
+        return (
+            self.dirty_regs == later.dirty_regs
+            and self.dirty_preds == later.dirty_preds
+            and self.dirty_flags == later.dirty_flags
+            and self.dirty_uregs == later.dirty_uregs
+            and self.dirty_upreds == later.dirty_upreds
+            and all(later.regs[n] is self.regs[n] for n in self.dirty_regs)
+            and all(later.uregs[n] is self.uregs[n] for n in self.dirty_uregs)
+            and all(_known_as(self.preds[n], later.preds[n]) for n in self.dirty_preds)
+            and all(_known_as(self.upreds[n], later.upreds[n]) for n in self.dirty_upreds)
+            and all(_known_as(self.flags[f], later.flags[f]) for f in self.dirty_flags)
+        )
 
     def dirty_keys(self) -> list[tuple[str, int | str]]:
         """Keys of what the record lacks: ("regs", number) and so on."""
