@@ -81,7 +81,7 @@ class Edges:
         may_part: lanes that go on by themselves may have blocks of their own (`part`).
         may_rejoin: the same of lanes that meet the others again soon.
         parts: blocks, with the labels that lead to them, in which some lanes of a whole warp go on.
-        apart: heads of loops that are gone to through the record, without a copy of the first round.
+        apart: heads of loops that are gone to through the record, with no copy of the first round.
     """
 
     def __init__(

@@ -41,7 +41,7 @@ _PURE_CALL = re.compile(
 
 
 Statement = tuple[str, tuple[str, ...], bool]
-"""What is looked for in a line: the name that it defines without other effect, or as a phi, else "";
+"""What is looked for in a line: the name that it defines without other effect, or as a phi, or "";
 names that it uses; whether it is a phi."""
 
 
