@@ -22,7 +22,8 @@ ONES64 = 0xFFFF_FFFF_FFFF_FFFF
 
 
 _LANES = f"{vector('i32')} "
-_PACK = "mask_bits"
+PACK = "mask_bits"
+"""Name of a function that packs a mask: a kernel calls it where that is seldom executed."""
 _OWN_BITS = "<" + ", ".join(f"i32 {signed(1 << n, 32)}" for n in range(LANES)) + ">"
 """The bit of each lane."""
 
@@ -32,7 +33,7 @@ def _eight(first: int) -> str:
     return "<8 x i32> <" + ", ".join(f"i32 {first + n}" for n in range(8)) + ">"
 
 
-def _packed(ir: Builder, words: str) -> str:
+def packed(ir: Builder, words: str) -> str:
     """The i32 of the signs of words, for hosts that pack them."""
     op, half = ir.op, "<16 x i16>"
     parts = [
@@ -202,10 +203,16 @@ class AccessHost(NamedTuple):
 class Values:
     """IR operands of values and masks, in the form that a statement takes."""
 
-    def __init__(self, ir: Builder, masks: MaskHost = MaskHost.REGISTERS) -> None:
-        """Args: masks: how the host keeps masks."""
-        self.ir, self.masks = ir, masks
-        self._away = self.packs_away = False
+    def __init__(
+        self, ir: Builder, masks: MaskHost = MaskHost.REGISTERS, late: bool = False
+    ) -> None:
+        """Args:
+        masks: how the host keeps masks.
+        late: where masks are packed, that is a call of `PACK`, which the caller knows to write out
+            in place where it is often executed (`kernel.packs`).
+        """
+        self.ir, self.masks, self.late = ir, masks, late
+        self._away = False
         self._signs: dict[str, str] = {}
         """Name of a mask's lanes -> name of the words of whose signs it is made."""
 
@@ -294,10 +301,9 @@ class Values:
         if self.masks is not MaskHost.PACKED:
             return self.ir.op(f"bitcast <32 x i1> {lanes} to i32")
         words = self.signs_of(lanes)
-        if self._away:
-            self.packs_away = True
-            return self.ir.op(f"call i32 @{_PACK}({_LANES}{words})")
-        return _packed(self.ir, words)
+        if self.late or self._away:
+            return self.ir.op(f"call i32 @{PACK}({_LANES}{words})")
+        return packed(self.ir, words)
 
     @contextmanager
     def away(self) -> Iterator[None]:
@@ -308,14 +314,6 @@ class Values:
             yield
         finally:
             self._away = False
-
-    def texts(self) -> list[str]:
-        """Functions that the code calls."""
-        if not self.packs_away:
-            return []
-        ir = Builder()
-        ir.line(f"ret i32 {_packed(ir, '%words')}")
-        return [ir.close(f"define private i32 @{_PACK}({_LANES}%words) noinline")]
 
     def words_of(self, lanes: str) -> str:
         """The words of a <32 x i1>, all bits or none."""

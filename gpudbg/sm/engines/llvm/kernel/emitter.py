@@ -27,7 +27,7 @@ from gpudbg.sm.engines.llvm.ir.builder import ODDS, UNLIKELY, Builder
 from gpudbg.sm.engines.llvm.ir.floats import Floats
 from gpudbg.sm.engines.llvm.ir.integers import Integers
 from gpudbg.sm.engines.llvm.ir.values import FULL, Mask, MaskHost, Msk, Num, Slow, Values
-from gpudbg.sm.engines.llvm.kernel import lane_facts, seldom
+from gpudbg.sm.engines.llvm.kernel import lane_facts, packs, seldom
 from gpudbg.sm.engines.llvm.kernel.accesses import Accesses
 from gpudbg.sm.engines.llvm.kernel.addresses import Addresses
 from gpudbg.sm.engines.llvm.kernel.carried import CarriedTests
@@ -219,7 +219,7 @@ class Emitter:
         """Make the parts for blocks, edges and side exits."""
         listing = self.listing
         ir, cursor = Builder(), Cursor(listing.layout)
-        values = Values(ir, options.masks)
+        values = Values(ir, options.masks, not options.plain)
         ints = Integers(ir, values)
         self.ir, self.cursor, self.values, self.ints = ir, cursor, values, ints
         self.runtime = RuntimeCalls(ir, values)
@@ -449,12 +449,12 @@ class Emitter:
             tail = [line for line in tail if line != CALL]
         blocks = [*body, *tail]
         if self.values.masks is MaskHost.PACKED:
-            blocks = far_masks(blocks)
+            blocks = packs.in_place(far_masks(blocks))
         if not (self.options.wide_vectors or self.plain):
             cold = next((line for line in tail if not line.startswith(" ")), "")
             hot = blocks.index(cold) if cold else len(blocks)
             blocks = [*self._by_rows(blocks[:hot]), *blocks[hot:]]
-        return "\n".join(
+        text = "\n".join(
             [
                 *lines,
                 *blocks,
@@ -463,10 +463,10 @@ class Emitter:
                 "}",
                 *finals,
                 *self.strides.texts(),
-                *self.values.texts(),
                 ODDS,
             ]
         )
+        return f"{text}\n{packs.function()}" if packs.CALLED in text else text
 
     def _by_rows(self, blocks: list[str]) -> list[str]:
         """Blocks whose values are in their rows where a host's registers are too few for them."""

@@ -13,6 +13,7 @@ from collections import Counter
 from functools import lru_cache
 
 from gpudbg.sm.engines.llvm.ir.builder import END_OF_GROUP, GROUP, HELD
+from gpudbg.sm.engines.llvm.ir.values import PACK
 from gpudbg.sm.record import FIELDS
 
 _PLACE = re.compile(r"  (%v\d+) = getelementptr i8, ptr %(rec|bank), i64 (\d+)$")
@@ -36,7 +37,7 @@ _MOST_REMADE = 24
 _MOST_COPIES = 2
 """Most blocks behind a loop that what is taken out of it is repeated in."""
 _PURE_CALL = re.compile(
-    r" = call [^@]*@llvm\.(?!prefetch|masked|set|experimental|x86\.avx2\.gather)\w+"
+    rf" = call [^@]*@(?:{PACK}\(|llvm\.(?!prefetch|masked|set|experimental|x86\.avx2\.gather)\w)"
 )
 
 
