@@ -75,6 +75,7 @@ from gpudbg.sm.engines.llvm.kernel.succession import TURNS, Succession, function
 from gpudbg.sm.engines.llvm.kernel.sure_ranges import SureRanges
 from gpudbg.sm.engines.llvm.kernel.tensors import Tensors
 from gpudbg.sm.engines.llvm.kernel.trace_rows import TraceRows
+from gpudbg.sm.engines.llvm.kernel.turn_states import TurnStates
 from gpudbg.sm.engines.llvm.kernel.watch_tests import WatchTests
 from gpudbg.sm.engines.llvm.kernel.word_rows import WordRows
 from gpudbg.sm.engines.llvm.layout import Left
@@ -192,6 +193,7 @@ class Emitter:
         self.left_out: frozenset[int] = frozenset()
         self.blocks = Blocks()
         self.finals = FinalStates()
+        self.turn_states = TurnStates(self.finals)
         self._table = registry.table(listing.arch)
         self._wide = not listing.layout.has_control_words
         self._spare = 0
@@ -404,7 +406,7 @@ class Emitter:
         tail: list[str] = []
         for trace in self._traces.values():
             quick = self.finals.taken_out(trace.lines)
-            lines, more = sink(quick, trace.tail, trace.latches)
+            lines, more = self.turn_states.taken_out(*sink(quick, trace.tail, trace.latches))
             body += lines
             tail += more
         body, tail = (self.place_facts.settled(lines) for lines in (body, tail))
@@ -435,6 +437,7 @@ class Emitter:
             "miss:",
             f"  ret i32 {int(Left.MISS)}",
             "seek:",
+            *self.turn_states.seek(),
             "  %at = load i64, ptr %pcs",
             "  switch i64 %at, label %miss [",
             *(f"    i64 {pc | layout.FRESH}, label %z{pc}" for pc in self.blocks.fresh),
@@ -583,6 +586,7 @@ class Emitter:
         self.ir.lines, self.ir.tail = [], []
         self.registers.read = set()
         self.loop.begin(-1 if fresh else head, carried, facts)
+        self.loop.keeps = self.full and not self.instruments
         self.carried.begin_trace()
         self._spare = _MOST_POINTS
         self.forks.count = 0

@@ -14,13 +14,16 @@ from dataclasses import field
 from gpudbg.dataclass import dataclass
 from gpudbg.sm.engines.llvm.ir.builder import Builder
 from gpudbg.sm.engines.llvm.kernel.cursor import Cursor
-from gpudbg.sm.engines.llvm.kernel.final_state import BEGIN, END
+from gpudbg.sm.engines.llvm.kernel.final_state import BEGIN, CALL, END
 from gpudbg.sm.engines.llvm.kernel.registers import NamedState, Registers
 from gpudbg.sm.engines.llvm.layout import PC_UNIT, Left
 from gpudbg.sm.record import FIELDS
 
 BUDGET = FIELDS["budget"].offset
 MOST_BEHIND = 0xFFFF
+KEPT = "  ; kept"
+"""Begins a line that says that a loop's state may be kept where it would be stored (`turn_states`).
+"""
 _LEAST_SHARED = 2
 """Least registers, predicates and flags that exits of several points store in one place."""
 
@@ -42,6 +45,8 @@ class DeoptPoint:
         rows: of each trace: pointer to their number, their number at the block's head, and how many
             more belong to executed instructions.
         labels: code that the function returns -> label that goes there.
+        kept: of a loop's turn: labels of the loop's head, of the block that asks whether the turn
+            ends, of that which leads back, and where the mark of the head's block is; else "".
     """
 
     pc: int
@@ -50,6 +55,7 @@ class DeoptPoint:
     names: NamedState
     rows: tuple[tuple[str, str, int], ...] = ()
     labels: dict[int, str] = field(default_factory=dict)
+    kept: str = ""
 
 
 class Exits:
@@ -160,6 +166,9 @@ class Exits:
             return None
         for group in groups:
             first = group[0]
+            turns = sum(Left.TURN in other.labels for other in (*group, point))
+            if turns > 1 and any(other.kept for other in (*group, point)):
+                continue
             if first.rows == point.rows and first.names.stores_as(point.names):
                 return group
         return None
@@ -183,6 +192,9 @@ class Exits:
                     self._store_place(point)
                 ir.br(out)
         ir.label(out)
+        kept = next((point.kept for point in points if point.kept), "")
+        if kept:
+            ir.lines.append(f"{KEPT} {kept}")
         if len(points) > 1:
             self._store_state(first)
         else:
@@ -194,6 +206,8 @@ class Exits:
             ir.label(over)
             ir.line(self.over)
             ir.label(left)
+        if kept:
+            ir.lines.append(CALL)
         ir.line(f"ret i32 {why}")
 
     def _store(self, point: DeoptPoint) -> None:

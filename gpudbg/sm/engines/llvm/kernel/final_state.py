@@ -12,7 +12,7 @@ something pending.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 
 from gpudbg.dataclass import dataclass
@@ -34,8 +34,8 @@ _MOST_INPUTS = 32
 
 _NOTHING: list[str] = []
 _NAME = re.compile(r"%v\d+")
-_ROW = re.compile(r"  (%v\d+) = getelementptr i8, ptr %rec, i64 (\d+)$")
-_STORE = re.compile(r"  store (<32 x i32>|i32) (.*), ptr (%v\d+)(?:, align \d+)?$")
+_ROW = re.compile(r"  (%v[\w.]+) = getelementptr i8, ptr %rec, i64 (\d+)$")
+_STORE = re.compile(r"  store (<32 x i32>|i32) (.*), ptr (%v[\w.]+)(?:, align \d+)?$")
 _TYPE = r"(<[^>]*>|[a-z]+\d*)"
 _TYPED = {
     "zext sext trunc bitcast ptrtoint inttoptr fptrunc fpext": rf" .* to {_TYPE}$",
@@ -59,8 +59,8 @@ _MNEMONIC = re.compile(r"  \S+ = (\w+)")
 
 
 @lru_cache(maxsize=1 << 14)
-def _scalar(line: str) -> str:
-    """The type of what a statement defines, if it is a known scalar one, else ""."""
+def scalar_type(line: str) -> str:
+    """The type of what a statement defines, if that is a known scalar one, else ""."""
     name = _MNEMONIC.match(line)
     form = None if name is None else _FORMS.get(name[1])
     found = None if form is None else form.match(line)
@@ -70,8 +70,8 @@ def _scalar(line: str) -> str:
 
 
 @dataclass(slots=True)
-class _Store:
-    """A store of a final state.
+class StateStore:
+    """A store of state in the record.
 
     Attributes:
         line: its number.
@@ -84,6 +84,48 @@ class _Store:
     value: str
     offset: int
     row: bool
+
+
+class Slots:
+    """Where scalars are, in the rows of registers that follow from them.
+
+    Attributes:
+        kinds: the scalars' names to their types.
+        fit: there is room for them.
+    """
+
+    def __init__(self, kinds: Mapping[str, str], rows: Sequence[int]) -> None:
+        """Args: rows: offsets in the record."""
+        self.kinds = kinds
+        each = ROW_BYTES // _SLOT
+        self.fit = 0 < len(rows) and len(kinds) <= len(rows) * each
+        names = sorted(kinds, key=lambda name: (len(name), name)) if self.fit else ()
+        self._offsets = {name: rows[n // each] + n % each * _SLOT for n, name in enumerate(names)}
+
+    def stored(self, number: int) -> list[str]:
+        """Statements that store the scalars, and the number of the place."""
+        out: list[str] = []
+        for n, (name, offset) in enumerate(self._offsets.items()):
+            out += [
+                f"  %f{number}.{n} = getelementptr i8, ptr %rec, i64 {offset}",
+                f"  store {self.kinds[name]} {name}, ptr %f{number}.{n}",
+            ]
+        return [
+            *out,
+            f"  %f{number} = getelementptr i8, ptr %rec, i64 {PENDING}",
+            f"  store i32 {number}, ptr %f{number}",
+        ]
+
+    def loaded(self, name: str, mine: str) -> list[str]:
+        """Statements that load one of them, as another name."""
+        return [
+            f"  {mine}.at = getelementptr i8, ptr %rec, i64 {self._offsets[name]}",
+            f"  {mine} = load {self.kinds[name]}, ptr {mine}.at",
+        ]
+
+    def all_loaded(self) -> list[str]:
+        """Statements that load all of them."""
+        return [line for name in self._offsets for line in self.loaded(name, name)]
 
 
 class FinalStates:
@@ -141,7 +183,7 @@ class FinalStates:
         """The statements of a final state that stay on the path of a warp that ends."""
         inside = lines[begin + 1 : end]
         spare = unneeded([*lines[:begin], *lines[end + 1 :]]) | set(map(_name, inside))
-        stores = _stores(lines, begin, end)
+        stores = stores_of(lines, begin, end)
         inputs = _inputs(lines[:end], spare, {s.value for s in stores if s.value})
         later = [s for s in stores if s.row and (not s.value or inputs.get(s.value) is not None)]
         names = {s.value for s in later if s.value}
@@ -158,30 +200,30 @@ class FinalStates:
         return self._split(lines, begin, end, later, wanted)
 
     def _split(
-        self, lines: list[str], begin: int, end: int, later: list[_Store], wanted: set[str]
+        self, lines: list[str], begin: int, end: int, later: list[StateStore], wanted: set[str]
     ) -> list[str]:
         """Move stores into a function; what is left of the section, with stores of its inputs."""
-        number = len(self.functions) + 1
         moved = {store.line for store in later}
         now = [lines[n] for n in range(begin + 1, end) if n not in moved]
-        kinds = {found: _scalar(line) for line in lines[:end] if (found := _name(line)) in wanted}
-        rows = [store.offset for store in later if store.row]
-        given: list[str] = []
-        for n, name in enumerate(sorted(wanted, key=lambda name: int(name[2:]))):
-            offset = rows[n // (ROW_BYTES // _SLOT)] + n % (ROW_BYTES // _SLOT) * _SLOT
-            place = f"%f{number}.{n}"
-            at = f"  {place} = getelementptr i8, ptr %rec, i64 {offset}"
-            now += [at, f"  store {kinds[name]} {name}, ptr {place}"]
-            given += [at, f"  {name} = load {kinds[name]}, ptr {place}"]
-        now += [
-            f"  %f{number} = getelementptr i8, ptr %rec, i64 {PENDING}",
-            f"  store i32 {number}, ptr %f{number}",
-        ]
-        made = _closure(lines[:end], moved, wanted)
+        kinds = {
+            found: scalar_type(line) for line in lines[:end] if (found := _name(line)) in wanted
+        }
+        slots = Slots(kinds, [store.offset for store in later if store.row])
+        number = self.add(slots, _closure(lines[:end], moved, wanted))
+        return [*now, *slots.stored(number)]
+
+    def add(self, slots: Slots, made: list[str]) -> int:
+        """Add a function that makes registers; its number.
+
+        Args:
+            slots: where what they are made from is.
+            made: statements that make and store them.
+        """
+        number = len(self.functions) + 1
         parameters = "ptr noalias %rec, ptr noalias %bank"
         head = f"define private void @{FUNCTION}.{number}({parameters}) {{"
-        self.functions.append("\n".join([head, *given, *made, "  ret void", "}"]))
-        return now
+        self.functions.append("\n".join([head, *slots.all_loaded(), *made, "  ret void", "}"]))
+        return number
 
 
 def _without_sections(lines: list[str]) -> list[str]:
@@ -200,11 +242,11 @@ def _name(line: str) -> str:
     return line[2 : line.index(" =")] if line.startswith("  %v") else ""
 
 
-def _stores(lines: list[str], begin: int, end: int) -> list[_Store]:
-    """The stores of a final state into the record."""
+def stores_of(lines: list[str], begin: int = -1, end: int | None = None) -> list[StateStore]:
+    """The stores of state into the record between two lines."""
     places: dict[str, int] = {}
-    found: list[_Store] = []
-    for n in range(begin + 1, end):
+    found: list[StateStore] = []
+    for n in range(begin + 1, len(lines) if end is None else end):
         place = _ROW.match(lines[n])
         if place is not None:
             places[place[1]] = int(place[2])
@@ -215,7 +257,7 @@ def _stores(lines: list[str], begin: int, end: int) -> list[_Store]:
             row = store[1] != "i32" and offset >= HEADER_BYTES
             value = store[2] if store[2].startswith("%v") else ""
             if row or value:
-                found.append(_Store(n, value, offset, row))
+                found.append(StateStore(n, value, offset, row))
     return found
 
 
@@ -237,7 +279,7 @@ def _inputs(lines: list[str], spare: set[str], wanted: set[str]) -> dict[str, se
             made = _union(found, parsed(line)[1])
             if made is not None and len(made) > _MOST_INPUTS:
                 made = None
-        scalar = _scalar(line)
+        scalar = scalar_type(line)
         if scalar and (made is None or (made and name not in spare)):
             made = {name}
         found[name] = made

@@ -24,11 +24,13 @@ class Loop:
         single: registers that go round the loop as floats.
         facts: what is known of registers at the head.
         states: the state at each back edge of a first emission.
+        keeps: the state may be kept where a turn ends (`turn_states`).
     """
 
     def __init__(self, ir: Builder, floats: Floats, registers: Registers, merges: Merges) -> None:
         self.ir, self.floats, self.registers, self.merges = ir, floats, registers, merges
         self.head = 0
+        self.keeps = False
         self.back_edges: list[NamedState] = []
         self.carried: NamedState | None = None
         self.latches: list[str] = []
@@ -101,7 +103,9 @@ class Loop:
         registers.now, ir.lines = kept.copy(), []
         ir.label(label)
         registers.store(registers.now.spill(carried))
-        left = self.merges.turn_ends(self.head, latch, True)
+        mark = self.merges.mark_of(self.head)
+        place = f"l{self.head} {label} {latch} {mark}" if self.keeps else ""
+        left = self.merges.turn_ends(self.head, latch, True, place)
         values = self.merges.incoming(self.phis, left, self.single, self.facts)
         for key, phi in self.phis.items():
             phi.add(values[key], latch)

@@ -182,18 +182,23 @@ class Merges:
 
     def marked(self, head: int) -> str:
         """i1: there is a breakpoint in the block at a head."""
-        mark = self.ir.get("i8", "%marks", (head - self.listing.base) // 8)
+        mark = self.ir.get("i8", "%marks", self.mark_of(head))
         return self.ir.op(f"icmp ne i8 {mark}, 0")
 
-    def turn_ends(self, pc: int, following: str, marked: bool = False) -> str:
+    def mark_of(self, head: int) -> int:
+        """Where the mark of a block is, by its head."""
+        return (head - self.listing.base) // 8
+
+    def turn_ends(self, pc: int, following: str, marked: bool = False, kept: str = "") -> str:
         """Begin the block `way` to a head, unless the turn ends there; the budget's name.
 
         Args:
             marked: leave before a mark, too.
+            kept: as of `DeoptPoint`.
         """
         ir = self.ir
         left = ir.op(f"sub i64 {self.cursor.budget}, {self.cursor.index + 1}")
-        point = DeoptPoint(pc, left, 0, self.registers.now.dirty())
+        point = DeoptPoint(pc, left, 0, self.registers.now.dirty(), kept=kept)
         self.exits.points.append(point)
         over = ir.op(f"icmp sle i64 {left}, 0")
         if marked:

@@ -16,8 +16,8 @@ from gpudbg.sm.engines.llvm.ir.builder import END_OF_GROUP, GROUP, HELD
 from gpudbg.sm.engines.llvm.ir.values import PACK
 from gpudbg.sm.record import FIELDS
 
-_PLACE = re.compile(r"  (%v\d+) = getelementptr i8, ptr %(rec|bank), i64 (\d+)$")
-_LOAD = re.compile(r"  (%v\d+) = load [^,]*, ptr (%v\d+)(?:, align \d+)?$")
+_PLACE = re.compile(r"  (%v\d[\w.]*) = getelementptr i8, ptr %(rec|bank), i64 (\d+)$")
+_LOAD = re.compile(r"  (%v\d[\w.]*) = load [^,]*, ptr (%v\d[\w.]*)(?:, align \d+)?$")
 _LASTING = [
     range(FIELDS[name].offset, FIELDS[name].offset + FIELDS[name].width * FIELDS[name].length)
     for name in ("ctaid", "tid")
