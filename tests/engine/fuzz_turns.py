@@ -195,15 +195,17 @@ def difference(seed: int, arch: str) -> str:
         sessions.append(loaded.launch("probe", grid=blocks, block=threads, args=[buffer]))
     done = 0
     for stop in [*stops, None]:
-        for session in sessions:
-            if session.grid.finished:
-                continue
-            session.run() if stop is None else session.run(max_instructions=stop - done)
+        kinds = [
+            (session.run() if stop is None else session.run(max_instructions=stop - done)).kind
+            for session in sessions
+        ]
         done = stop or 0
         step, run = (machines.grid_state(session.grid) for session in sessions)
         found = machines.difference(step, run)
-        if found:
-            return f"seed {seed}, {arch}, after {stop}: {found}"
+        if found or kinds[0] != kinds[1]:
+            return f"seed {seed}, {arch}, after {stop}: {kinds}, {found}"
+        if kinds[0] != "limit":
+            break
     return ""
 
 
