@@ -40,8 +40,6 @@ _PLACE = re.compile(r"  (%v[\w.]+) = getelementptr i8, ptr %rec, i64 (\d+)$")
 _LOAD = re.compile(r"  %v[\w.]+ = load ((?:<32 x )?\w+>?), ptr (%v[\w.]+)(, align \d+)?")
 _PHI = re.compile(r"  (%v[\w.]+) = phi ((?:<32 x )?\w+>?) (.*)$")
 _EDGE = re.compile(r"\[ (.+?), %([\w.]+) \]")
-_BITS = " = call i32 @mask_bits("
-"""A call that makes a word of a mask: without effect, as what `parsed` has a name for."""
 _ENDS = ("  br ", "  ret ", "  switch ", "  indirectbr ")
 
 
@@ -339,7 +337,7 @@ class _Stores:
         self._here = {
             name: line
             for line in lines
-            if (name := _name(line)) and (parsed(line)[0] or name in kept or _BITS in line)
+            if (name := _name(line)) and (parsed(line)[0] or name in kept)
         }
         self._known: dict[str, frozenset[str] | None] = {}
         self.later = [
@@ -355,7 +353,7 @@ class _Stores:
 
     def _follows(self, store: StateStore) -> bool:
         """Whether what is stored follows from scalars, at more cost than to store those."""
-        if not store.row and _BITS not in self._here.get(store.value, ""):
+        if not store.row and "<32 x " not in self._here.get(store.value, ""):
             return False
         return not store.value.startswith("%") or self._inputs(store.value) is not None
 
