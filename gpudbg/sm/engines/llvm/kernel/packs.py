@@ -18,26 +18,18 @@ CALLED = f" = call i32 @{PACK}("
 _CALL = re.compile(rf"  (%[\w.]+){re.escape(CALLED)}{re.escape(vector('i32'))} (.*)\)$")
 _EXIT = re.compile(r"[xs]\d+:$")
 """The label of an exit."""
-_WORDS = "%words"
+_WORDS, _NAME = "%words", "%name"
 _MADE = re.compile(r"%v(\d+)")
 
 
 @cache
-def _statements() -> tuple[list[str], str]:
-    """Statements that pack `_WORDS`, and the name of the result."""
+def _statements() -> str:
+    """Statements that pack `_WORDS`, with `_NAME` for the name of the result."""
     ir = Builder()
     result = packed(ir, _WORDS)
-    return ir.lines, result
-
-
-def _written_out(name: str, words: str) -> list[str]:
-    """Statements that pack words, by the name of the result."""
-    lines, result = _statements()
-    names = {result: name}
-    return [
-        _MADE.sub(lambda n: names.get(n[0], f"{name}.p{n[1]}"), line).replace(_WORDS, words)
-        for line in lines
-    ]
+    names = {result: _NAME}
+    text = "\n".join(ir.lines)
+    return _MADE.sub(lambda found: names.get(found[0], f"{_NAME}.p{found[1]}"), text)
 
 
 def in_place(lines: list[str]) -> list[str]:
@@ -48,7 +40,8 @@ def in_place(lines: list[str]) -> list[str]:
         if line[0] != " ":
             away = _EXIT.match(line) is not None
         elif not away and CALLED in line and (found := _CALL.match(line)) is not None:
-            out += _written_out(found[1], found[2])
+            text = _statements().replace(_NAME, found[1])
+            out += text.replace(_WORDS, found[2]).split("\n")
             continue
         out.append(line)
     return out

@@ -210,12 +210,16 @@ class _Reloaded:
         out: list[str] = []
         for n, line in enumerate(lines):
             about = self._rows.about(line)
-            if about[1] is not None:
-                self._settle(*about[1], n)
+            name, store, loaded, row = about
+            if store is not None:
+                self._settle(*store, n)
             elif " = phi " not in line:
                 if self._homes and "<32 x" in line:
                     line = self._with_loads(line, n, out)
-                self._note(about, line, n)
+                if loaded is not None or row is not None or " = bitcast <32 x i32> " in line:
+                    self._note(about, line, n)
+                elif name:
+                    self._last[name] = n
             out.append(line)
         return out
 

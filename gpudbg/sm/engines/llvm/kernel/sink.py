@@ -285,7 +285,8 @@ def _split(lines: list[str], wanted: set[str]) -> tuple[list[str], dict[str, str
         if name and name not in needed:
             moved[name] = line
             continue
-        needed.update(uses)
+        if uses:
+            needed.update(uses)
         hot.append(line)
     hot.reverse()
     return hot, moved
