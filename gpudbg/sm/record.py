@@ -4,7 +4,7 @@ One buffer holds all architectural state of a warp: header, registers, divergenc
 step engine works on NumPy and memoryview views of it; compiled code works on the same bytes at
 the same offsets.  Offsets are bytes; every field is little-endian and naturally aligned.
 
-    0x000 header      0x500 R[count][32] u32, UR likewise
+    0x000 header      0x580 R[count][32] u32, UR likewise
     elsewhere the divergence stack, 16-byte entries; from sm_70 on the groups of lanes that wait
     (`gpudbg.sm.convergence.kept`)
 
@@ -81,11 +81,12 @@ FIELDS: Final[dict[str, Slot]] = {
     "activations": Slot(0x2F0, 4, 64, "number, holders, members, waiting lanes of each"),
     "came": Slot(0x3F0, 8, 1, "phase of its cluster's barrier it has arrived in, plus 1; 0: none"),
     "trap_quad": Slot(0x3F8, 4, 1, "`quad` of the interrupted code"),
-    "lowest": Slot(0x3FC, 4, 1, "no ready group's pc is lower; of use where there are such"),
     "return_pc": Slot(0x400, 4, 64, "Rpc.LO[32], Rpc.HI[32], as RPCMOV left them"),
+    "lowest": Slot(0x500, 4, 1, "no ready group's pc is lower; of use where there are such"),
+    "second": Slot(0x504, 4, 1, "the same of those that are not on top of the stack"),
 }
 
-HEADER_BYTES: Final = 0x500
+HEADER_BYTES: Final = 0x580
 MOST_ACTIVATIONS: Final = FIELDS["activations"].length // 4
 """Activations that a record has room for."""
 ROW_BYTES: Final = 128
@@ -117,6 +118,7 @@ UPRED: Final = FIELDS["upred"].offset // 4
 APART: Final = FIELDS["apart"].offset // 4
 READY_GROUPS: Final = FIELDS["ready"].offset // 4
 LOWEST: Final = FIELDS["lowest"].offset // 4
+SECOND: Final = FIELDS["second"].offset // 4
 BACKWARD: Final = FIELDS["backward"].offset // 4
 OPENED: Final = FIELDS["opened"].offset // 4
 HELD: Final = FIELDS["held"].offset // 4

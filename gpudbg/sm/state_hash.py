@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _HOST: Final = frozenset(
     """active apart backward budget capacity depth held activations lowest opened pointers ready
-    self stack stack_step trap_seen uniform virtual_id""".split()
+    second self stack stack_step trap_seen uniform virtual_id""".split()
 )
 """Record fields that locate things on the host, or repeat other words."""
 RUN_CONTROL: Final = int(

@@ -17,7 +17,7 @@ FIELDS = [
     if name
     not in ("pointers", "self", "virtual_id", "budget", "stack", "stack_step", "capacity", "tid")
 ]
-KEPT = ("depth", "apart", "ready", "lowest", "backward", "opened", "held", "activations")
+KEPT = ("depth", "apart", "ready", "lowest", "second", "backward", "opened", "held", "activations")
 """Fields that hold groups of lanes, unless these are in Python."""
 
 
@@ -74,12 +74,16 @@ def warp_state(warp: Any) -> dict[str, Any]:
 
 
 def _lowest_holds(warp: Any) -> bool:
-    """Whether no group in a record that is ready has a lower pc than the record says."""
+    """Whether no group in a record that is ready has a lower pc than the record says, nor one
+    below the top of the stack."""
     words = warp.words
     if words[rec.APART] == rec.IN_PYTHON or not words[rec.READY_GROUPS]:
         return True
-    ready = [group.pc for group in warp.shown_groups.parked if group.state == READY]
-    return bool(len(ready) == words[rec.READY_GROUPS] and min(ready) >= words[rec.LOWEST])
+    parked = warp.shown_groups.parked
+    ready = [group.pc for group in parked if group.state == READY]
+    below = [group.pc for group in parked[:-1] if group.state == READY]
+    least = min(below, default=words[rec.SECOND])
+    return bool(min(ready) >= words[rec.LOWEST] and least >= words[rec.SECOND])
 
 
 def groups_state(warp: Any) -> dict[str, Any]:

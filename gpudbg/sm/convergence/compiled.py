@@ -122,10 +122,11 @@ def _park(f: ControlFunction, lanes: Int, target: Int) -> None:
 
 
 def _count_ready(f: ControlFunction, target: Int) -> None:
-    """Emit: one group more is ready, at a pc."""
-    ready, lowest, pc = f.warp["ready"], f.warp["lowest"], _bound(target)
-    lower = ready.equals(0) | (pc < lowest)
-    f.warp["lowest"] = lower.select(pc, lowest)
+    """Emit: one group more is ready, at a pc, on top of the stack."""
+    ready, pc = f.warp["ready"], _bound(target)
+    others = ready.equals(0).select(f.integer(32, -1), f.warp["lowest"])
+    f.warp["second"] = others
+    f.warp["lowest"] = (pc < others).select(pc, others)
     f.warp["ready"] = ready + 1
 
 
@@ -351,7 +352,8 @@ def _pick() -> str:
         best.set(lower.select(target, least))
         where.set(lower.select(at, where.get()))
     goal = best.get()
-    f.warp["lowest"] = _bound(second.get())
+    f.warp["lowest"] = lowest = _bound(second.get())
+    f.warp["second"] = lowest
     with f.returning(second.get().differs(goal)):
         _take(f, where.get())
         f.ret("i64", goal)
@@ -856,6 +858,7 @@ def _wake_first(f: ControlFunction) -> None:
         with f.when(first):
             entry.store(32, _READY)
             _count_ready(f, entry.target)
+            f.warp["second"] = f.warp["lowest"]
 
 
 def _count_out(f: ControlFunction, cta: TypedPointer, lanes: Int) -> None:

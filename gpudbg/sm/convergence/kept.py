@@ -165,8 +165,8 @@ def write(warp: WarpState, groups: Groups) -> bool:
     words[rec.DEPTH] = len(parked)
     words[rec.OPENED] = len(rows)
     words[rec.READY_GROUPS] = sum(group.state == READY for group in parked)
-    # It is no higher than any, and exact once compiled code has chosen who goes on.
-    words[rec.LOWEST] = 0
+    # No higher than any; they are exact once compiled code has chosen who goes on.
+    words[rec.LOWEST] = words[rec.SECOND] = 0
     words[rec.BACKWARD] = groups.backward_count
     words[rec.APART] = rec.ALONE if groups.exclusive else 0
     return True

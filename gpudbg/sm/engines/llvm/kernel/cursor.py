@@ -25,6 +25,7 @@ class Cursor:
         index: instructions of the block before it.
         budget: IR name of the turn's budget at the block's head.
         active: the active lanes.
+        within: masks of lanes that the active ones are among.
         exec: the lanes that execute.
         executing: the same as active lanes and guard.
         guarded: it has a guard.
@@ -38,6 +39,7 @@ class Cursor:
         self.pc = self.index = 0
         self.budget = ""
         self.active: Mask = FULL
+        self.within: tuple[Mask, ...] = ()
         self.exec: Mask = FULL
         self.executing = Executing(FULL, None)
         self.guarded = self.wants_old = self.terminated = self.parted = False

@@ -48,6 +48,7 @@ class Fallthrough:
         shapes, same: what was found about addresses.
         piece: it is the next piece of straight code; `label` is where it is gone to from.
         active: the lanes that are active there, if that is known.
+        within: masks of lanes that these are among.
         tokens: known entries on top of the divergence stack, the topmost last.
         facts: of a piece: what is known of registers where it begins.
     """
@@ -61,6 +62,7 @@ class Fallthrough:
     same: dict[str, str]
     piece: bool = False
     active: Mask | None = None
+    within: tuple[Mask, ...] = ()
     tokens: tuple[PushedToken, ...] = ()
     facts: Facts = field(default_factory=dict)
 
@@ -80,6 +82,7 @@ class Edges:
         tokens: known entries on top of the divergence stack, the topmost last.
         may_part: lanes that go on by themselves may have blocks of their own (`part`).
         may_rejoin: the same of lanes that meet the others again soon.
+        may_meet: lanes of the code for any lanes may part and meet again in place.
         parts: blocks, with the labels that lead to them, in which some lanes of a whole warp go on.
         apart: heads of loops that are gone to through the record, with no copy of the first round.
     """
@@ -106,7 +109,7 @@ class Edges:
         self.behind = self.longest = 0
         self.facts: dict[int, Facts] = {}
         self.tokens: tuple[PushedToken, ...] = ()
-        self.may_part = self.may_rejoin = False
+        self.may_part = self.may_rejoin = self.may_meet = False
         self.parts: list[tuple[str, Fallthrough]] = []
         self.apart: frozenset[int] = frozenset()
 
@@ -191,8 +194,14 @@ class Edges:
             return self.edge(pc)
         self.ahead = self._copy_of(pc, behind)
         if same or self.cursor.parted:
-            self.ahead.active = copy_of(cursor.active)
+            self.ahead.active, self.ahead.within = copy_of(cursor.active), cursor.within
         return self.ahead.label
+
+    def some_fall(self, label: str) -> None:
+        """Note that no other lanes go to a label of `falls` than some of the active ones."""
+        cursor, ahead = self.cursor, self.ahead
+        if ahead is not None and ahead.label == label:
+            ahead.within = (copy_of(cursor.active), *cursor.within)
 
     def _copy_of(self, pc: int, behind: int) -> Fallthrough:
         """A copy of a block for what goes on from here with all that is known."""

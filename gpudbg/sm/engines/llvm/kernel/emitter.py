@@ -595,7 +595,8 @@ class Emitter:
         if fresh:
             self.blocks.fresh.append(head)
         edges.parts = []
-        edges.may_rejoin = self.full and edges.longest > 0 and not self.instruments
+        in_place = edges.longest > 0 and not self.instruments
+        edges.may_rejoin, edges.may_meet = self.full and in_place, not self.full and in_place
         edges.may_part = edges.may_rejoin and fresh and edges.longest > _SHORT
         cut = self._chain(self._straight(head, None))
         while edges.parts:
@@ -749,6 +750,7 @@ class Emitter:
             self._continue(ahead)
         if (ahead is not None or self.loop.carried is None) and not self.cursor.parted:
             ir.unless(self.merges.marked(head), exits.exit_at(exits.point, Left.MARK), UNLIKELY)
+        cursor.within = () if ahead is None else ahead.within
         if not self.full:
             cursor.active = known or Msk(bits=ir.op("load i32, ptr %actives"))
         self.instruments.begin_block()

@@ -77,6 +77,7 @@ class KernelFlow(FlowParts):
             return
         lanes, active = self.values.mask_bits(mask), self._active_bits()
         falls = self._falls(mask)
+        self.edges.some_fall(falls)
         with self._every(mask):
             taken = self._flow(target)
         goals = [(False, falls), (True, taken)]
@@ -170,6 +171,8 @@ class KernelFlow(FlowParts):
         falls, ahead = "", None
         if cursor.guarded or near:
             falls, ahead = edges.falls(self.full), edges.ahead
+            if not near:
+                edges.some_fall(falls)
         found = falls if near else edges.edge(BUNDLES.first(token.target))
         if cursor.guarded:
             rest = self._others_go_on(self.values.mask_bits(mask), falls)
@@ -208,6 +211,8 @@ class KernelFlow(FlowParts):
         lanes = self.values.mask_bits(mask)
         goal = BUNDLES.first(target)
         falls = edges.falls(self.full) if cursor.guarded or goal == cursor.next_pc else ""
+        if goal != cursor.next_pc:
+            edges.some_fall(falls)
         found = falls if goal == cursor.next_pc else edges.edge(goal)
         depth = ir.get("i32", "%rec", DEPTH)
         least = ir.op(f"call i32 @llvm.umax.i32(i32 {depth}, i32 1)")

@@ -38,9 +38,9 @@ from gpudbg.sm.lanes.regions import barrier_of
 from gpudbg.sm.record import ALONE, DONE, FIELDS, IN_PYTHON, MOST_ACTIVATIONS
 from gpudbg.sm.residency import arena
 
-APART, READY, LOWEST, COUNT, OPENED, HELD, ACTIVATIONS = (
+APART, READY, LOWEST, SECOND, COUNT, OPENED, HELD, ACTIVATIONS = (
     FIELDS[name].offset
-    for name in ("apart", "ready", "lowest", "backward", "opened", "held", "activations")
+    for name in "apart ready lowest second backward opened held activations".split()
 )
 PC = FIELDS["pc"].offset
 WORDS = "<4 x i32>"
@@ -149,13 +149,16 @@ class GroupFlow(FlowParts):
         if isinstance(mask, int) and mask == FULL and self.full:
             self._end(self._flow(target))
             return
+        if target == self._next:
+            # Nothing is known there of the guard.
+            self._end(self.edges.falls(True))
+            return
         lanes, active = self.values.mask_bits(mask), self._active_bits()
-        falls = self._falls(mask, True)
+        apart_here = self._others_may_wait(target)
+        falls = self._falls(mask, not apart_here)
+        self.edges.some_fall(falls)
         with self._every(mask):
             taken = self._flow(target)
-        if target == self._next:
-            self._end(falls)
-            return
         goals = [(False, falls), (True, taken)]
         with self._unless_sure(mask, *(goals[::-1] if target <= self.cursor.pc else goals)):
             ir.unless(ir.op(f"icmp eq i32 {lanes}, 0"), falls)
@@ -164,8 +167,49 @@ class GroupFlow(FlowParts):
         with ir.group_aside(apart):
             self._split_in_place(lanes, active, target)
             self._split_to_bsync(lanes, active, target)
+            if apart_here:
+                self._let_wait(lanes, active, target, falls)
             self._moved("groups.split", f"i32 {lanes}, i64 {target}")
         self.cursor.terminated = True
+
+    def _others_may_wait(self, target: int) -> bool:
+        """Whether lanes that go to a place wait while others go on in place behind the present
+        instruction: in loops of the code for any lanes."""
+        edges, pc = self.edges, self.cursor.pc
+        ahead = self._next < target < MOST_LOWEST
+        return edges.may_meet and ahead and edges.listing.repeats(pc)
+
+    def _let_wait(self, lanes: str, active: str, target: int, falls: str) -> None:
+        """Emit a branch that some of the active lanes take, where no group is to go on before the
+        others: these go on in place; a jump behind it elsewhere."""
+        ir = self.ir
+        ready, lowest = (ir.get("i32", "%rec", field) for field in (READY, LOWEST))
+        none = ir.op(f"icmp eq i32 {ready}, 0")
+        others = ir.op(f"select i1 {none}, i32 -1, i32 {lowest}")
+        first = ir.op(f"icmp ugt i32 {others}, {self._next}")
+        here = ir.op(f"icmp eq i32 {ir.get('i32', '%rec', APART)}, 0")
+        quick, slow = ir.fresh("wait"), ir.fresh("split")
+        ir.choose(ir.op(f"and i1 {first}, {here}"), quick, slow, LIKELY)
+        ir.label(quick)
+        # What the others write from here on is theirs alone.
+        self.exits.registers.uniform.store(self.exits.registers.now)
+        depth = ir.get("i32", "%rec", DEPTH)
+        self._put_ready(depth, lanes, target)
+        ir.put("i32", others, "%rec", SECOND)
+        least = ir.op(f"call i32 @llvm.umin.i32(i32 {others}, i32 {target})")
+        ir.put("i32", least, "%rec", LOWEST)
+        for field, count in ((DEPTH, depth), (READY, ready)):
+            ir.put("i32", ir.op(f"add i32 {count}, 1"), "%rec", field)
+        ir.put("i32", ir.op(f"xor i32 {active}, {lanes}"), "%rec", ACTIVE)
+        ir.br(falls)
+        ir.label(slow)
+
+    def _put_ready(self, number: str, lanes: str, target: int) -> None:
+        """Emit: write an entry of the stack for lanes that are ready at a place."""
+        ir, entry = self.ir, self._entry(number)
+        mask = ir.op(f"shl i64 {ir.op(f'zext i32 {lanes} to i64')}, 32")
+        ir.put("i64", ir.op(f"or i64 {mask}, {STATE_CODE[READY_STATE]}"), entry)
+        ir.put("i64", target, entry, 8)
 
     def _split_in_place(self, lanes: str, active: str, target: int) -> None:
         """Emit a branch that some lanes of a whole warp take, where both sides are near their ends
@@ -226,15 +270,14 @@ class GroupFlow(FlowParts):
         split, away = ir.fresh("split"), ir.fresh("away")
         ir.choose(good, split, away, LIKELY)
         ir.label(split)
-        entry, stay = self._entry("0"), ir.op(f"xor i32 {active}, {lanes}")
+        stay = ir.op(f"xor i32 {active}, {lanes}")
         tokens = (PushedToken("DIV", target, Msk(bits=lanes), "0"),)
         part = self.edges.part(self._next, Msk(bits=stay), tokens)
-        ir.put("i32", STATE_CODE[READY_STATE], entry)
-        ir.put("i32", lanes, entry, 4)
-        ir.put("i64", target, entry, 8)
+        self._put_ready("0", lanes, target)
         for field in (DEPTH, READY):
             ir.put("i32", 1, "%rec", field)
         ir.put("i32", min(target, MOST_LOWEST), "%rec", LOWEST)
+        ir.put("i32", -1, "%rec", SECOND)
         ir.put("i32", stay, "%rec", ACTIVE)
         ir.br(part)
         ir.label(away)
@@ -461,14 +504,63 @@ class GroupFlow(FlowParts):
         ir.choose(good, quick, slow, LIKELY)
         with ir.aside():
             ir.label(slow)
+            if self._others_may_meet():
+                self._meet(number, lanes, opened)
             self._moved("groups.converge", f"i32 {number}, i32 {lanes}")
         ir.label(quick)
+        self._closed(number, lanes, opened)
+        self._end(falls)
+
+    def _others_may_meet(self) -> bool:
+        """Whether others may be ready at the present BSYNC, for lanes that come to it: in loops of
+        the code for any lanes."""
+        edges, pc = self.edges, self.cursor.pc
+        comes = pc in edges.listing.targets and not self.cursor.guarded
+        return edges.may_meet and comes and edges.listing.repeats(pc)
+
+    def _meet(self, number: int, lanes: str, opened: str) -> None:
+        """Emit a BSYNC that all lanes have come to which hold the barrier that was opened last:
+        the active ones, and others that are ready at it, on top of the stack. A jump behind it
+        elsewhere, and where all lanes of the warp are together then."""
+        ir, edges, pc = self.ir, self.edges, self.cursor.pc
+        depth = ir.get("i32", "%rec", DEPTH)
+        below = ir.op(f"sub i32 {ir.op(f'call i32 @llvm.umax.i32(i32 {depth}, i32 1)')}, 1")
+        entry = self._entry(below)
+        every = ir.op(f"or i32 {lanes}, {ir.get('i32', entry, 4)}")
+        odd = ir.op(f"xor i32 {ir.get('i32', entry)}, {STATE_CODE[READY_STATE]}")
+        odd = ir.op(f"or i32 {odd}, {ir.get('i32', '%rec', APART)}")
+        there = ir.op(f"icmp eq i64 {ir.get('i64', entry, 8)}, {pc}")
+        good = ir.op(f"and i1 {there}, {ir.op(f'icmp eq i32 {odd}, 0')}")
+        good = ir.op(f"and i1 {good}, {self._opened_last(opened, number, every)}")
+        others, ready = (ir.get("i32", "%rec", field) for field in (SECOND, READY))
+        # Without a ready group there is no such entry.
+        good = ir.op(f"and i1 {good}, {ir.op(f'icmp ne i32 {ready}, 0')}")
+        good = ir.op(f"and i1 {good}, {ir.op(f'icmp ugt i32 {others}, {self._next}')}")
+        good = ir.op(f"and i1 {good}, {ir.op(f'icmp ne i32 {every}, -1')}")
+        good = ir.op(f"and i1 {good}, {edges.undisturbed([pc])}")
+        quick, slow = ir.fresh("meet"), ir.fresh("slow")
+        ir.choose(good, quick, slow, LIKELY)
+        ir.label(quick)
+        registers = self.exits.registers
+        registers.store(registers.now.dirty())
+        self._closed(number, every, opened)
+        ir.put("i32", below, "%rec", DEPTH)
+        ir.put("i32", ir.op(f"sub i32 {ready}, 1"), "%rec", READY)
+        for field in (LOWEST, SECOND):
+            ir.put("i32", others, "%rec", field)
+        ir.put("i32", every, "%rec", ACTIVE)
+        ir.line(f"store i64 {pc}, ptr %came_from")
+        edges.rejoined(self._next, self.cursor.index + 2)
+        ir.label(slow)
+
+    def _closed(self, number: int, lanes: str, opened: str) -> None:
+        """Emit that so many activations less one are open, and these lanes hold their barrier no
+        longer."""
+        ir, place = self.ir, HELD + 4 * number
         ir.put("i32", ir.op(f"sub i32 {opened}, 1"), "%rec", OPENED)
-        place = HELD + 4 * number
         others = ir.op(f"xor i32 {lanes}, -1")
         kept = ir.op(f"and i32 {ir.get('i32', '%rec', place)}, {others}")
         ir.put("i32", kept, "%rec", place)
-        self._end(falls)
 
     def leave_barrier(self, number: int, mask: Mask) -> None:
         ir = self.ir

@@ -260,9 +260,10 @@ class Registers:
 
     def _covers(self, under: Executing) -> bool:
         """Whether the present instruction executes in no other lanes than these."""
-        if not alike(under.active, self.cursor.active):
+        cursor = self.cursor
+        if not any(alike(under.active, mask) for mask in (cursor.active, *cursor.within)):
             return False
-        return under.guard in (None, self.cursor.executing.guard)
+        return under.guard in (None, cursor.executing.guard)
 
     def reg_pair(self, index: int) -> Num:
         if index == RZ:
