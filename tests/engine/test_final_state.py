@@ -134,9 +134,9 @@ def test_only_what_follows_from_scalars_is_left() -> None:
         "  %v4 = load <32 x i32>, ptr %env",
         "  %v5 = icmp ult <32 x i32> %v3, splat (i32 7)",
         BEGIN,
-        "  %v6 = getelementptr i8, ptr %rec, i64 1280",
+        f"  %v6 = getelementptr i8, ptr %rec, i64 {rec.HEADER_BYTES}",
         "  store <32 x i32> %v3, ptr %v6, align 64",
-        "  %v7 = getelementptr i8, ptr %rec, i64 1408",
+        f"  %v7 = getelementptr i8, ptr %rec, i64 {rec.HEADER_BYTES + rec.ROW_BYTES}",
         "  store <32 x i32> %v4, ptr %v7, align 64",
         "  %v8 = bitcast <32 x i1> %v5 to i32",
         "  %v9 = getelementptr i8, ptr %rec, i64 32",
@@ -159,7 +159,7 @@ def test_nothing_is_left_where_all_is_loaded() -> None:
     lines = [
         "  %v1 = load <32 x i32>, ptr %env",
         BEGIN,
-        "  %v2 = getelementptr i8, ptr %rec, i64 1280",
+        f"  %v2 = getelementptr i8, ptr %rec, i64 {rec.HEADER_BYTES}",
         "  store <32 x i32> %v1, ptr %v2, align 64",
         END,
     ]

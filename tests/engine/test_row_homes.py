@@ -115,7 +115,9 @@ def test_not_when_its_row_has_another_value() -> None:
     end = [_place("%v75", 2), _store("%v69", "%v75"), _add("%v80", "%v2", "%v69")]
     lines = from_rows(_long(*end), {})
     assert sum(" load " in line for line in lines) == 1
-    scalar = ["  %v75 = getelementptr i8, ptr %rec, i64 1540", "  store i64 %v3, ptr %v75"]
+    inside = HEADER_BYTES + 2 * ROW_BYTES + 4
+    place = f"  %v75 = getelementptr i8, ptr %rec, i64 {inside}"
+    scalar = [place, "  store i64 %v3, ptr %v75"]
     lines = from_rows(_long(*scalar, _add("%v80", "%v2", "%v69")), {})
     assert sum(" load " in line for line in lines) == 1
     lines = from_rows(_long("  call void @f(ptr %env)", _add("%v80", "%v2", "%v69")), {})
