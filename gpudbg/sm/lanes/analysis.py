@@ -106,6 +106,7 @@ class LaneAnalysis:
         begin_blocks = self._begin_blocks()
         self._meetings = Meetings(flow, self._blocks, self._calls, begin_blocks, calls_part)
         self._into: dict[int, KnownState] = {}
+        self._inside: dict[int, KnownState] = {}
         self._guards: dict[int, Truth | None] = {}
         self._met: Mapping[int, Names] = {}
         self.divergent: dict[int, Divergence] = {}
@@ -225,6 +226,18 @@ class LaneAnalysis:
                 self._through(block, state.copy(), found)
         return found
 
+    def _within(self, offset: int) -> KnownState | None:
+        """What is known before an instruction of a block, of which the rest is kept, too: a few
+        places ask for that, of long code."""
+        found = self._inside.get(offset)
+        if found is None:
+            start = max((start for start in self._into if start <= offset), default=offset)
+            block = self._blocks.get(start)
+            if block is not None and offset in block.offsets and start in self._into:
+                self._through(block, self._into[start].copy(), self._inside)
+                found = self._inside.get(offset)
+        return found
+
     # ---- where lanes part and meet ---------------------------------------------------------
 
     def _diverging(self) -> dict[int, Divergence]:
@@ -268,7 +281,7 @@ class LaneAnalysis:
 
     def claims(self, offset: int) -> dict[int, ValueShape]:
         """Registers of which something is known before an instruction."""
-        found = self._into.get(offset) or self.before.get(offset)
+        found = self._into.get(offset) or self._within(offset)
         regs = {} if found is None else found.regs
         return {n: shape for n, shape in sorted(regs.items()) if n < UNIFORM_BASE}
 
