@@ -23,6 +23,7 @@ from gpudbg.architectures import age, is_wide
 from gpudbg.assembler import assemble_file
 from tests.engine import machines
 
+ARCHITECTURES = ("sm_50", "sm_61", "sm_75", "sm_80", "sm_90")
 TURNS = 24
 """Most rounds of a loop."""
 ELEMENTS = 1 << 14
@@ -125,10 +126,12 @@ class _Program:
         Args:
             rounds: of the loop; step: from an element to the next.
         """
-        place = "[R4.64]" if self.wide else "[R4]"
-        if age(self.arch)[0] >= 90:
+        number = age(self.arch)[0]
+        place = "[R4.64]" if number >= 80 else "[R4]"
+        if number >= 90:
             place = f"desc[UR4]{place}"
-        loads, stores = f"LDG.E R20, {place} ;", f"STG.E {place}, R20 ;"
+        scope = ".SYS" if self.wide and number < 80 else ""
+        loads, stores = f"LDG.E{scope} R20, {place} ;", f"STG.E{scope} {place}, R20 ;"
         begin = (
             ["IMAD R2, R0, c[0x0][0x0], R1 ;", "MOV R3, R2 ;"]
             if self.wide
@@ -213,7 +216,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--start", type=int, default=1)
     parser.add_argument("--count", type=int, default=50)
-    parser.add_argument("--arch", default="sm_50")
+    parser.add_argument("--arch", choices=ARCHITECTURES, default="sm_50")
     chosen = parser.parse_args()
     found = [
         why
