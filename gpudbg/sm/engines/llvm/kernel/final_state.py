@@ -33,8 +33,9 @@ _MOST_INPUTS = 32
 """Most scalars that a register is made from."""
 
 _NOTHING: list[str] = []
-_NAME = re.compile(r"%v\d+")
-_ROW = re.compile(r"  (%v[\w.]+) = getelementptr i8, ptr %rec, i64 (\d+)$")
+_NAME = re.compile(r"%v[\w.]+")
+PLACE = re.compile(r"  (%v[\w.]+) = getelementptr i8, ptr %rec, i64 (\d+)$")
+"""A statement that names a place in the record, and its offset."""
 _STORE = re.compile(r"  store (<32 x i32>|i32) (.*), ptr (%v[\w.]+)(?:, align \d+)?$")
 _TYPE = r"(<[^>]*>|[a-z]+\d*)"
 _TYPED = {
@@ -182,7 +183,7 @@ class FinalStates:
     def _section(self, lines: list[str], begin: int, end: int) -> list[str]:
         """The statements of a final state that stay on the path of a warp that ends."""
         inside = lines[begin + 1 : end]
-        spare = unneeded([*lines[:begin], *lines[end + 1 :]]) | set(map(_name, inside))
+        spare = unneeded([*lines[:begin], *lines[end + 1 :]]) | set(map(name_in, inside))
         stores = stores_of(lines, begin, end)
         inputs = _inputs(lines[:end], spare, {s.value for s in stores if s.value})
         later = [s for s in stores if s.row and (not s.value or inputs.get(s.value) is not None)]
@@ -206,10 +207,10 @@ class FinalStates:
         moved = {store.line for store in later}
         now = [lines[n] for n in range(begin + 1, end) if n not in moved]
         kinds = {
-            found: scalar_type(line) for line in lines[:end] if (found := _name(line)) in wanted
+            found: scalar_type(line) for line in lines[:end] if (found := name_in(line)) in wanted
         }
         slots = Slots(kinds, [store.offset for store in later if store.row])
-        number = self.add(slots, _closure(lines[:end], moved, wanted))
+        number = self.add(slots, closure(lines[:end], moved, wanted))
         return [*now, *slots.stored(number)]
 
     def add(self, slots: Slots, made: list[str]) -> int:
@@ -237,7 +238,7 @@ def _without_sections(lines: list[str]) -> list[str]:
     return out
 
 
-def _name(line: str) -> str:
+def name_in(line: str) -> str:
     """What a statement defines, or ""."""
     return line[2 : line.index(" =")] if line.startswith("  %v") else ""
 
@@ -247,7 +248,7 @@ def stores_of(lines: list[str], begin: int = -1, end: int | None = None) -> list
     places: dict[str, int] = {}
     found: list[StateStore] = []
     for n in range(begin + 1, len(lines) if end is None else end):
-        place = _ROW.match(lines[n])
+        place = PLACE.match(lines[n])
         if place is not None:
             places[place[1]] = int(place[2])
             continue
@@ -291,7 +292,7 @@ def _made_of(lines: list[str], wanted: set[str], kept: Mapping[str, str]) -> lis
     needed = set(wanted)
     out: list[tuple[str, str]] = []
     for line in reversed(lines):
-        name = _name(line)
+        name = name_in(line)
         if name in needed:
             out.append((name, line))
             if name not in kept and _is_pure(line):
@@ -317,7 +318,7 @@ def _union(inputs: dict[str, set[str] | None], names: Iterable[str]) -> set[str]
     return made
 
 
-def _closure(lines: list[str], moved: set[int], given: set[str]) -> list[str]:
+def closure(lines: list[str], moved: set[int], given: set[str]) -> list[str]:
     """Some statements and all before them that they need, in order.
 
     Args:
@@ -328,7 +329,7 @@ def _closure(lines: list[str], moved: set[int], given: set[str]) -> list[str]:
     out: list[str] = []
     for n in range(len(lines) - 1, -1, -1):
         line = lines[n]
-        name = _name(line)
+        name = name_in(line)
         if n in moved or (name in needed and name not in given):
             needed.update(_NAME.findall(line))
             out.append(line)

@@ -20,9 +20,12 @@ from gpudbg.sm.engines.llvm.kernel.exits import BUDGET, KEPT
 from gpudbg.sm.engines.llvm.kernel.final_state import (
     CALL,
     PENDING,
+    PLACE,
     FinalStates,
     Slots,
     StateStore,
+    closure,
+    name_in,
     scalar_type,
     stores_of,
 )
@@ -36,7 +39,6 @@ _LEAST = 24
 
 _NAME = re.compile(r"%[a-zA-Z_][\w.]*")
 _LABEL = re.compile(r"label %([\w.]+)")
-_PLACE = re.compile(r"  (%v[\w.]+) = getelementptr i8, ptr %rec, i64 (\d+)$")
 _LOAD = re.compile(r"  %v[\w.]+ = load ((?:<32 x )?\w+>?), ptr (%v[\w.]+)(, align \d+)?")
 _PHI = re.compile(r"  (%v[\w.]+) = phi ((?:<32 x )?\w+>?) (.*)$")
 _EDGE = re.compile(r"\[ (.+?), %([\w.]+) \]")
@@ -228,7 +230,7 @@ class _Loop:
         rest: set[str] = set()
         for line in reversed(lines[self._entry + 1 : end]):
             pure, uses, _ = parsed(line)
-            name = _name(line)
+            name = name_in(line)
             if name in needed:
                 if not (pure or name in kept) or " = phi " in line:
                     raise _NotKeptError
@@ -283,7 +285,7 @@ class _Loop:
     def _recorded(self, name: str) -> tuple[str, int, str] | None:
         """(Type, offset, alignment) of what a name is loaded from in the record."""
         load = _LOAD.match(self.made.get(name, ""))
-        place = _PLACE.match(self.made.get(load[2], "")) if load is not None else None
+        place = PLACE.match(self.made.get(load[2], "")) if load is not None else None
         if load is None or place is None:
             return None
         return load[1], int(place[2]), load[3] or ""
@@ -337,7 +339,7 @@ class _Stores:
         self._here = {
             name: line
             for line in lines
-            if (name := _name(line)) and (parsed(line)[0] or name in kept)
+            if (name := name_in(line)) and (parsed(line)[0] or name in kept)
         }
         self._known: dict[str, frozenset[str] | None] = {}
         self.later = [
@@ -383,7 +385,7 @@ class _Stores:
 
     def moved(self) -> list[str]:
         """The stores that are not made at once, and the statements that they need."""
-        return self._needed({store.line for store in self.later}, set(self.inputs))
+        return closure(self._lines, {store.line for store in self.later}, set(self.inputs))
 
     def left(self, slots: Slots, number: int, behind: set[str]) -> list[str]:
         """What of the block remains, with what is stored instead; names that others need."""
@@ -391,32 +393,14 @@ class _Stores:
         stays = {
             n
             for n, line in enumerate(self._lines)
-            if n not in gone and (_name(line) not in self._here or _name(line) in behind)
+            if n not in gone and (name_in(line) not in self._here or name_in(line) in behind)
         }
-        return [*self._needed(stays, set()), *slots.stored(number)]
-
-    def _needed(self, wanted: set[int], given: set[str]) -> list[str]:
-        """Statements, by number, and those before them that they need; names that need none."""
-        needed: set[str] = set()
-        out: list[str] = []
-        for n in range(len(self._lines) - 1, -1, -1):
-            line = self._lines[n]
-            name = _name(line)
-            if n in wanted or (name and name in needed and name not in given):
-                needed.update(_NAME.findall(line))
-                out.append(line)
-        out.reverse()
-        return out
-
-
-def _name(line: str) -> str:
-    """What a statement defines, or ""."""
-    return line[2 : line.index(" =")] if line.startswith("  %") else ""
+        return [*closure(self._lines, stays, set()), *slots.stored(number)]
 
 
 def _defined(lines: Iterable[str]) -> set[str]:
     """The names that statements define."""
-    return {name for line in lines if (name := _name(line))}
+    return {name for line in lines if (name := name_in(line))}
 
 
 def _start(offset: int) -> int:
